@@ -1,0 +1,40 @@
+# The first command that needs the environment builds it in .venv from requirements.txt and requirements.lock.
+PYTHON ?= python3
+PROFILE ?= default
+NOTEBOOK ?=
+JOBS ?= 1
+
+BIN := .venv/bin
+READY := .venv/complete
+.DEFAULT_GOAL := help
+.PHONY: help figures test lab lint lock cache prune clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
+	@$(BIN)/python -m lib.run --profile "$(PROFILE)" --notebook "$(NOTEBOOK)" --jobs "$(JOBS)"
+
+test: $(READY) ## run the tests, every notebook in the smoke profile among them
+	@$(BIN)/python -m pytest
+
+lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
+	@$(BIN)/jupyter lab --ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks
+
+lint: $(READY) ## check style
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests
+
+lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
+	@$(PYTHON) -I lib/bootstrap.py lock
+
+cache: $(READY) ## show the cache's place and size
+	@$(BIN)/python -m lib.cache
+
+prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
+	@$(BIN)/python -m lib.cache --prune
+
+clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
+	@git clean -fdXq -e '!data' -e '!data/**' .
+
+$(READY): requirements.txt requirements.lock pyproject.toml lib/bootstrap.py
+	@$(PYTHON) -I lib/bootstrap.py
