@@ -1,0 +1,1 @@
+"""Helpers behind the notebooks: text, embedders, neighbors, measures and figures."""

@@ -1,0 +1,112 @@
+"""Verses of public-domain English Bible translations, and which of them are the same verse.
+
+A verse number is BBCCCVVV: book, chapter, verse. The translations come from the ``pythonbible-*`` packages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from typing import NamedTuple
+
+from lib import text
+
+GENESIS, MATTHEW, ROMANS, END = 1_000_000, 40_000_000, 45_000_000, 67_000_000
+PSALMS = 19
+
+# The order in which a corpus lists them; World English comes first since the others are aligned to it.
+TRANSLATIONS = {
+    "web": "World English Bible",
+    "wmth": "Weymouth New Testament",
+    "ylt": "Young's Literal Translation",
+    "dr": "Douay-Rheims",
+    "mont": "Montgomery New Testament",
+}
+REFERENCE = "web"
+UNALIGNED = -1
+
+_RTF_CODE = re.compile(r"\\(?:ul[01])?\s?")
+# A Psalm's title, which the packages leave at the end of the verse before it.
+_PSALM_TITLE = re.compile(r"\s*(?:BOOK [IV]+ )?Psalm \d+\b.*$")
+# What stands where a translation has no such verse.
+_FILLERS = {"", "[]", "missing fehlt/missing", "dummy verses inserted by amos"}
+
+
+class Verse(NamedTuple):
+    """One verse of one translation; `meaning` is the World English number of the same verse, -1 if unknown."""
+
+    translation: str
+    number: int
+    text: str
+    meaning: int
+
+
+def verses(first: int, last: int) -> Iterator[Verse]:
+    """Verses with first <= number < last, one translation after the other, each in order."""
+    english = _texts(REFERENCE, first, last)
+    for translation in TRANSLATIONS:
+        texts = english if translation == REFERENCE else _texts(translation, first, last)
+        meanings = _aligned(texts, english)
+        for number, verse in texts.items():
+            yield Verse(translation, number, verse, meanings[number])
+
+
+def _texts(translation: str, first: int, last: int) -> dict[int, str]:
+    """Verse number -> cleaned text, verses that the translation does not have left out.
+
+    The packages count a backslash of the text as two characters, so that every verse after one would be cut
+    at the wrong place (all of the Douay-Rheims New Testament): doubling the backslashes puts that right.
+    """
+    content = import_module(f"pythonbible_{translation}.plain_text_readers_bible").bible
+    whole = content.scripture_content.replace("\\", "\\\\")
+    starts, ends = content.verse_start_indices, content.verse_end_indices
+    chosen = {n: _clean(whole[starts[n] : ends[n]]) for n in starts if first <= n < last}
+    return {number: verse for number, verse in chosen.items() if verse not in _FILLERS}
+
+
+def _clean(verse: str) -> str:
+    """White space squeezed, RTF and the next Psalm's title removed, grave accents made apostrophes."""
+    plain = _RTF_CODE.sub(" ", verse.replace("\\\\", "\\")).replace("`", "'")
+    return _PSALM_TITLE.sub("", text.squeeze(plain))
+
+
+# -- alignment ----------------------------------------------------------------------------------
+#
+# A number does not always name the same verse: the Douay-Rheims counts by the Vulgate, and a few chapters of
+# the others have slipped. Where a verse belongs is read off its words.
+
+WINDOW = 3  # verses on each side that must agree on where they belong
+LEAST_OVERLAP = 0.2  # mean Jaccard overlap; unrelated verses have about 0.1
+WITHIN_CHAPTER = (0, 1, -1, 2, -2, 3, -3)
+BY_A_PSALM = tuple(psalm + verse for psalm in (1000, -1000) for verse in WITHIN_CHAPTER)
+_WORD = re.compile(r"[a-z]+")
+
+
+def _aligned(texts: dict[int, str], english: dict[int, str]) -> dict[int, int]:
+    """World English number of each verse, -1 where no place fits.
+
+    A verse may be shifted by up to three verses within its chapter, a Psalm by one Psalm as well. The shift whose
+    word overlap is highest over the verse and its six neighbors is taken.
+    """
+    known, own = _word_types(english), _word_types(texts)
+    overlaps = [
+        {shift: text.jaccard(types, known.get(number + shift, frozenset())) for shift in _shifts(number)}
+        for number, types in own.items()
+    ]
+    places = {}
+    for i, number in enumerate(own):
+        window = overlaps[max(0, i - WINDOW) : i + WINDOW + 1]
+        mean = {shift: sum(verse.get(shift, 0.0) for verse in window) / len(window) for shift in overlaps[i]}
+        best = max(mean, key=mean.__getitem__)
+        fits = mean[best] >= LEAST_OVERLAP and overlaps[i][best] > 0
+        places[number] = number + best if fits else UNALIGNED
+    return places
+
+
+def _word_types(texts: dict[int, str]) -> dict[int, frozenset[str]]:
+    return {number: frozenset(_WORD.findall(verse.lower())) for number, verse in texts.items()}
+
+
+def _shifts(number: int) -> tuple[int, ...]:
+    return WITHIN_CHAPTER + (BY_A_PSALM if number // 1_000_000 == PSALMS else ())

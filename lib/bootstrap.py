@@ -1,0 +1,132 @@
+"""Build the environment: ``python3 -I lib/bootstrap.py``, which the Makefile calls when .venv is not complete.
+
+Run by whatever Python the user has, before anything is installed, so that it imports the standard library only.
+``lock`` as an argument resolves requirements.txt anew and writes requirements.lock and environment.yml.
+"""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+VENV = os.path.join(ROOT, ".venv")
+OLDEST, TOO_NEW = (3, 11), (3, 14)
+GIGABYTES = 4.0
+PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", "--timeout", "20")
+
+# What pip says when it fails, and the sentence that says what to do.
+CAUSES = (
+    (
+        r"No space left|Errno 28",
+        "the disk is full: free {need:.0f} GB and run the command again".format(need=GIGABYTES),
+    ),
+    (
+        r"NewConnectionError|ConnectTimeout|ReadTimeout|name resolution|ProxyError|Network is unreachable|Connection",
+        "the package index cannot be reached: connect to the network (or set PIP_INDEX_URL) and run the command again",
+    ),
+    (r"No matching distribution|Could not find a version", "a pinned package does not exist for this system or Python"),
+)
+
+
+def main():
+    if "lock" in sys.argv[1:]:
+        return lock()
+    check()
+    build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
+    with open(os.path.join(VENV, "complete"), "w") as stamp:
+        stamp.write(sys.version + "\n")
+
+
+def check():
+    """Stop with one sentence if this Python or this machine cannot hold the environment."""
+    if not OLDEST <= sys.version_info[:2] < TOO_NEW:
+        stop(
+            "Python {}.{} is not supported: install Python 3.11, 3.12 or 3.13 and run make PYTHON=python3.11".format(
+                *sys.version_info[:2]
+            )
+        )
+    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
+        stop("this Python has no venv module: install it (Debian and Ubuntu: apt install python3-venv)")
+    free = shutil.disk_usage(ROOT).free / 1e9
+    if free < GIGABYTES:
+        stop("{:.1f} GB are free in {}: the environment needs {:.0f} GB".format(free, ROOT, GIGABYTES))
+
+
+def build(folder, requirements):
+    """Make a virtual environment and install into it; the project itself goes in as a link to this folder."""
+    print("Building the environment in {} (about 1 GB to download, once)".format(folder), flush=True)
+    if run([sys.executable, "-m", "venv", "--clear", folder])[0]:
+        stop("no virtual environment could be made in {}: check the folder's permissions".format(folder))
+    python = os.path.join(folder, "bin", "python")
+    install = [python, *PIP, "install", "--quiet", "--prefer-binary"]
+    for arguments in (requirements, ["--no-deps", "--no-build-isolation", "-e", "."]):
+        status, said = run(install + arguments)
+        if status:
+            stop("the environment is not complete, since " + cause(said))
+    return python
+
+
+def run(command):
+    """Run a command in the project's folder, passing on what it prints; returns its status and its error output."""
+    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, errors="replace")
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if not line.startswith("WARNING: Location"):
+            sys.stderr.write(line)
+    return process.wait(), "".join(said)
+
+
+def cause(said):
+    for pattern, sentence in CAUSES:
+        if re.search(pattern, said):
+            return sentence
+    lines = [line for line in said.splitlines() if line.strip()]
+    return "pip failed: " + (lines[-1].strip() if lines else "no reason given")
+
+
+def lock():
+    """Resolve the direct pins in a fresh environment and write down everything that came along."""
+    check()
+    folder = os.path.join(ROOT, ".cache", "lock")
+    python = build(folder, ["-r", "requirements.txt"])
+    frozen = subprocess.check_output([python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True)
+    # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix or none.
+    pins = [
+        re.sub(r"\+\w+$", "", line) for line in frozen.splitlines() if "==" in line and not line.startswith("pip==")
+    ]
+    write("requirements.lock", "# Everything that requirements.txt brings along; written by `make lock`.", pins)
+    head = "# The same pins for conda and Binder; written by `make lock`."
+    direct = ["    - " + pin for pin in direct_pins()]
+    python_and_pip = [
+        "name: sentence-embeddings",
+        "channels: [conda-forge]",
+        "dependencies:",
+        "  - python=3.11",
+        "  - pip",
+        "  - pip:",
+    ]
+    write("environment.yml", head, python_and_pip + direct + ["    - -e ."])
+    shutil.rmtree(folder)
+
+
+def direct_pins():
+    with open(os.path.join(ROOT, "requirements.txt")) as stream:
+        lines = [line.split("#")[0].strip() for line in stream]
+    return [line for line in lines if line]
+
+
+def write(name, head, lines):
+    with open(os.path.join(ROOT, name), "w") as stream:
+        stream.write("\n".join([head, *lines]) + "\n")
+
+
+def stop(sentence):
+    sys.exit("make: " + sentence)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

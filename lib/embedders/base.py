@@ -1,0 +1,108 @@
+"""What every embedder has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lib import progress, text
+from lib.errors import InputError
+
+Embeddings = np.ndarray | sp.csr_array
+
+
+class Embedder(ABC):
+    """A map from sentences to vectors.
+
+    Attributes
+    ----------
+    name : str, the name in the registry
+    settings : dict, everything besides the text that its vectors depend on (JSON types)
+    version : int, of the code in the embedder's module: raised when its vectors change
+    needs_fit : bool, whether `fit` must come before `encode`
+    fitted_on : str or None, fingerprint of the text that `fit` has seen
+    companions : embedders whose vectors come out of the same pass at no cost
+    """
+
+    name: str
+    version: int = 1
+    needs_fit: bool = False
+    fitted_on: str | None = None
+    companions: Sequence[Embedder] = ()
+    batch_size: int = 1024
+
+    @property
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """Everything besides the text that the vectors depend on."""
+
+    @abstractmethod
+    def _encode(self, sentences: Sequence[str]) -> Embeddings:
+        """Vectors of one batch."""
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:  # noqa: B027 - no need to override
+        """Learn from text. Embedders that learn nothing leave this as it is."""
+
+    def fit(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embedder:
+        """Learn from `sentences` what the embedder needs (idf, common components, word vectors); returns itself."""
+        _check_sentences(sentences)
+        if self.needs_fit:
+            self._fit(sentences, show_progress_bar)
+            self.fitted_on = text.fingerprint(sentences)
+        return self
+
+    def encode(
+        self, sentences: Sequence[str], batch_size: int | None = None, show_progress_bar: bool = False
+    ) -> Embeddings:
+        """Embed `sentences`.
+
+        Returns float32[n, dim], or a CSR array of that shape for vocabulary-sized vectors. A sentence that is
+        empty or holds unknown words only gets a zero vector, unless the embedder's docstring says otherwise.
+
+        Raises InputError when called before a needed `fit`, or with anything but a sequence of str.
+        """
+        _check_sentences(sentences)
+        return self._encode_all(sentences, self._encode, batch_size, show_progress_bar)
+
+    def fit_encode(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embeddings:
+        """Fit on the very sentences that are then encoded: the papers' use, and a transductive one."""
+        return self.fit(sentences, show_progress_bar).encode(sentences, show_progress_bar=show_progress_bar)
+
+    def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
+        """The vectors of this embedder and of each of its companions, in that order."""
+        return [self.encode(sentences)]
+
+    def check_fitted(self) -> None:
+        """Raise InputError if `fit` is needed and has not been called."""
+        if self.needs_fit and self.fitted_on is None:
+            raise InputError(f"{self.name}: not fitted; call fit(sentences) before encode, or fit_encode for both")
+
+    def _encode_all(self, sentences, encode_batch, batch_size, show_progress_bar) -> Embeddings:
+        self.check_fitted()
+        size = batch_size or self.batch_size
+        parts = []
+        with progress.bar(len(sentences), f"encode {self.name}", show=show_progress_bar) as bar:
+            for start in range(0, max(len(sentences), 1), size):
+                batch = sentences[start : start + size]
+                parts.append(encode_batch(batch))
+                bar.update(len(batch))
+        return stack(parts)
+
+
+def stack(parts: Sequence[Embeddings]) -> Embeddings:
+    """Put batches of vectors one below the other."""
+    if sp.issparse(parts[0]):
+        return sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32)
+    return np.concatenate(parts).astype(np.float32, copy=False)
+
+
+def _check_sentences(sentences: Sequence[str]) -> None:
+    if isinstance(sentences, str):
+        raise InputError(f"sentences: got one string ({sentences[:40]!r}); give a list of strings")
+    for i, sentence in enumerate(sentences):
+        if not isinstance(sentence, str):
+            raise InputError(f"sentences[{i}]: {sentence!r} is a {type(sentence).__name__}; give a list of strings")

@@ -1,0 +1,272 @@
+"""Nearest neighbor overlap (N2O): how alike two embedders are, judged by the neighbors they find.
+
+"Situating Sentence Embedders with Nearest Neighbor Overlap", sections 2 and 5, appendix B.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from lib import embedders, progress, stats
+from lib.corpora import Corpus
+from lib.errors import InputError
+from lib.neighbors import Neighbors, exact
+from lib.store import EmbeddingStore
+
+
+def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
+    """The share of neighbors that two embedders have in common, query by query (figure 2: o[j] / k).
+
+    Parameters
+    ----------
+    ids_a, ids_b : int[q, k], the k neighbors that each embedder finds for each query
+
+    Returns
+    -------
+    float64[q] in [0, 1]; 1 where both find the same set. The order within a row does not matter.
+
+    Raises
+    ------
+    InputError
+        Different shapes, or a row that names a neighbor twice.
+    """
+    ids_a, ids_b = np.asarray(ids_a), np.asarray(ids_b)
+    if ids_a.shape != ids_b.shape or ids_a.ndim != 2 or not ids_a.shape[1]:
+        raise InputError(f"ids: shapes {ids_a.shape} and {ids_b.shape}; give two arrays of one shape (queries, k)")
+    _check_distinct(ids_a)
+    _check_distinct(ids_b)
+    return _overlap(ids_a, ids_b)
+
+
+def _overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
+    # Neither row repeats an id, so that an id found twice in the two together is one they share.
+    both = np.sort(np.concatenate([ids_a, ids_b], axis=1), axis=1)
+    return (both[:, 1:] == both[:, :-1]).sum(axis=1) / ids_a.shape[1]
+
+
+def _check_distinct(ids: np.ndarray) -> None:
+    ordered = np.sort(ids, axis=1)
+    repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    if repeated.any():
+        raise InputError(f"ids: row {int(np.argmax(repeated))} names a neighbor twice; give k different ones a query")
+
+
+def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """N2O of every pair of embedders, averaged over queries (figure 3).
+
+    `ids` maps an embedder's name to its neighbors, int[q, k]. The result is symmetric with a unit diagonal,
+    rows and columns in the order of `ids`.
+    """
+    return square(per_query(ids).mean(), list(ids))
+
+
+def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
+    """Overlap of every pair of embedders (columns: a two-level index) for every query (rows), in [0, 1]."""
+    pairs = list(combinations(ids, 2))
+    columns = {pair: overlap(ids[pair[0]], ids[pair[1]]) for pair in pairs}
+    index = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
+    rows = len(next(iter(ids.values())))
+    return pd.DataFrame(np.column_stack(list(columns.values())) if pairs else np.empty((rows, 0)), columns=index)
+
+
+def square(pairs: pd.Series, names: Sequence[str]) -> pd.DataFrame:
+    """A series over pairs (a, b) as a symmetric table with ones on its diagonal."""
+    table = pd.DataFrame(np.eye(len(names)), index=list(names), columns=list(names))
+    for (a, b), value in pairs.items():
+        table.loc[a, b] = table.loc[b, a] = value
+    return table
+
+
+def neighbors(
+    names: Sequence[str], corpus: Corpus, queries: np.ndarray, k: int, show_progress_bar: bool = True
+) -> tuple[dict[str, Neighbors], pd.DataFrame]:
+    """The k nearest neighbors of each query under each embedder, the query itself left out.
+
+    Embeddings come from the store (`lib.store`), which encodes what it does not have.
+
+    Parameters
+    ----------
+    names : embedders of the registry
+    queries : int[q], corpus indices
+
+    Returns
+    -------
+    found : for each name its Neighbors, ids int64[q, k]
+    costs : DataFrame with columns embedder, family, dim, embed_seconds, search_seconds and tied_queries: for how
+        many queries the k-th and the next neighbor were equally near, so that the index decided
+    """
+    store, found, costs = EmbeddingStore(), {}, []
+    for name in progress.track(names, "embedders", unit="embedders", show=show_progress_bar):
+        started = time.perf_counter()
+        vectors = store.embed(embedders.load(name), corpus, show_progress_bar=show_progress_bar)
+        embedded = time.perf_counter()
+        one_more = exact(vectors[queries], vectors, min(k + 1, len(corpus) - 1), exclude=queries)
+        searched = time.perf_counter()
+        found[name] = Neighbors(one_more.ids[:, :k], one_more.similarities[:, :k])
+        tied = ties(one_more.similarities, k)
+        costs.append((name, embedders.family(name), vectors.shape[1], embedded - started, searched - embedded, tied))
+    columns = ["embedder", "family", "dim", "embed_seconds", "search_seconds", "tied_queries"]
+    return found, pd.DataFrame(costs, columns=columns)
+
+
+def chance(k: int, candidates: int) -> float:
+    """Expected N2O of two embedders that draw their k neighbors blindly from `candidates` sentences: k / candidates."""
+    return k / candidates
+
+
+class Samples:
+    """Query samples drawn from a corpus (section 4): `samples` times `n` queries, without replacement in each.
+
+    Attributes
+    ----------
+    queries : int64[q], ascending corpus indices of all queries drawn
+    members : list of int64[n], for each sample the positions of its queries in `queries`
+    weights : float64[q], how many samples hold each query
+    """
+
+    def __init__(self, candidates: np.ndarray, n: int, samples: int, rng: np.random.Generator) -> None:
+        drawn = [rng.choice(np.asarray(candidates, np.int64), size=n, replace=False) for _ in range(samples)]
+        self.queries = np.unique(np.concatenate(drawn))
+        self.members = [np.searchsorted(self.queries, np.sort(sample)) for sample in drawn]
+        self.weights = np.bincount(np.concatenate(self.members), minlength=len(self.queries)).astype(np.float64)
+
+
+def candidates(corpus: Corpus, query_source: str) -> np.ndarray:
+    """The sentences that may become queries: "ledes" or "any"."""
+    return corpus.ledes if query_source == "ledes" else np.arange(len(corpus))
+
+
+def check_parameters(corpus: Corpus, k: int, queries: int, samples: int, query_source: str) -> None:
+    """Raise InputError, naming the parameter and what is accepted, if the corpus is too small for them."""
+    if query_source not in ("ledes", "any"):
+        raise InputError(f"query_source: {query_source!r} is not known; accepted: 'ledes', 'any'")
+    available = len(candidates(corpus, query_source))
+    what = "ledes" if query_source == "ledes" else "sentences"
+    if not 1 <= queries <= available:
+        hint = ", or set query_source to 'any'" if query_source == "ledes" else ""
+        raise InputError(
+            f"queries: {queries} is not accepted; corpus {corpus.name!r} has {available} {what}: "
+            f"give 1 to {available}{hint}"
+        )
+    if not 1 <= k < len(corpus):
+        raise InputError(
+            f"k: {k} is not accepted; corpus {corpus.name!r} has {len(corpus)} sentences: give 1 to {len(corpus) - 1}"
+        )
+    if samples < 1:
+        raise InputError(f"samples: {samples} is not accepted; give 1 or more")
+
+
+def summary(
+    overlaps: pd.DataFrame,
+    samples: Samples,
+    groups: np.ndarray,
+    rng: np.random.Generator,
+    repetitions: int,
+    confidence: float,
+) -> pd.DataFrame:
+    """N2O of each pair, averaged over the samples, with its bootstrap interval over queries.
+
+    Parameters
+    ----------
+    overlaps : from `per_query`, a row for each of ``samples.queries``
+    groups : int[q], translations of one verse share a number and are drawn together; -1 for no group
+
+    Returns
+    -------
+    DataFrame with columns a, b, n2o, low, high, std_over_samples; the last has ddof = 1 and is NaN for one sample
+    """
+    by_sample = np.stack([overlaps.to_numpy()[members].mean(axis=0) for members in samples.members])
+    low, high = stats.bootstrap_mean(overlaps.to_numpy(), rng, groups, samples.weights, repetitions, confidence)
+    table = overlaps.columns.to_frame(index=False)
+    spread = by_sample.std(axis=0, ddof=1) if len(by_sample) > 1 else np.full(by_sample.shape[1], np.nan)
+    return table.assign(n2o=by_sample.mean(axis=0), low=low, high=high, std_over_samples=spread)
+
+
+def covered(query: frozenset[str], neighbor: frozenset[str]) -> float:
+    """The share of a query's word types that a neighbor holds, in [0, 1]; 0 for a query without a word."""
+    return len(query & neighbor) / max(1, len(query))
+
+
+def token_overlap(
+    sentences: Sequence[str],
+    queries: np.ndarray,
+    ids: np.ndarray,
+    types: Callable[[str], frozenset[str]],
+    compare: Callable[[frozenset[str], frozenset[str]], float] = covered,
+) -> np.ndarray:
+    """How much of a query's words its neighbors repeat (figure 5), averaged over the k neighbors.
+
+    The paper does not define its token overlap. Here it is |T(q) & T(s)| / |T(q)|, with T(s) the set of word
+    types of a sentence s; give `lib.text.jaccard` as `compare` for the symmetric reading.
+
+    Parameters
+    ----------
+    queries : int[q], corpus indices
+    ids : int[q, k], their neighbors
+    types : a function from a sentence to its word types
+
+    Returns
+    -------
+    float64[q] in [0, 1], higher when neighbors repeat the query's words
+    """
+    needed = np.unique(np.concatenate([queries, ids.ravel()]))
+    known = {int(i): types(sentences[i]) for i in needed}
+    shares = [[compare(known[int(query)], known[int(i)]) for i in row] for query, row in zip(queries, ids, strict=True)]
+    return np.mean(shares, axis=1)
+
+
+def ties(similarities: np.ndarray, k: int) -> int:
+    """For how many queries the k-th and the next neighbor are equally near, so that the index decided.
+
+    `similarities` is float32[q, k + 1], nearest first; with only k columns there is no next one, and no tie.
+    """
+    return int((similarities[:, k - 1 : k] == similarities[:, k : k + 1]).sum()) if similarities.shape[1] > k else 0
+
+
+def relatives(table: pd.DataFrame) -> pd.DataFrame:
+    """For each embedder of a square table the one closest to it: columns embedder, closest, n2o."""
+    apart = table.where(~np.eye(len(table), dtype=bool))
+    return pd.DataFrame(
+        {"embedder": table.index, "closest": apart.idxmax(axis=1).to_numpy(), "n2o": apart.max(axis=1).to_numpy()}
+    )
+
+
+def linkage(table: pd.DataFrame) -> np.ndarray:
+    """Average-linkage clustering of a square table by 1 - N2O, leaves in optimal order (SciPy's format)."""
+    from scipy.cluster import hierarchy
+    from scipy.spatial.distance import squareform
+
+    distances = squareform(1 - table.to_numpy(), checks=False)
+    return hierarchy.linkage(distances, method="average", optimal_ordering=True)
+
+
+def plane(table: pd.DataFrame) -> tuple[pd.DataFrame, float]:
+    """Places in the plane whose distances come close to 1 - N2O, and how far they are from it.
+
+    Metric multidimensional scaling, started from classical scaling, so that no random number is needed.
+
+    Returns
+    -------
+    points : DataFrame with columns x, y, indexed by name
+    stress : float, Kruskal's stress-1; 0 is perfect, 0.2 and more is poor
+    """
+    from sklearn.manifold import MDS
+
+    distances = 1 - table.to_numpy()
+    scaling = MDS(
+        2, metric="precomputed", init="classical_mds", n_init=1, normalized_stress=True, max_iter=1000, random_state=0
+    )
+    points = pd.DataFrame(scaling.fit_transform(distances), index=table.index, columns=["x", "y"])
+    return points, _stress(distances, points.to_numpy())
+
+
+def _stress(distances: np.ndarray, points: np.ndarray) -> float:
+    from scipy.spatial.distance import pdist, squareform
+
+    drawn = pdist(points)
+    return float(np.sqrt(((squareform(distances, checks=False) - drawn) ** 2).sum() / (drawn**2).sum()))
