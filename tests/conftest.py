@@ -1,0 +1,29 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+DATA = [Path(folder) for folder in os.environ.get("SENTENCE_DATA", "").split(":") if folder]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def data_file():
+    """A function that finds a file of the papers' data, or skips the test and says why."""
+
+    def find(path: str) -> Path:
+        for folder in DATA:
+            if (folder / path).exists():
+                return folder / path
+        pytest.skip(f"needs {path} of the papers' data in a folder named by SENTENCE_DATA")
+
+    return find

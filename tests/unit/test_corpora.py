@@ -1,0 +1,153 @@
+"""Corpora: what the contract promises, and that the Bible translations are aligned."""
+
+from __future__ import annotations
+
+import gzip
+
+import numpy as np
+import pytest
+
+from lib import bible, corpora, text
+from lib.errors import InputError
+
+
+@pytest.fixture(scope="module", params=["bible-gospels", "wikipedia-sample", "lee"])
+def corpus(request) -> corpora.Corpus:
+    return corpora.load(request.param)
+
+
+def test_sentences_are_unique_clean_and_described_one_by_one(corpus) -> None:
+    assert len(set(corpus.sentences)) == len(corpus.sentences) == len(corpus)
+    assert all(sentence and sentence == text.squeeze(sentence) for sentence in corpus.sentences)
+    for field in (corpus.documents, corpus.groups):
+        assert field.dtype == np.int32
+        assert field.shape == (len(corpus),)
+
+
+def test_ledes_are_ascending_and_open_documents(corpus) -> None:
+    assert corpus.ledes.dtype == np.int32
+    assert (np.diff(corpus.ledes) > 0).all()
+    documents = corpus.documents[corpus.ledes]
+    assert len(set(documents.tolist())) > 0.95 * len(set(corpus.documents.tolist()))
+
+
+def test_counts_of_the_gospels() -> None:
+    corpus = corpora.load("bible-gospels")
+    assert (len(corpus), len(corpus.ledes)) == (23_797, 579)
+    assert (np.unique(corpus.groups[corpus.groups >= 0], return_counts=True)[1] == 5).sum() > 4_600
+
+
+def test_loading_twice_gives_the_same_fingerprint() -> None:
+    assert corpora.load("lee").fingerprint == corpora.load("lee").fingerprint
+
+
+# -- alignment ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def gospels() -> dict[str, dict[int, frozenset[str]]]:
+    """translation -> number of the World English verse that it should match -> word types"""
+    verses: dict[str, dict[int, frozenset[str]]] = {name: {} for name in bible.TRANSLATIONS}
+    for verse in bible.verses(bible.MATTHEW, bible.ROMANS):
+        if verse.meaning != bible.UNALIGNED:
+            verses[verse.translation][verse.meaning] = frozenset(verse.text.lower().replace(",", "").split())
+    return verses
+
+
+@pytest.mark.parametrize("translation", [name for name in bible.TRANSLATIONS if name != "web"])
+def test_a_verse_shares_more_words_with_its_translation_than_with_that_ones_neighbors(gospels, translation) -> None:
+    english, other = gospels["web"], gospels[translation]
+    shared = sorted(english.keys() & other.keys())
+    assert len(shared) > 4_750
+    same = [text.jaccard(english[number], other[number]) for number in shared]
+    for step in (1, -1):
+        beside = [text.jaccard(english[number], other.get(number + step, frozenset())) for number in shared]
+        assert np.mean(same) > 3 * np.mean(beside)
+        # No stretch has slipped: wherever ten verses in a row are taken, they fit best where they are.
+        windows = np.convolve(np.subtract(same, beside), np.ones(10) / 10, mode="valid")
+        assert windows.min() > 0.1
+
+
+@pytest.mark.parametrize("translation", bible.TRANSLATIONS)
+def test_no_verse_is_cut_inside_a_word(translation) -> None:
+    verses = [verse.text for verse in bible.verses(bible.MATTHEW, bible.END) if verse.translation == translation]
+    # A verse that is cut elsewhere ends in a letter; a whole one nearly always ends in a punctuation mark.
+    assert np.mean([verse[-1].isalnum() for verse in verses]) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("translation", "number", "meaning"),
+    [
+        ("dr", 41_008_001, 41_008_001),
+        ("dr", 41_009_001, 41_009_002),
+        ("wmth", 42_002_023, 42_002_023),
+        ("wmth", 42_002_052, 42_002_051),
+    ],
+)
+def test_verses_are_aligned_where_a_translation_counts_otherwise(translation, number, meaning) -> None:
+    chapter = bible.verses(number // 1000 * 1000, (number // 1000 + 1) * 1000)
+    places = {verse.number: verse.meaning for verse in chapter if verse.translation == translation}
+    assert places[number] == meaning
+
+
+def test_fillers_for_missing_verses_are_no_verses() -> None:
+    verses = {verse.text for verse in bible.verses(bible.GENESIS, bible.END)}
+    assert not any("dummy" in verse or "fehlt" in verse or verse == "[]" for verse in verses)
+    assert not any("\\" in verse or "`" in verse for verse in verses)
+
+
+def test_repeated_verses_join_their_groups() -> None:
+    corpus = corpora._assemble(
+        "made up",
+        [
+            corpora.Record("he spoke", 0, 10),
+            corpora.Record("he said", 1, 10),
+            corpora.Record("he spoke", 2, 20),  # a parallel passage in the same words
+            corpora.Record("he talked", 3, 20),
+            corpora.Record("rain fell", 3, 30),
+        ],
+    )
+    assert corpus.groups.tolist() == [10, 10, 10, 30]
+    assert corpus.ledes.tolist() == [0, 1, 2]
+    assert corpus.duplicates == 1
+
+
+# -- the user's own file ------------------------------------------------------------------------
+
+
+def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
+    content = "\ufeffA first  one.\nA second.\n\n\nA third.\nA second.\n"
+    (tmp_path / "plain.txt").write_text(content, encoding="utf-8")
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(content.encode()))
+    for file in ("plain.txt", "packed.gz"):
+        corpus = corpora.load(f"lines:{tmp_path / file}")
+        assert corpus.sentences == ["A first one.", "A second.", "A third."]
+        assert corpus.documents.tolist() == [0, 0, 1]
+        assert corpus.ledes.tolist() == [0, 2]
+        assert corpus.groups.tolist() == [-1, -1, -1]
+        assert corpus.duplicates == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no file"),
+        (b"", "holds no sentence"),
+        (b"\n \n", "holds no sentence"),
+        (b"good\nbad \xff\n", "line 2: not UTF-8"),
+        (gzip.compress(b"a sentence\n" * 1000)[:-20], "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_serve_gets_a_sentence(tmp_path, content, message) -> None:
+    file = tmp_path / "text.txt"
+    if content is not None:
+        file.write_bytes(content)
+    with pytest.raises(InputError) as error:
+        corpora.load(f"lines:{file}")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_name_points_to_the_nearest() -> None:
+    with pytest.raises(InputError, match="did you mean bible-gospels"):
+        corpora.load("bible-gospel")

@@ -1,0 +1,125 @@
+"""N2O: values worked out by hand, another way of computing them, and what must not change them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import corpora, n2o, text
+from lib.errors import InputError
+
+
+def test_overlap_by_hand() -> None:
+    ours = np.array([[1, 2, 3, 4], [5, 6, 7, 8], [1, 2, 3, 4]])
+    theirs = np.array([[4, 3, 2, 1], [1, 2, 3, 4], [9, 1, 8, 2]])
+    assert n2o.overlap(ours, theirs).tolist() == [1.0, 0.0, 0.5]
+
+
+@given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 2**32))
+def test_overlap_is_the_size_of_the_set_intersection(k, q, seed) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = (np.array([rng.choice(12, k, replace=False) for _ in range(q)]) for _ in range(2))
+    by_sets = [len(set(x) & set(y)) / k for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    np.testing.assert_array_equal(n2o.overlap(a, b), by_sets)
+
+
+def test_the_order_of_neighbors_does_not_matter(rng) -> None:
+    a, b = (np.array([rng.choice(30, 10, replace=False) for _ in range(5)]) for _ in range(2))
+    shuffled = rng.permuted(a, axis=1)
+    np.testing.assert_array_equal(n2o.overlap(a, b), n2o.overlap(shuffled, b))
+
+
+def test_a_repeated_neighbor_or_another_shape_is_refused() -> None:
+    with pytest.raises(InputError, match="row 1 names a neighbor twice"):
+        n2o.overlap(np.array([[1, 2], [3, 3]]), np.array([[1, 2], [3, 4]]))
+    with pytest.raises(InputError, match=r"shapes \(1, 2\) and \(1, 3\)"):
+        n2o.overlap(np.array([[1, 2]]), np.array([[1, 2, 3]]))
+
+
+def test_matrix_by_hand_is_symmetric_with_unit_diagonal() -> None:
+    ids = {"a": np.array([[0, 1], [2, 3]]), "b": np.array([[1, 0], [3, 4]]), "c": np.array([[5, 6], [7, 8]])}
+    expected = pd.DataFrame([[1, 0.75, 0], [0.75, 1, 0], [0, 0, 1.0]], index=list("abc"), columns=list("abc"))
+    pd.testing.assert_frame_equal(n2o.matrix(ids), expected)
+
+
+def test_random_neighbors_overlap_as_chance_says(rng) -> None:
+    a, b = (np.array([rng.choice(200, 20, replace=False) for _ in range(2000)]) for _ in range(2))
+    assert n2o.chance(20, 200) == 0.1
+    assert abs(n2o.overlap(a, b).mean() - 0.1) < 0.005
+
+
+def test_samples_hold_distinct_queries_and_count_those_drawn_twice() -> None:
+    samples = n2o.Samples(np.arange(10, 30), n=15, samples=3, rng=np.random.default_rng(1))
+    assert all(len(set(members)) == 15 for members in samples.members)
+    assert samples.weights.sum() == 45
+    assert samples.queries.min() >= 10
+    counted = np.bincount(np.concatenate(samples.members), minlength=len(samples.queries))
+    np.testing.assert_array_equal(samples.weights, counted)
+
+
+def test_summary_averages_the_samples_and_its_interval_holds_the_average(rng) -> None:
+    ids = {name: np.array([rng.choice(40, 10, replace=False) for _ in range(20)]) for name in "abc"}
+    samples = n2o.Samples(np.arange(20), n=10, samples=4, rng=rng)
+    overlaps = n2o.per_query(ids).iloc[samples.queries]
+    table = n2o.summary(overlaps, samples, np.full(len(samples.queries), -1), rng, 500, 0.95)
+    by_hand = np.mean([overlaps["a", "b"].to_numpy()[members].mean() for members in samples.members])
+    assert table.loc[0, "n2o"] == pytest.approx(by_hand)
+    assert (table["low"] <= table["n2o"]).all()
+    assert (table["n2o"] <= table["high"]).all()
+
+
+def test_token_overlap_by_hand() -> None:
+    sentences = ["the cat sat", "The cat ran.", "a dog", "!"]
+    ids = np.array([[1, 2], [0, 2]])
+    shares = n2o.token_overlap(sentences, np.array([0, 3]), ids, text.content_types)
+    np.testing.assert_allclose(shares, [(2 / 3 + 0) / 2, 0])
+    by_jaccard = n2o.token_overlap(sentences, np.array([0, 3]), ids, text.content_types, text.jaccard)
+    np.testing.assert_allclose(by_jaccard, [(2 / 4 + 0) / 2, 0])
+
+
+def test_ties_at_the_edge_are_counted() -> None:
+    similarities = np.array([[0.9, 0.5, 0.5], [0.9, 0.5, 0.4]], dtype=np.float32)
+    assert n2o.ties(similarities, 2) == 1
+    assert n2o.ties(similarities, 3) == 0
+
+
+def test_map_reproduces_distances_that_fit_a_plane() -> None:
+    places = np.array([[0, 0], [0.6, 0], [0, 0.4], [0.5, 0.5]])
+    distances = np.linalg.norm(places[:, None] - places[None], axis=2)
+    points, stress = n2o.plane(pd.DataFrame(1 - distances, index=list("abcd"), columns=list("abcd")))
+    drawn = np.linalg.norm(points.to_numpy()[:, None] - points.to_numpy()[None], axis=2)
+    np.testing.assert_allclose(drawn, distances, atol=1e-3)
+    assert stress < 1e-3
+
+
+def test_closest_relative_is_never_itself() -> None:
+    table = pd.DataFrame([[1, 0.2, 0.7], [0.2, 1, 0.3], [0.7, 0.3, 1]], index=list("abc"), columns=list("abc"))
+    assert n2o.relatives(table)["closest"].tolist() == ["c", "c", "a"]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> corpora.Corpus:
+    file = tmp_path_factory.mktemp("text") / "tiny.txt"
+    file.write_text("one a\ntwo b\n\nthree c\nfour d\n")
+    return corpora.load(f"lines:{file}")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"k": 4}, "k: 4 is not accepted"),
+        ({"k": 0}, "give 1 to 3"),
+        ({"queries": 3}, "has 2 ledes: give 1 to 2, or set query_source to 'any'"),
+        ({"queries": 5, "query_source": "any"}, "has 4 sentences: give 1 to 4"),
+        ({"query_source": "all"}, "query_source: 'all' is not known"),
+        ({"samples": 0}, "samples: 0 is not accepted"),
+    ],
+)
+def test_parameters_that_the_corpus_cannot_serve_get_a_sentence(tiny, changed, message) -> None:
+    parameters = {"k": 2, "queries": 2, "samples": 1, "query_source": "ledes"} | changed
+    with pytest.raises(InputError) as error:
+        n2o.check_parameters(tiny, **parameters)
+    assert message in str(error.value)

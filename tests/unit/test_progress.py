@@ -1,0 +1,30 @@
+"""Long work shows items, rate and time left; in a log as plain lines."""
+
+from __future__ import annotations
+
+from lib import paths, progress
+
+
+def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:
+    log = tmp_path / "run.log"
+    monkeypatch.setenv(paths.LOG_VARIABLE, str(log))
+    with progress.bar(10, "outer", "epochs") as outer:
+        for _ in progress.track(range(4), "inner", "steps"):
+            outer.update(2)
+    lines = log.read_text().splitlines()
+    assert any(line.startswith("inner: 4 of 4 steps (100 %)") and "left" in line for line in lines)
+    assert any(line.startswith("outer: 8 of 10 epochs (80 %)") for line in lines)
+    assert not any("\r" in line or "\x1b" in line for line in lines)
+
+
+def test_nothing_is_shown_when_nothing_is_asked_for(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv(paths.LOG_VARIABLE, str(tmp_path / "run.log"))
+    assert list(progress.track(range(3), "quiet", show=False)) == [0, 1, 2]
+    assert not (tmp_path / "run.log").exists()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_without_a_log_and_a_terminal_lines_go_to_standard_error(monkeypatch, capsys) -> None:
+    monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
+    list(progress.track(range(2), "plain"))
+    assert "plain: 2 of 2 items (100 %)" in capsys.readouterr().err

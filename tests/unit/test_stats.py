@@ -1,0 +1,59 @@
+"""Bootstrap intervals: against SciPy's, and what grouping and weights must do to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from lib import stats
+from lib.errors import InputError
+
+
+def test_agrees_with_scipy(rng) -> None:
+    values = rng.gamma(2, size=80)
+    low, high = stats.bootstrap_mean(values[:, None], rng, repetitions=20_000)
+    theirs = scipy_stats.bootstrap((values,), np.mean, n_resamples=20_000, method="percentile", rng=rng)
+    assert low[0] == pytest.approx(theirs.confidence_interval.low, abs=0.02)
+    assert high[0] == pytest.approx(theirs.confidence_interval.high, abs=0.02)
+
+
+def test_rows_of_one_group_count_as_one_observation(rng) -> None:
+    values = rng.normal(size=(40, 1))
+    copied = np.repeat(values, 5, axis=0)
+    group = np.repeat(np.arange(40), 5)
+    narrow = np.ptp(stats.bootstrap_mean(copied, np.random.default_rng(1), repetitions=4000))
+    honest = np.ptp(stats.bootstrap_mean(copied, np.random.default_rng(1), group, repetitions=4000))
+    plain = np.ptp(stats.bootstrap_mean(values, np.random.default_rng(1), repetitions=4000))
+    assert honest == pytest.approx(plain)
+    assert narrow < 0.6 * honest
+
+
+def test_negative_groups_are_groups_of_their_own(rng) -> None:
+    values = rng.normal(size=(30, 2))
+    alone = stats.bootstrap_mean(values, np.random.default_rng(2), np.full(30, -1))
+    np.testing.assert_allclose(alone, stats.bootstrap_mean(values, np.random.default_rng(2)))
+
+
+def test_a_weight_is_a_repeated_row() -> None:
+    values = np.array([[0.0], [1.0]])
+    low, high = stats.bootstrap_mean(values, np.random.default_rng(3), weights=[1, 3], repetitions=1)
+    assert low == high
+    assert low[0] in (0.0, 0.75, 1.0)
+
+
+def test_same_seed_same_interval(rng) -> None:
+    values = rng.normal(size=(20, 3))
+    first, second = (stats.bootstrap_mean(values, np.random.default_rng(4)) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+
+
+def test_a_constant_has_an_interval_of_no_width() -> None:
+    low, high = stats.bootstrap_mean(np.full((10, 1), 0.25), np.random.default_rng(5))
+    assert low[0] == high[0] == 0.25
+
+
+@pytest.mark.parametrize("bad", [{"repetitions": 0}, {"confidence": 1.0}])
+def test_bad_settings_get_a_sentence(bad) -> None:
+    with pytest.raises(InputError, match="is not accepted"):
+        stats.bootstrap_mean(np.ones((3, 1)), np.random.default_rng(6), **bad)
