@@ -3,13 +3,14 @@ PYTHON ?= python3
 PROFILE ?= default
 NOTEBOOK ?=
 JOBS ?= 1
+ASSET ?=
 
 BIN := .venv/bin
 READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test lab lint lock cache prune clean
+.PHONY: help figures test lab data page lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,6 +23,12 @@ test: $(READY) ## run the tests, every notebook in the smoke profile among them
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 	@$(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
+
+data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
+	@$(BIN)/python -m lib.catalog --asset "$(ASSET)"
+
+page: $(READY) ## write the data page, docs/data.md, anew from the catalog
+	@$(BIN)/python -m lib.catalog --page > docs/data.md
 
 lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests

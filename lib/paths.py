@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 PARAMS = ROOT / "params"
 FIGURES = ROOT / "figures"
+DATA = ROOT / "data"
 CACHE = Path(os.environ.get("SENTENCE_CACHE") or ROOT / ".cache")
 EMBEDDINGS = CACHE / "embeddings"
 RUNS = CACHE / "runs"

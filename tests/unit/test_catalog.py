@@ -1,0 +1,144 @@
+"""The catalog names every outside asset once, finds it where it lies, and says how to get it where it does not."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+import pytest
+
+from lib import catalog, fetch, paths
+from lib.errors import InputError
+
+ASSETS = list(catalog.assets().values())
+
+
+@pytest.fixture(params=ASSETS, ids=lambda asset: asset.id)
+def asset(request) -> catalog.Asset:
+    return request.param
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """No data folder but an empty one."""
+    monkeypatch.setattr(paths, "DATA", tmp_path / "data")
+    monkeypatch.delenv(catalog.DATA_VARIABLE, raising=False)
+    return tmp_path
+
+
+def test_every_entry_is_complete(asset) -> None:
+    assert asset.access in ("free", "manual", "gated", "package")
+    assert asset.title
+    assert asset.license
+    assert asset.files
+    assert set(asset.used_by) <= {"n2o", "sent2vec", "pitfalls", "usif", "localization"}
+    assert bool(asset.downloads) == (asset.access == "free")
+    assert bool(asset.how) == (asset.access in ("manual", "gated"))
+    assert bool(asset.package) == (asset.access == "package")
+
+
+def test_every_citation_is_in_the_bibliography(asset) -> None:
+    keys = re.findall(r"^@\w+\{(\w+),", (paths.ROOT / "references.bib").read_text(encoding="utf-8"), re.M)
+    assert asset.citation in keys
+    assert len(keys) == len(set(keys))
+
+
+def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> None:
+    for download in asset.downloads:
+        assert urlsplit(download["url"]).scheme == "https"
+        assert download["format"] in ("zip", "tar.gz", "json", "text", "hdf5", "torch", "safetensors")
+        assert ("to" in download) != ("into" in download)
+        if "to" in download:
+            assert download["to"] in [file["path"] for file in asset.files]
+        else:
+            assert any(file["path"].startswith(download["into"] + "/") for file in asset.files)
+
+
+def test_no_file_belongs_to_two_assets() -> None:
+    listed = [file["path"] for asset in ASSETS for file in asset.files]
+    assert len(listed) == len(set(listed))
+
+
+def test_the_papers_assets_are_all_there() -> None:
+    table_1 = {
+        "word2vec-google-news", "glove-6b", "glove-840b", "fasttext-cc", "fasttext-wiki", "fasttext-cc-sub",
+        "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cased", "openai-gpt",
+        "infersent-v1", "use-dan", "use-trf",
+    }  # fmt: skip
+    others = {
+        "gigaword", "reuters21578", "enwiki-frequencies", "paragram-sl999", "paranmt-50m-vectors", "multinli", "snli",
+        "senteval-probing", "sts12", "sts13", "sts14", "sts15", "sts-benchmark", "sick", "mrpc", "mr", "cr", "subj",
+        "mpqa", "trec", "sst2", "sst5", "opinosis", "opinosis-groups", "urae", "sent2vec-wiki-bigrams",
+    }  # fmt: skip
+    assert table_1 | others <= catalog.assets().keys()
+
+
+def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> None:
+    for asset in ASSETS:
+        assert catalog.status(asset) == ("here" if asset.access == "package" else "missing")
+
+
+def test_data_folders_are_searched_in_order(nowhere, monkeypatch) -> None:
+    first, second = nowhere / "first", nowhere / "second"
+    for folder in (second, paths.DATA):
+        (folder / "frequencies").mkdir(parents=True)
+        (folder / "frequencies" / "enwiki_vocab_min200.txt").write_text(f"of {folder.name}")
+    monkeypatch.setenv(catalog.DATA_VARIABLE, f"{first}:{second}")
+    assert catalog.locate("enwiki-frequencies") == [second / "frequencies" / "enwiki_vocab_min200.txt"]
+    monkeypatch.setenv(catalog.DATA_VARIABLE, "")
+    assert catalog.file("frequencies/enwiki_vocab_min200.txt").read_text() == "of data"
+
+
+def test_another_copy_than_the_one_measured_on_is_named_so(nowhere) -> None:
+    (paths.DATA / "frequencies").mkdir(parents=True)
+    (paths.DATA / "frequencies" / "enwiki_vocab_min200.txt").write_text("the 3")
+    assert catalog.status(catalog.get("enwiki-frequencies")) == "here, another copy"
+
+
+def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
+    with pytest.raises(InputError) as error:
+        catalog.locate("elmo-small")
+    sentence = str(error.value)
+    assert "no elmo/elmo_2x1024_128_2048cnn_1xhighway_options.json and 1 more" in sentence
+    assert str(paths.DATA) in sentence
+    assert "make data ASSET=elmo-small" in sentence
+    assert "license: Apache-2.0" in sentence
+    with pytest.raises(InputError, match="license LDC2011T07 from the Linguistic Data Consortium"):
+        catalog.locate("gigaword")
+
+
+def test_unknown_ids_and_files_get_a_sentence() -> None:
+    with pytest.raises(InputError, match="did you mean glove-6b"):
+        catalog.get("glove-6")
+    with pytest.raises(InputError, match="no asset of the catalog has such a file"):
+        catalog.file("nowhere/to/be/found")
+
+
+def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(nowhere, monkeypatch, capsys) -> None:
+    def unreachable(asset) -> None:
+        raise fetch.UnreachableError(f"{asset.id}: example.org cannot be reached")
+
+    monkeypatch.setattr(fetch, "fetch", unreachable)
+    assert catalog.main([]) == 1
+    printed = capsys.readouterr()
+    assert all(asset.id in printed.out for asset in ASSETS)
+    assert "The network cannot be reached. The default and smoke profiles work all the same" in printed.err
+
+
+def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
+    assert catalog.main(["--asset", "wordfreq"]) == 0
+    assert "pip install" not in capsys.readouterr().out  # it is here
+    assert catalog.main(["--asset", "gigaword"]) == 1
+    assert "LDC2011T07" in capsys.readouterr().err
+    assert catalog.main(["--asset", "gigawrod"]) == 2
+    assert "did you mean gigaword" in capsys.readouterr().err
+
+
+def test_the_data_page_is_the_catalogs() -> None:
+    assert (paths.ROOT / "docs" / "data.md").read_text(encoding="utf-8") == catalog.page() + "\n"
+
+
+def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
+    data_file("frequencies/enwiki_vocab_min200.txt")
+    here = [asset for asset in ASSETS if any("sha256" in file for file in asset.files)]
+    assert {asset.id: catalog.status(asset) for asset in here} == {asset.id: "here" for asset in here}
