@@ -17,6 +17,15 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+def mend(sentence: str) -> str:
+    """The sentence with each lone surrogate, which no encoding can write, made the replacement character U+FFFD."""
+    try:
+        sentence.encode()
+    except UnicodeEncodeError:
+        return sentence.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return sentence
+
+
 def fingerprint(sentences: Iterable[str]) -> str:
     """32 hexadecimal digits that stand for these sentences in this order.
 
@@ -67,7 +76,7 @@ def segment(text: str) -> list[str]:
 
 def word_tokens(sentence: str) -> list[str]:
     """spaCy's English tokens, white space left out."""
-    return [token.text for token in _english().tokenizer(sentence) if not token.is_space]
+    return [token.text for token in _english().tokenizer(mend(sentence)) if not token.is_space]
 
 
 def lower_word_tokens(sentence: str) -> list[str]:

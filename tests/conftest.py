@@ -7,6 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# No deadline: the first example pays for imports, and machines are noisy. Where a change must land, the same examples.
+settings.register_profile("project", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("project")
 
 DATA = [Path(folder) for folder in os.environ.get("SENTENCE_DATA", "").split(":") if folder]
 

@@ -49,9 +49,9 @@ class Embedder(ABC):
 
     def fit(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embedder:
         """Learn from `sentences` what the embedder needs (idf, common components, word vectors); returns itself."""
-        _check_sentences(sentences)
+        mended = _mended(sentences)
         if self.needs_fit:
-            self._fit(sentences, show_progress_bar)
+            self._fit(mended, show_progress_bar)
             self.fitted_on = text.fingerprint(sentences)
         return self
 
@@ -65,8 +65,15 @@ class Embedder(ABC):
 
         Raises InputError when called before a needed `fit`, or with anything but a sequence of str.
         """
-        _check_sentences(sentences)
-        return self._encode_all(sentences, self._encode, batch_size, show_progress_bar)
+        mended = _mended(sentences)
+        self.check_fitted()
+        size = batch_size or self.batch_size
+        parts = []
+        with progress.bar(len(mended), f"encode {self.name}", show=show_progress_bar) as bar:
+            for start in range(0, max(len(mended), 1), size):
+                parts.append(self._encode(mended[start : start + size]))
+                bar.update(min(size, len(mended) - start))
+        return stack(parts)
 
     def fit_encode(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embeddings:
         """Fit on the very sentences that are then encoded: the papers' use, and a transductive one."""
@@ -74,23 +81,15 @@ class Embedder(ABC):
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
         """The vectors of this embedder and of each of its companions, in that order."""
+        return self._encode_together(_mended(sentences))
+
+    def _encode_together(self, sentences: list[str]) -> list[Embeddings]:
         return [self.encode(sentences)]
 
     def check_fitted(self) -> None:
         """Raise InputError if `fit` is needed and has not been called."""
         if self.needs_fit and self.fitted_on is None:
             raise InputError(f"{self.name}: not fitted; call fit(sentences) before encode, or fit_encode for both")
-
-    def _encode_all(self, sentences, encode_batch, batch_size, show_progress_bar) -> Embeddings:
-        self.check_fitted()
-        size = batch_size or self.batch_size
-        parts = []
-        with progress.bar(len(sentences), f"encode {self.name}", show=show_progress_bar) as bar:
-            for start in range(0, max(len(sentences), 1), size):
-                batch = sentences[start : start + size]
-                parts.append(encode_batch(batch))
-                bar.update(len(batch))
-        return stack(parts)
 
 
 def stack(parts: Sequence[Embeddings]) -> Embeddings:
@@ -100,9 +99,11 @@ def stack(parts: Sequence[Embeddings]) -> Embeddings:
     return np.concatenate(parts).astype(np.float32, copy=False)
 
 
-def _check_sentences(sentences: Sequence[str]) -> None:
+def _mended(sentences: Sequence[str]) -> list[str]:
+    """The sentences as a list of text that can be encoded; InputError if they are not a sequence of str."""
     if isinstance(sentences, str):
         raise InputError(f"sentences: got one string ({sentences[:40]!r}); give a list of strings")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
             raise InputError(f"sentences[{i}]: {sentence!r} is a {type(sentence).__name__}; give a list of strings")
+    return [text.mend(sentence) for sentence in sentences]

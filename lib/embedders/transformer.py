@@ -65,7 +65,7 @@ class Transformer(Embedder):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return self._pooled(sentences)[self.pooling]
 
-    def encode_with_companions(self, sentences: Sequence[str]) -> list[np.ndarray]:
+    def _encode_together(self, sentences: list[str]) -> list[np.ndarray]:
         pooled = self._pooled(sentences)
         return [pooled[embedder.pooling] for embedder in (self, *self.companions)]
 

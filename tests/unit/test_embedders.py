@@ -93,6 +93,7 @@ def test_wild_text_is_taken(name, fitted) -> None:
         "e\u0301" * 50,
         "word " * 3000,
         "\u202eabc",
+        "\ud800 half a surrogate pair",
     ]
     assert np.isfinite(dense(fitted(name).encode(wild))).all()
 

@@ -50,7 +50,7 @@ def searches(draw):
 
 
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
-@settings(max_examples=150, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=150, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
 def test_same_ids_as_float64_brute_force_whatever_the_blocks(search) -> None:
     vectors, k, blocks = search

@@ -152,8 +152,8 @@ def test_companions_are_stored_in_the_same_pass(tmp_path) -> None:
         def companions(self):
             return [Twin("b" if self.name == "a" else "a")]
 
-        def encode_with_companions(self, sentences):
-            return [self.encode(sentences), -self._encode(sentences)]
+        def _encode_together(self, sentences):
+            return [self._encode(sentences), -self._encode(sentences)]
 
     stored = store.EmbeddingStore(tmp_path)
     first = stored.embed(Twin("a"), SENTENCES)

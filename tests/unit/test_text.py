@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lib import text
@@ -28,9 +28,14 @@ def test_a_fingerprint_depends_on_where_sentences_end(sentences) -> None:
 
 
 @given(anything)
+@example("\ud800 and a word")
 def test_tokenizers_take_any_text(sentence) -> None:
     for tokenize in (text.word_tokens, text.lower_word_tokens, text.gensim_tokens):
         assert all(isinstance(token, str) and token for token in tokenize(sentence))
+
+
+def test_lone_surrogates_are_mended_and_nothing_else() -> None:
+    assert text.mend("a\ud800b \U0001f600 é\x00") == "a\ufffdb \U0001f600 é\x00"
 
 
 def test_tokens_by_hand() -> None:
