@@ -56,9 +56,12 @@ class Asset:
 
     @property
     def size(self) -> int | None:
-        """Bytes to download, or of the files themselves; None if not all are known."""
-        sizes = [part.get("size") for part in self.downloads or self.files]
-        return sum(sizes) if all(sizes) else None
+        """Bytes to download, or else of the files themselves; None if not all are known."""
+        for parts in (self.downloads, self.files):
+            sizes = [part.get("size") for part in parts]
+            if sizes and all(sizes):
+                return sum(sizes)
+        return None
 
 
 @cache
@@ -101,24 +104,29 @@ def locate(id: str) -> list[Path]:
     """
     asset = get(id)
     found = {file["path"]: find(file["path"]) for file in asset.files}
-    missing = [path for path, place in found.items() if place is None]
-    if missing:
-        searched = ", ".join(map(str, folders()))
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise InputError(
-            f"{asset.title} is not here: no {missing[0]}{more} in {searched}; "
-            f"to get it: {asset.how_to_get} (license: {asset.license})"
-        )
+    if missing := [path for path, place in found.items() if place is None]:
+        raise _missing(asset, missing)
     return [place for place in found.values() if place is not None]
 
 
 def file(path: str) -> Path:
-    """The place of one file that some asset lists; InputError as in `locate` if that is missing."""
+    """The place of one file, or of one folder, that some asset lists; InputError as in `locate` if it is missing."""
+    found = find(path)
     for asset in assets().values():
-        listed = [entry["path"] for entry in asset.files]
-        if path in listed:
-            return locate(asset.id)[listed.index(path)]
+        if any(entry["path"] == path or entry["path"].startswith(f"{path}/") for entry in asset.files):
+            if found is None:
+                raise _missing(asset, [path])
+            return found
     raise InputError(f"{path}: no asset of the catalog has such a file")
+
+
+def _missing(asset: Asset, missing: list[str]) -> InputError:
+    searched = ", ".join(map(str, folders()))
+    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    return InputError(
+        f"{asset.title} is not here: no {missing[0]}{more} in {searched} ({DATA_VARIABLE}); "
+        f"to get it: {asset.how_to_get} (license: {asset.license})"
+    )
 
 
 def status(asset: Asset) -> str:

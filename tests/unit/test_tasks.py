@@ -1,0 +1,458 @@
+"""Labelled sets: the counts of the papers' data, every official layout, and what a broken file says."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import localization, paths, tasks, text
+from lib.closure import groups_from_pairs
+from lib.errors import InputError
+
+STS_SUBSETS = {
+    "STS12": {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750, "surprise.SMTnews": 399},
+    "STS13": {"FNWN": 189, "headlines": 750, "OnWN": 561},
+    "STS14": {"deft-forum": 450, "deft-news": 300, "headlines": 750, "OnWN": 750, "images": 750, "tweet-news": 750},
+    "STS15": {"answers-forums": 375, "answers-students": 750, "belief": 375, "headlines": 750, "images": 750},
+}
+SPLITS = {
+    "STSBenchmark": {"train": 5_749, "dev": 1_500, "test": 1_379},
+    "SICK-R": {"train": 4_500, "dev": 500, "test": 4_927},
+    "SICK-E": {"train": 4_500, "dev": 500, "test": 4_927},
+    "MRPC": {"train": 4_076, "test": 1_725},
+    "TREC": {"train": 5_452, "test": 500},
+    "SST2": {"train": 67_349, "dev": 872, "test": 1_821},
+    "SST5": {"train": 8_544, "dev": 1_101, "test": 2_210},
+}
+WHOLE = {"MR": 10_662, "CR": 3_775, "SUBJ": 10_000, "MPQA": 10_606}
+SHIPPED = ("Lee", "WS353", "Verses")
+FOLDERS = {
+    **{name: f"senteval/STS/{name}-en-test" for name in STS_SUBSETS},
+    **{name: f"senteval/{name}" for name in ("MRPC", "TREC", *WHOLE)},
+    "STSBenchmark": "senteval/STS/STSBenchmark",
+    "SICK-R": "senteval/SICK",
+    "SICK-E": "senteval/SICK",
+    "SST2": "senteval/SST/binary",
+    "SST5": "senteval/SST/fine",
+    "MSRP-groups": "senteval/MRPC",
+    "Opinosis-groups": "opinosis/paraphrase_groups",
+}
+
+
+def texts(task: tasks.Task) -> list[str]:
+    return task.left + task.right if isinstance(task, tasks.PairTask) else task.sentences
+
+
+# -- the papers' data ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STS_SUBSETS)
+def test_counts_and_genres_of_sts(data_file, name) -> None:
+    data_file(FOLDERS[name])
+    task = tasks.load(name)
+    assert Counter(task.genre) == STS_SUBSETS[name]
+    assert len(task) == len(task.left) == len(task.right) == len(task.score) == sum(STS_SUBSETS[name].values())
+    assert 0 <= task.score.min() < 1
+    assert 4 < task.score.max() <= 5
+    assert task.label is None
+    assert task.ids is None
+
+
+@pytest.mark.parametrize(("name", "split"), [(name, split) for name in SPLITS for split in SPLITS[name]])
+def test_counts_of_official_splits(data_file, name, split) -> None:
+    data_file(FOLDERS[name])
+    assert len(tasks.load(name, split)) == SPLITS[name][split]
+
+
+@pytest.mark.parametrize("name", ["STSBenchmark", "SICK-E", "MRPC", "TREC"])
+def test_all_is_the_official_splits_in_order(data_file, name) -> None:
+    data_file(FOLDERS[name])
+    everything = tasks.load(name, "all")
+    parts = [tasks.load(name, split) for split in SPLITS[name]]
+    # A failing test must not print texts that are not ours: it compares fingerprints.
+    for side in ("left", "right", "sentences"):
+        in_order = [sentence for part in parts for sentence in getattr(part, side, ())]
+        assert text.fingerprint(getattr(everything, side, ())) == text.fingerprint(in_order)
+    assert len(everything) == sum(SPLITS[name].values())
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_counts_of_sets_without_splits(data_file, name) -> None:
+    data_file(FOLDERS[name])
+    task = tasks.load(name)
+    assert len(task) == WHOLE[name]
+    assert (np.bincount(task.labels).tolist(), task.labels[0]) == (
+        {"MR": [5_331, 5_331], "CR": [1_368, 2_407], "SUBJ": [5_000, 5_000], "MPQA": [7_294, 3_312]}[name],
+        1,
+    )
+    assert sum(not sentence for sentence in task.sentences) == {"CR": 4, "MPQA": 3}.get(name, 0)
+
+
+def test_columns_of_the_sts_benchmark(data_file) -> None:
+    data_file(FOLDERS["STSBenchmark"])
+    task = tasks.load("STSBenchmark", "test")
+    assert Counter(task.genre) == {"main-captions": 625, "main-news": 500, "main-forums": 254}
+    assert {"MSRpar", "headlines"} <= set(task.source)
+    assert (task.score.min(), task.score.max()) == (0, 5)
+
+
+def test_sick_has_two_faces(data_file) -> None:
+    data_file(FOLDERS["SICK-R"])
+    relatedness, entailment = tasks.load("SICK-R"), tasks.load("SICK-E")
+    assert text.fingerprint(relatedness.left) == text.fingerprint(entailment.left)
+    assert (relatedness.score.min(), relatedness.score.max()) == (1, 5)
+    assert relatedness.label is None
+    assert entailment.score is None
+    assert np.bincount(entailment.label).tolist() == [720, 2_793, 1_414]
+
+
+def test_labels_of_classes(data_file) -> None:
+    data_file("senteval/SST")
+    data_file("senteval/TREC")
+    assert np.bincount(tasks.load("TREC").labels).tolist() == [9, 138, 94, 65, 81, 113]
+    assert np.bincount(tasks.load("SST2").labels).tolist() == [912, 909]
+    assert np.bincount(tasks.load("SST5").labels).tolist() == [279, 633, 389, 510, 399]
+
+
+def test_groups_of_msrp(data_file) -> None:
+    data_file(FOLDERS["MSRP-groups"])
+    task = tasks.load("MSRP-groups")
+    assert Counter(np.bincount(task.labels).tolist()) == {3: 240, 4: 31, 5: 3}
+    assert len(task) == len(set(task.sentences)) == 859
+    assert task.labels.dtype == np.int32
+
+
+def test_groups_of_opinosis(data_file) -> None:
+    data_file(FOLDERS["Opinosis-groups"])
+    task = tasks.load("Opinosis-groups")
+    sizes = np.bincount(task.labels)
+    assert (len(task), len(set(task.sentences)), len(sizes), sizes.min()) == (521, 521, 89, 3)
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_texts_are_decoded_and_stripped(data_file, name) -> None:
+    if name not in SHIPPED:
+        data_file(FOLDERS[name])
+    found = texts(tasks.load(name, "all"))
+    assert all(sentence == sentence.strip() for sentence in found)
+    # What was read in the wrong encoding holds control characters or UTF-8 read as Latin-1; so do a few texts in the
+    # files themselves, which stay as they are.
+    odd = sum(any(map(is_control, sentence)) or "\ufffd" in sentence or "â€" in sentence for sentence in found)
+    assert odd == {"STS12": 2, "STS13": 1, "MRPC": 1}.get(name, 0)
+
+
+def is_control(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cs")
+
+
+# -- sets that come with packages ---------------------------------------------------------------
+
+
+def test_news_items_and_words_need_no_data(monkeypatch) -> None:
+    monkeypatch.setenv("SENTENCE_DATA", "")
+    lee, words = tasks.load("Lee"), tasks.load("WS353", "all")
+    assert (len(lee), len(set(lee.left + lee.right)), len(words)) == (1_225, 50, 353)
+    assert lee.ids[:2] == [(0, 1), (0, 2)]
+    assert lee.ids[-1] == (48, 49)
+    assert (lee.score.min(), lee.score.max(), words.score.min(), words.score.max()) == (0.2, 1, 0.23, 10)
+    assert (words.left[0], words.right[1], words.score[2]) == ("love", "cat", 10)
+
+
+def test_verses_are_grouped_across_translations() -> None:
+    task = tasks.load("Verses")
+    sizes = np.bincount(task.labels)
+    assert (len(task), len(sizes), sizes.min()) == (23_776, 4_758, 3)
+    assert (np.diff(task.labels) >= 0).all()
+    assert len(set(task.sentences)) == len(task)
+
+
+# -- the official layouts, by hand --------------------------------------------------------------
+
+MRPC_HEAD = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+SICK_HEAD = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A function that writes files (path below the data folder -> content) and returns the folder."""
+    monkeypatch.setenv("SENTENCE_DATA", f"{tmp_path / 'absent'}:{tmp_path}")
+
+    def write(files: dict[str, str], encoding: str = "utf-8") -> Path:
+        for path, content in files.items():
+            (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / path).write_bytes(content.encode(encoding))
+        return tmp_path
+
+    return write
+
+
+def sts13(**changed: str) -> dict[str, str]:
+    """The files of STS13, one pair in each, with some contents replaced ("FNWN_gs" names STS.gs.FNWN.txt)."""
+    files = {f"STS.{kind}.{subset}.txt": "" for subset in STS_SUBSETS["STS13"] for kind in ("input", "gs")}
+    files = {path: "A dog sleeps.\tA dog naps.\n" if "input" in path else "4.5\n" for path in files}
+    for key, content in changed.items():
+        subset, kind = key.split("_")
+        files[f"STS.{kind}.{subset}.txt"] = content
+    return {f"{FOLDERS['STS13']}/{path}": content for path, content in files.items()}
+
+
+def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> None:
+    pairs = '"Open only here.\tShut.\r\nNo score.\tNone.\r\n Näher , "so" ; \u0085\tStill "open \r\n'
+    folder(sts13(headlines_input=pairs, headlines_gs="3.25\n\n0\n"))
+    task = tasks.load("STS13")
+    assert task.left == ["A dog sleeps.", '"Open only here.', 'Näher , "so" ;', "A dog sleeps."]
+    assert task.right == ["A dog naps.", "Shut.", 'Still "open', "A dog naps."]
+    assert task.score.tolist() == [4.5, 3.25, 0, 4.5]
+    assert task.genre == ["FNWN", "headlines", "headlines", "OnWN"]
+
+
+def test_sts_benchmark_as_distributed_has_more_columns(folder) -> None:
+    line = "main-news\tpapers\t2012test\t0007\t2.500\tRain fell.\tIt rained."
+    folder({"senteval/STS/STSBenchmark/sts-test.csv": f"{line}\n{line}\tsome source\tanother\n"})
+    task = tasks.load("STSBenchmark")
+    assert task.left == ["Rain fell."] * 2
+    assert task.right == ["It rained."] * 2
+    assert (task.score.tolist(), task.genre, task.source) == ([2.5] * 2, ["main-news"] * 2, ["papers"] * 2)
+
+
+def test_sick_with_and_without_carriage_returns(folder) -> None:
+    rows = "3\tA cat sits\tA cat lies\t3.2\tCONTRADICTION\n4\tA cat sits\tAn animal sits\t4.8\tENTAILMENT\n"
+    for end in ("\n", "\r\n"):
+        folder({"senteval/SICK/SICK_trial.txt": (SICK_HEAD + rows).replace("\n", end)})
+        assert tasks.load("SICK-R", "dev").score.tolist() == [3.2, 4.8]
+        entailment = tasks.load("SICK-E", "dev")
+        assert entailment.label.tolist() == [0, 2]
+        assert entailment.right == ["A cat lies", "An animal sits"]
+
+
+def test_mrpc_with_its_byte_order_mark(folder) -> None:
+    folder({"senteval/MRPC/msr_paraphrase_test.txt": MRPC_HEAD + '1\t12\t7\tHe said "no.\t"No," he said.\r\n'})
+    task = tasks.load("MRPC")
+    assert (task.left, task.right) == (['He said "no.'], ['"No," he said.'])
+    assert (task.ids, task.label.tolist(), task.label.dtype, task.score) == ([(12, 7)], [1], np.int32, None)
+
+
+def test_two_files_one_a_class_in_western_encoding(folder) -> None:
+    folder({"senteval/MR/rt-polarity.pos": "a fine cliché … \n\n'tis good … still"}, "cp1252")
+    folder({"senteval/MR/rt-polarity.neg": "dull \n"}, "cp1252")
+    for split in ("test", "all"):
+        task = tasks.load("MR", split)
+        assert task.sentences == ["a fine cliché …", "", "'tis good … still", "dull"]
+        assert task.labels.tolist() == [1, 1, 1, 0]
+        assert task.labels.dtype == np.int32
+
+
+def test_labels_before_and_after_the_sentence(folder) -> None:
+    folder(
+        {
+            "senteval/TREC/TREC_10.label": "NUM:dist How far is it ?\nABBR:exp What is a B : C ?\n",
+            "senteval/SST/fine/sentiment-dev": "4 very good .\n0 very bad .\n",
+            "senteval/SST/binary/sentiment-train": "good , but no more \t0\nfine\t1\n",
+        }
+    )
+    trec, fine, binary = tasks.load("TREC"), tasks.load("SST5", "dev"), tasks.load("SST2", "train")
+    assert (trec.sentences, trec.labels.tolist()) == (["How far is it ?", "What is a B : C ?"], [5, 0])
+    assert (fine.sentences, fine.labels.tolist()) == (["very good .", "very bad ."], [4, 0])
+    assert (binary.sentences, binary.labels.tolist()) == (["good , but no more", "fine"], [0, 1])
+
+
+def test_msrp_groups_join_pairs_of_both_files_by_id(folder) -> None:
+    train = "1\t1\t2\tone &amp; all\ttwo\r\n1\t9\t8\tnine\teight\r\n0\t4\t9\tfour\tnine\r\n"
+    folder(
+        {
+            "senteval/MRPC/msr_paraphrase_train.txt": MRPC_HEAD + train,
+            "senteval/MRPC/msr_paraphrase_test.txt": MRPC_HEAD + "1\t3\t1\tthree\tone &amp; all\r\n",
+        }
+    )
+    task = tasks.load("MSRP-groups")
+    assert (task.sentences, task.labels.tolist()) == (["one & all", "two", "three"], [0, 0, 0])
+
+
+def test_groups_can_be_drawn(folder) -> None:
+    sizes = [3 + group % 2 for group in range(20)]
+    rows = [(10 * group, 10 * group + i) for group, size in enumerate(sizes) for i in range(1, size)]
+    table = MRPC_HEAD + "".join(f"1\t{left}\t{right}\ts{left}\ts{right}\r\n" for left, right in rows)
+    folder({f"{FOLDERS['MRPC']}/msr_paraphrase_{split}.txt": table for split in ("train", "test")})
+    drawn, again, other = (tasks.load("MSRP-groups", groups=8, seed=seed) for seed in (1, 1, 2))
+    assert (drawn.sentences, drawn.labels.tolist()) == (again.sentences, again.labels.tolist())
+    assert drawn.sentences != other.sentences
+    assert drawn.labels.dtype == np.int32
+    homes = [int(sentence[1:]) // 10 for sentence in drawn.sentences]
+    chosen = sorted(set(homes))
+    assert len(chosen) == 8
+    assert [chosen[label] for label in drawn.labels] == homes
+    assert np.bincount(drawn.labels).tolist() == [sizes[group] for group in chosen]
+    assert tasks.load("MSRP-groups", groups=20).sentences == tasks.load("MSRP-groups").sentences
+
+
+def test_opinosis_groups_that_share_a_sentence_are_one(folder) -> None:
+    first = 'loose one\tclear screen\tlong life\nloose two\t "a sharp, clear screen"\tlasts\nloose three\t\t\n'
+    second = "lasts\tlasts\tcheap\n\tlasts for £9 \u2013 days\tlow price\n\tgoes on\tlasts\n"
+    folder(
+        {f"{FOLDERS['Opinosis-groups']}/{name}": table for name, table in [("b.data", second), ("a.data", first)]},
+        "cp1252",
+    )
+    task = tasks.load("Opinosis-groups")
+    assert task.sentences == ["long life", "lasts", "lasts for £9 \u2013 days", "goes on", "cheap", "low price"]
+    assert task.labels.tolist() == [0] * 6
+
+
+# -- what cannot be used ------------------------------------------------------------------------
+
+BENCHMARK_ROW = "main-news\tpapers\t2012test\t0007\t2.5\tRain.\tIt rained."
+BROKEN = {
+    "no tab": ("STS13", sts13(OnWN_input="A dog sleeps. A dog naps.\n"), "OnWN.txt, line 1: 1 tab-separated columns"),
+    "a tab too many": (
+        "STS13",
+        sts13(FNWN_input="a\tb\tc\n"),
+        "FNWN.txt, line 1: 3 tab-separated columns; this file has 2",
+    ),
+    "no number": ("STS13", sts13(FNWN_gs="good\n"), "gs.FNWN.txt, line 1: 'good' is no number in range; give 0 to 5"),
+    "not a number": ("STS13", sts13(FNWN_gs="nan\n"), "'nan' is no number in range; give 0 to 5"),
+    "score out of range": ("STS13", sts13(FNWN_gs="5.5\n"), "'5.5' is no number in range"),
+    "too few scores": ("STS13", sts13(headlines_input="a\tb\nc\td\n"), "gs.headlines.txt, line 2: 1 lines for 2 pairs"),
+    "too many scores": ("STS13", sts13(headlines_gs="1\n2\n"), "gs.headlines.txt, line 2: 2 lines for 1 pairs"),
+    "wrong encoding": ("STS13", sts13(FNWN_input="a\tb\n\udce9\tc\n"), "line 2: byte 0xe9 is not utf-8"),
+    "empty file": ("STS13", sts13(OnWN_input=""), "STS.input.OnWN.txt: the file is empty"),
+    "header alone": ("MRPC", {"senteval/MRPC/msr_paraphrase_test.txt": MRPC_HEAD}, "nothing below its header"),
+    "cut benchmark": (
+        "STSBenchmark",
+        {"senteval/STS/STSBenchmark/sts-test.csv": BENCHMARK_ROW + "\n" + BENCHMARK_ROW.rpartition("\t")[0]},
+        "sts-test.csv, line 2: 6 tab-separated columns; this file has 7",
+    ),
+    "unknown entailment": (
+        "SICK-E",
+        {"senteval/SICK/SICK_test_annotated.txt": SICK_HEAD + "1\ta\tb\t3\tNEUTRALE\n"},
+        "line 2: label: 'NEUTRALE' is not known; did you mean NEUTRAL",
+    ),
+    "relatedness below 1": (
+        "SICK-R",
+        {"senteval/SICK/SICK_test_annotated.txt": SICK_HEAD + "1\ta\tb\t0.5\tNEUTRAL\n"},
+        "line 2: '0.5' is no number in range; give 1 to 5",
+    ),
+    "id": (
+        "MRPC",
+        {"senteval/MRPC/msr_paraphrase_test.txt": MRPC_HEAD + "1\t12\tx7\ta\tb\r\n"},
+        "line 2: 'x7' is no sentence id; give a whole number",
+    ),
+    "unknown class": ("TREC", {"senteval/TREC/TREC_10.label": "NUMB:x How ?\n"}, "line 1: label: 'NUMB' is not known"),
+    "label alone": ("TREC", {"senteval/TREC/TREC_10.label": "NUM:x\n"}, "line 1: no blank in it"),
+    "label missing": (
+        "SST2",
+        {"senteval/SST/binary/sentiment-test": "a sentence that is too long to quote it all\t1\nfine\n"},
+        "sentiment-test, line 2: 1 tab-separated columns",
+    ),
+    "ragged columns": (
+        "Opinosis-groups",
+        {"opinosis/paraphrase_groups/a.data": "x\ta\tb\ny\tc\n"},
+        "a.data, line 2: 2 tab-separated columns; this file has 3",
+    ),
+    "no groups": ("Opinosis-groups", {"opinosis/paraphrase_groups/a.txt": "x\n"}, "holds no .data file"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_gets_a_sentence_with_its_line(folder, case) -> None:
+    name, files, message = BROKEN[case]
+    for path, content in files.items():
+        where = folder({path: ""}) / path
+        where.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InputError) as error:
+        tasks.load(name)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_quoted_of_a_text_is_short(folder) -> None:
+    folder(sts13(FNWN_gs="a sentence where a score should be\n"))
+    with pytest.raises(InputError, match=r"'a sentence where a s\.\.\.' is no number"):
+        tasks.load("STS13")
+
+
+def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> None:
+    here = folder({})
+    monkeypatch.setattr(paths, "DATA", here / "project" / "data")
+    with pytest.raises(InputError) as error:
+        tasks.load("STSBenchmark")
+    for part in (
+        "STS Benchmark is not here",
+        "senteval/STS/STSBenchmark/sts-test.csv",
+        str(here / "absent"),
+        str(here / "project" / "data"),
+        "download Stsbenchmark.tar.gz",
+        "SENTENCE_DATA",
+    ):
+        assert part in str(error.value)
+
+
+def test_data_in_the_projects_own_folder_are_found(folder, monkeypatch) -> None:
+    here = folder({"project/data/senteval/TREC/TREC_10.label": "LOC:city Where is it ?\n"})
+    monkeypatch.setattr(paths, "DATA", here / "project" / "data")
+    assert tasks.load("TREC").sentences == ["Where is it ?"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "STS-Benchmark"}, "did you mean STSBenchmark"),
+        ({"name": "MRPC", "split": "dev"}, "split: MRPC has no 'dev'; accepted: train, test, all"),
+        ({"name": "MR", "split": "train"}, "split: MR has no 'train'; accepted: test, all (it has no official splits"),
+        ({"name": "SST5", "split": "trial"}, "split: SST5 has no 'trial'; accepted: train, dev, test, all"),
+        ({"name": "WS353", "groups": 3}, "groups: 3 is not accepted; WS353 is no set of paraphrase groups"),
+        ({"name": "Verses", "groups": 5_000}, "groups: 5000 is not accepted; give 1 to 4758"),
+    ],
+)
+def test_a_request_that_cannot_be_met_gets_a_sentence(arguments, message) -> None:
+    with pytest.raises(InputError) as error:
+        tasks.load(**arguments)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+# -- closure ------------------------------------------------------------------------------------
+
+
+def test_closure_of_the_papers_example() -> None:
+    assert localization.groups_from_pairs is groups_from_pairs
+    assert groups_from_pairs([("A", "B"), ("D", "A"), ("B", "C")]) == [["A", "B", "D", "C"]]
+
+
+def test_groups_of_every_size_in_the_order_of_first_sight() -> None:
+    pairs = iter([(5, 4), ("x", "x"), (9, 8), (2, 1), (8, 5), (1, 2)])
+    assert groups_from_pairs(pairs) == [[5, 4, 9, 8], ["x"], [2, 1]]
+    assert groups_from_pairs([]) == []
+
+
+def test_a_long_chain_is_one_group() -> None:
+    n = 100_000
+    for chain in ([(i, i + 1) for i in range(n)], [(i + 1, i) for i in reversed(range(n))]):
+        assert [len(group) for group in groups_from_pairs(chain)] == [n + 1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12))))
+def test_closure_is_a_partition_that_only_pairs_connect(pairs) -> None:
+    groups = groups_from_pairs(pairs)
+    members = [member for group in groups for member in group]
+    assert len(members) == len(set(members))
+    assert set(members) == {member for pair in pairs for member in pair}
+    home = {member: number for number, group in enumerate(groups) for member in group}
+    assert all(home[left] == home[right] for left, right in pairs)
+    for group in groups:  # flooding along the pairs from one member reaches the whole group
+        reached = {group[0]}
+        for _ in group:
+            reached |= {side for pair in pairs if reached & set(pair) for side in pair}
+        assert reached == set(group)
+    flipped = groups_from_pairs([(right, left) for left, right in reversed(pairs)])
+    assert {frozenset(group) for group in flipped} == {frozenset(group) for group in groups}
+
+
+@pytest.mark.parametrize("pairs", [[(1, 2), (3,)], [(1, 2, 3)], [([1], 2)], [7]])
+def test_what_is_no_pair_of_ids_is_refused(pairs) -> None:
+    with pytest.raises(InputError, match=f"pairs: entry {len(pairs) - 1} is .*; give two hashable ids"):
+        groups_from_pairs(pairs)
