@@ -196,30 +196,37 @@ def main(arguments: list[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    failures = _fetch_missing(chosen, asked_for=bool(options.asset))
-    print(_printed(table() if not options.asset else table()[lambda rows: rows["id"] == options.asset]))
+    wanted = [asset for asset in chosen if asset.access == "free" or options.asset]
+    failures = _fetch([asset for asset in wanted if status(asset) == "missing"])
+    print(_printed(table()[lambda rows: rows["id"].isin([asset.id for asset in chosen])]))
     return _report(failures)
 
 
-def _fetch_missing(chosen: list[Asset], asked_for: bool) -> dict[str, InputError]:
-    """Fetch each asset that is free and missing; returns what could not be had, and why."""
+def _fetch(missing: list[Asset]) -> dict[str, InputError]:
+    """Fetch each of these; returns what could not be had, and why."""
+    if missing:
+        known = sum(asset.size or 0 for asset in missing) / 1e9
+        print(
+            f"Fetching {len(missing)} of them into {paths.DATA} ({known:.1f} GB, and those of unknown size)", flush=True
+        )
     failures: dict[str, InputError] = {}
-    for asset in chosen:
-        if status(asset) != "missing" or (asset.access != "free" and not asked_for):
-            continue
+    for asset in missing:
         try:
             fetch.fetch(asset)
         except InputError as error:
             failures[asset.id] = error
-            print(error, file=sys.stderr)
     return failures
 
 
 def _printed(rows: pd.DataFrame) -> str:
-    megabytes = rows["size"].map(lambda size: "?" if pd.isna(size) else f"{size / 1e6:,.1f}", na_action=None)
-    shown = rows.assign(size=megabytes).rename(columns={"size": "MB"})
-    shown["how_to_get"] = shown["how_to_get"].where(shown["status"] == "missing", "")
-    return shown.to_string(index=False, justify="left")
+    """The table as text, left-aligned; how to get an asset stands only where it is missing."""
+    shown = rows.drop(columns="access").rename(columns={"size": "MB", "how_to_get": "how to get it"})
+    shown["MB"] = ["?" if pd.isna(size) else f"{size / 1e6:,.1f}" for size in rows["size"]]
+    shown["how to get it"] = shown["how to get it"].where(shown["status"] == "missing", "")
+    lines = [list(shown.columns), *shown.astype(str).to_numpy().tolist()]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+    return "\n".join(line.rstrip() for line in padded)
 
 
 def _report(failures: dict[str, InputError]) -> int:
@@ -231,7 +238,9 @@ def _report(failures: dict[str, InputError]) -> int:
             "with the environment. So does everything that is here in the table above.",
             file=sys.stderr,
         )
-    print(f"{len(failures)} of the free assets could not be fetched: {', '.join(failures)}", file=sys.stderr)
+    else:
+        print(*failures.values(), sep="\n", file=sys.stderr)
+    print(f"{len(failures)} could not be fetched: {', '.join(failures)}", file=sys.stderr)
     return 1
 
 

@@ -46,6 +46,7 @@ def fetch(asset: Asset) -> None:
     """
     if asset.access != "free":
         raise InputError(f"{asset.title} cannot be fetched ({asset.access}); to get it: {asset.how_to_get}")
+    pooch.get_logger().setLevel("WARNING")  # its messages are ours to give
     waiting = paths.DATA / ".fetch"
     waiting.mkdir(parents=True, exist_ok=True)
     with FileLock(waiting / f"{asset.id}.lock"):
@@ -80,18 +81,17 @@ def _fetch_one(asset: Asset, download: dict[str, Any], waiting: Path) -> None:
         _put_in_place(whole, download, asset, waiting)
         whole.unlink(missing_ok=True)
     except OSError as error:
+        if isinstance(error, requests.HTTPError):
+            answer = f"{error.response.status_code} {error.response.reason}"
+            raise InputError(f"{asset.id}: {url} answers {answer}; see {asset.page}") from error
         if isinstance(error, requests.RequestException):
-            raise UnreachableError(f"{asset.id}: {parts.hostname} cannot be reached ({_reason(error)})") from error
+            reason = re.sub(r"(Error|Exception)$", "", type(error).__name__)
+            raise UnreachableError(
+                f"{asset.id}: {parts.hostname} cannot be reached ({reason}): run again when the network is back"
+            ) from error
         raise InputError(
             f"{asset.id}: cannot be written to {paths.DATA} ({error.strerror}); what was fetched is kept, run again"
         ) from error
-
-
-def _reason(error: Exception) -> str:
-    response = getattr(error, "response", None)
-    if response is not None:
-        return f"it answers {response.status_code} {response.reason}"
-    return re.sub(r"(Error|Exception)$", "", type(error).__name__) + ": run again when the network is back"
 
 
 class _Resuming:
