@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from lib import fetch, paths
+from lib import download, paths
 from lib.errors import InputError
 from lib.parameters import one_of
 
@@ -129,6 +129,12 @@ def _missing(asset: Asset, missing: list[str]) -> InputError:
     )
 
 
+def fetch(id: str) -> list[Path]:
+    """Download an asset that is free into ``data/`` (see `lib.download`) and return its files as `locate` does."""
+    download.download(get(id))
+    return locate(id)
+
+
 def status(asset: Asset) -> str:
     """ "here", "here, another copy" (not the bytes that this project's numbers were measured on), or "missing"."""
     try:
@@ -136,7 +142,7 @@ def status(asset: Asset) -> str:
     except InputError:
         return "missing"
     known = [(place, entry["sha256"]) for place, entry in zip(found, asset.files, strict=True) if "sha256" in entry]
-    same = all(fetch.sha256(place) == expected for place, expected in known)
+    same = all(download.sha256(place) == expected for place, expected in known)
     return "here" if same else "here, another copy"
 
 
@@ -146,11 +152,19 @@ def status(asset: Asset) -> str:
 def table() -> pd.DataFrame:
     """One row an asset: id, kind, status, size (bytes or NA), license, access, how_to_get."""
     rows = [
-        (asset.id, asset.kind, status(asset), asset.size, asset.license, asset.access, asset.how_to_get)
+        (asset.id, asset.kind, status(asset), _size(asset), asset.license, asset.access, asset.how_to_get)
         for asset in assets().values()
     ]
     columns = ["id", "kind", "status", "size", "license", "access", "how_to_get"]
     return pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
+
+
+def _size(asset: Asset) -> int | None:
+    """What the catalog says, or else the bytes of the files that are here."""
+    if asset.size is not None or status(asset) == "missing":
+        return asset.size
+    files = (inner for place in locate(asset.id) for inner in ([place] if place.is_file() else place.rglob("*")))
+    return sum(inner.stat().st_size for inner in files)
 
 
 def page() -> str:
@@ -197,12 +211,12 @@ def main(arguments: list[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     wanted = [asset for asset in chosen if asset.access == "free" or options.asset]
-    failures = _fetch([asset for asset in wanted if status(asset) == "missing"])
+    failures = _fetch_all([asset for asset in wanted if status(asset) == "missing"])
     print(_printed(table()[lambda rows: rows["id"].isin([asset.id for asset in chosen])]))
     return _report(failures)
 
 
-def _fetch(missing: list[Asset]) -> dict[str, InputError]:
+def _fetch_all(missing: list[Asset]) -> dict[str, InputError]:
     """Fetch each of these; returns what could not be had, and why."""
     if missing:
         known = sum(asset.size or 0 for asset in missing) / 1e9
@@ -212,7 +226,7 @@ def _fetch(missing: list[Asset]) -> dict[str, InputError]:
     failures: dict[str, InputError] = {}
     for asset in missing:
         try:
-            fetch.fetch(asset)
+            fetch(asset.id)
         except InputError as error:
             failures[asset.id] = error
     return failures
@@ -232,7 +246,7 @@ def _printed(rows: pd.DataFrame) -> str:
 def _report(failures: dict[str, InputError]) -> int:
     if not failures:
         return 0
-    if all(isinstance(error, fetch.UnreachableError) for error in failures.values()):
+    if all(isinstance(error, download.UnreachableError) for error in failures.values()):
         print(
             "The network cannot be reached. The default and smoke profiles work all the same: what they read came "
             "with the environment. So does everything that is here in the table above.",

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lib import catalog, fetch, paths
+from lib import catalog, download, paths
 from lib.errors import InputError
 
 ASSETS = list(catalog.assets().values())
@@ -44,14 +44,14 @@ def test_every_citation_is_in_the_bibliography(asset) -> None:
 
 
 def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> None:
-    for download in asset.downloads:
-        assert urlsplit(download["url"]).scheme == "https"
-        assert download["format"] in ("zip", "tar.gz", "json", "text", "hdf5", "torch", "safetensors")
-        assert ("to" in download) != ("into" in download)
-        if "to" in download:
-            assert download["to"] in [file["path"] for file in asset.files]
+    for source in asset.downloads:
+        assert urlsplit(source["url"]).scheme == "https"
+        assert source["format"] in ("zip", "tar.gz", "json", "text", "hdf5", "torch", "safetensors")
+        assert ("to" in source) != ("into" in source)
+        if "to" in source:
+            assert source["to"] in [file["path"] for file in asset.files]
         else:
-            assert any(file["path"].startswith(download["into"] + "/") for file in asset.files)
+            assert any(file["path"].startswith(source["into"] + "/") for file in asset.files)
 
 
 def test_no_file_belongs_to_two_assets() -> None:
@@ -116,9 +116,9 @@ def test_unknown_ids_and_files_get_a_sentence() -> None:
 
 def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(nowhere, monkeypatch, capsys) -> None:
     def unreachable(asset) -> None:
-        raise fetch.UnreachableError(f"{asset.id}: example.org cannot be reached")
+        raise download.UnreachableError(f"{asset.id}: example.org cannot be reached")
 
-    monkeypatch.setattr(fetch, "fetch", unreachable)
+    monkeypatch.setattr(download, "download", unreachable)
     assert catalog.main([]) == 1
     printed = capsys.readouterr()
     assert all(asset.id in printed.out for asset in ASSETS)

@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lib import catalog, fetch, paths
+from lib import catalog, download, paths
 from lib.errors import InputError
 
 TEXT = b"a line of text\n" * 200_000  # three megabytes: several chunks
@@ -110,7 +110,7 @@ def tarred(*members: tuple[tarfile.TarInfo, bytes]) -> bytes:
 
 
 def test_a_file_arrives_whole_and_its_hash_is_recorded(server, data) -> None:
-    fetch.fetch(text(server))
+    download.download(text(server))
     assert (data / "toy/text.txt").read_bytes() == TEXT
     recorded = json.loads((data / "fetched.json").read_text())
     assert recorded == {server.url("text"): hashlib.sha256(TEXT).hexdigest()}
@@ -119,16 +119,16 @@ def test_a_file_arrives_whole_and_its_hash_is_recorded(server, data) -> None:
 
 def test_what_is_there_is_not_fetched_again(server, data) -> None:
     for _ in range(2):
-        fetch.fetch(text(server))
+        download.download(text(server))
     assert len(server.requests) == 1
 
 
 def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     server.cut, server.cuts = 2_000_000, 1
-    with pytest.raises(fetch.UnreachableError, match="run again"):
-        fetch.fetch(text(server))
+    with pytest.raises(download.UnreachableError, match="run again"):
+        download.download(text(server))
     assert not (data / "toy/text.txt").exists()
-    fetch.fetch(text(server))
+    download.download(text(server))
     assert (data / "toy/text.txt").read_bytes() == TEXT
     assert server.requests[0] is None
     start = int(server.requests[1].removeprefix("bytes=").rstrip("-"))
@@ -139,24 +139,24 @@ def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) 
     server.cut, server.cuts = 2_000_000, 1
     wanted = text(server)
     with pytest.raises(InputError):
-        fetch.fetch(wanted)
+        download.download(wanted)
     server.version, server.content["text"] = "2", TEXT[::-1]
-    fetch.fetch(wanted)
+    download.download(wanted)
     assert (data / "toy/text.txt").read_bytes() == TEXT[::-1]
 
 
 def test_a_wrong_hash_is_refused_and_nothing_is_kept(server, data) -> None:
     with pytest.raises(InputError, match=r"its sha256 is .* and the catalog has 00"):
-        fetch.fetch(text(server, sha256="00"))
+        download.download(text(server, sha256="00"))
     assert left_over(data) == set()
 
 
 def test_a_recorded_hash_is_held_afterwards(server, data) -> None:
-    fetch.fetch(text(server))
+    download.download(text(server))
     (data / "toy/text.txt").unlink()
     server.content["text"] = TEXT + b"one more line\n"
     with pytest.raises(InputError, match="an earlier download has"):
-        fetch.fetch(asset(["toy/text.txt"], {"url": server.url("text"), "format": "text", "to": "toy/text.txt"}))
+        download.download(asset(["toy/text.txt"], {"url": server.url("text"), "format": "text", "to": "toy/text.txt"}))
     assert not (data / "toy/text.txt").exists()
 
 
@@ -165,7 +165,7 @@ def test_a_web_page_in_place_of_the_file_is_refused_by_name(server, data, page) 
     wanted = text(server)
     server.content["text"] = page + b"Too many requests"
     with pytest.raises(InputError, match="gave a web page in place of the file"):
-        fetch.fetch(wanted)
+        download.download(wanted)
     assert left_over(data) == set()
 
 
@@ -186,7 +186,7 @@ def test_a_web_page_in_place_of_the_file_is_refused_by_name(server, data, page) 
 def test_a_file_of_another_format_is_refused(server, data, kind, content) -> None:
     server.content["file"] = content
     with pytest.raises(InputError, match=rf"is no {kind} file"):
-        fetch.fetch(asset(["toy/file"], {"url": server.url("file"), "format": kind, "to": "toy/file"}))
+        download.download(asset(["toy/file"], {"url": server.url("file"), "format": kind, "to": "toy/file"}))
     assert left_over(data) == set()
 
 
@@ -201,7 +201,7 @@ def test_a_file_of_another_format_is_refused(server, data, kind, content) -> Non
 )
 def test_a_file_of_the_right_format_is_kept(server, data, kind, content) -> None:
     server.content["file"] = content
-    fetch.fetch(asset(["toy/file"], {"url": server.url("file"), "format": kind, "to": "toy/file"}))
+    download.download(asset(["toy/file"], {"url": server.url("file"), "format": kind, "to": "toy/file"}))
     assert (data / "toy/file").read_bytes() == content
 
 
@@ -213,7 +213,7 @@ def test_archives_are_unpacked_in_their_folder(server, data) -> None:
         {"url": server.url("zip"), "format": "zip", "into": "toy", "folder": "inner"},
         {"url": server.url("tar"), "format": "tar.gz", "into": "toy"},
     )
-    fetch.fetch(wanted)
+    download.download(wanted)
     assert left_over(data) == {"toy/a.txt", "toy/deep/b.txt", "toy/c.txt", "fetched.json"}
 
 
@@ -223,7 +223,7 @@ def test_archives_are_unpacked_in_their_folder(server, data) -> None:
 def test_a_zip_that_climbs_out_of_its_folder_is_refused_whole(server, data, name) -> None:
     server.content["zip"] = zipped({"good.txt": b"good", name: b"bad"})
     with pytest.raises(InputError, match="would land outside its folder"):
-        fetch.fetch(asset(["toy/good.txt"], {"url": server.url("zip"), "format": "zip", "into": "toy"}))
+        download.download(asset(["toy/good.txt"], {"url": server.url("zip"), "format": "zip", "into": "toy"}))
     assert not any(data.parent.rglob("*outside*"))
     assert not (data / "toy").exists()
 
@@ -235,37 +235,39 @@ def test_a_tar_with_a_link_out_is_refused_whole(server, data, kind, target) -> N
     link.type, link.linkname = kind, target
     server.content["tar"] = tarred((tarfile.TarInfo("good.txt"), b"good"), (link, b""))
     with pytest.raises(InputError, match="refused, since"):
-        fetch.fetch(asset(["toy/good.txt"], {"url": server.url("tar"), "format": "tar.gz", "into": "toy"}))
+        download.download(asset(["toy/good.txt"], {"url": server.url("tar"), "format": "tar.gz", "into": "toy"}))
     assert not (data / "toy").exists()
 
 
 def test_an_archive_without_its_folder_gets_a_sentence(server, data) -> None:
     server.content["zip"] = zipped({"a.txt": b"a"})
     with pytest.raises(InputError, match="the archive has no folder 'inner'"):
-        fetch.fetch(asset(["toy/a.txt"], {"url": server.url("zip"), "format": "zip", "into": "toy", "folder": "inner"}))
+        download.download(
+            asset(["toy/a.txt"], {"url": server.url("zip"), "format": "zip", "into": "toy", "folder": "inner"})
+        )
 
 
 def test_a_missing_file_on_the_server_gets_a_sentence(server, data) -> None:
     with pytest.raises(InputError, match=r"/nothing answers 404 Not Found; see https://example.org"):
-        fetch.fetch(asset(["toy/x"], {"url": server.url("nothing"), "format": "text", "to": "toy/x"}))
+        download.download(asset(["toy/x"], {"url": server.url("nothing"), "format": "text", "to": "toy/x"}))
 
 
 def test_a_server_that_is_not_there_gets_a_sentence(server, data) -> None:
     server.shutdown()
     server.server_close()
-    with pytest.raises(fetch.UnreachableError, match="run again when the network is back"):
-        fetch.fetch(text(server))
+    with pytest.raises(download.UnreachableError, match="run again when the network is back"):
+        download.download(text(server))
 
 
 def test_only_https_is_fetched_from_elsewhere(data) -> None:
     with pytest.raises(InputError, match="is not https"):
-        fetch.fetch(asset(["toy/x"], {"url": "http://example.org/x", "format": "text", "to": "toy/x"}))
+        download.download(asset(["toy/x"], {"url": "http://example.org/x", "format": "text", "to": "toy/x"}))
 
 
 @pytest.mark.parametrize("access", ["gated", "manual"])
 def test_what_is_not_free_says_how_to_get_it(access) -> None:
     with pytest.raises(InputError, match=rf"cannot be fetched \({access}\); to get it: ask for it"):
-        fetch.fetch(asset(["toy/x"], access=access))
+        download.download(asset(["toy/x"], access=access))
 
 
 def test_a_full_disk_gets_a_sentence_and_keeps_what_is_there(server, data, monkeypatch) -> None:
@@ -273,18 +275,18 @@ def test_a_full_disk_gets_a_sentence_and_keeps_what_is_there(server, data, monke
         raise OSError(28, "No space left on device")
 
     wanted = text(server)
-    monkeypatch.setattr(fetch, "_move", full)
+    monkeypatch.setattr(download, "_move", full)
     with pytest.raises(InputError, match=r"cannot be written .*No space left on device.*run again"):
-        fetch.fetch(wanted)
+        download.download(wanted)
     assert not (data / "toy").exists()
 
 
 def test_two_fetches_at_once_download_once(server, data, tmp_path) -> None:
     server.content["text"] = TEXT
     program = (
-        "import sys, pathlib; from lib import catalog, fetch, paths; paths.DATA = pathlib.Path(sys.argv[1]); "
-        "from tests.unit.test_fetch import asset; "
-        "fetch.fetch(asset(['toy/t'], {'url': sys.argv[2], 'format': 'text', 'to': 'toy/t'}))"
+        "import sys, pathlib; from lib import catalog, download, paths; paths.DATA = pathlib.Path(sys.argv[1]); "
+        "from tests.unit.test_download import asset; "
+        "download.download(asset(['toy/t'], {'url': sys.argv[2], 'format': 'text', 'to': 'toy/t'}))"
     )
     command = [sys.executable, "-c", program, str(data), server.url("text")]
     running = [subprocess.Popen(command, cwd=paths.ROOT) for _ in range(2)]

@@ -37,7 +37,7 @@ class UnreachableError(InputError):
     """The server could not be reached at all."""
 
 
-def fetch(asset: Asset) -> None:
+def download(asset: Asset) -> None:
     """Download what an asset needs and put it in ``data/``.
 
     Raises InputError with one sentence if the asset is not free, the server cannot be reached, the file is not what
@@ -50,19 +50,19 @@ def fetch(asset: Asset) -> None:
     waiting = paths.DATA / ".fetch"
     waiting.mkdir(parents=True, exist_ok=True)
     with FileLock(waiting / f"{asset.id}.lock"):
-        for download in asset.downloads:
-            if not _is_there(asset, download):
-                _fetch_one(asset, download, waiting)
+        for source in asset.downloads:
+            if not _is_there(asset, source):
+                _fetch_one(asset, source, waiting)
 
 
-def _is_there(asset: Asset, download: dict[str, Any]) -> bool:
+def _is_there(asset: Asset, source: dict[str, Any]) -> bool:
     """Whether another run has put the file, or all files of the archive, in place meanwhile."""
-    wanted = [download["to"]] if "to" in download else [entry["path"] for entry in asset.files]
+    wanted = [source["to"]] if "to" in source else [entry["path"] for entry in asset.files]
     return all((paths.DATA / path).exists() for path in wanted)
 
 
-def _fetch_one(asset: Asset, download: dict[str, Any], waiting: Path) -> None:
-    url = download["url"]
+def _fetch_one(asset: Asset, source: dict[str, Any], waiting: Path) -> None:
+    url = source["url"]
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in LOOPBACK:
         raise InputError(f"{asset.id}: {url} is not https; correct its address in lib/catalog.toml")
@@ -77,8 +77,8 @@ def _fetch_one(asset: Asset, download: dict[str, Any], waiting: Path) -> None:
                 downloader=_Resuming(waiting / f"{name}.part", asset.id),
             )
         )
-        _check(whole, download, asset)
-        _put_in_place(whole, download, asset, waiting)
+        _check(whole, source, asset)
+        _put_in_place(whole, source, asset, waiting)
         whole.unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, requests.HTTPError):
@@ -135,18 +135,18 @@ def sha256(file: Path) -> str:
     return pooch.file_hash(str(file), alg="sha256")
 
 
-def _check(file: Path, download: dict[str, Any], asset: Asset) -> None:
+def _check(file: Path, source: dict[str, Any], asset: Asset) -> None:
     """Raise InputError, and delete the file, unless it is what the catalog or an earlier success says it is."""
     try:
-        _refuse_web_page(file, download["url"])
-        recorded = _recorded().get(download["url"])
-        expected = download.get("sha256") or recorded
+        _refuse_web_page(file, source["url"])
+        recorded = _recorded().get(source["url"])
+        expected = source.get("sha256") or recorded
         if expected and (actual := sha256(file)) != expected:
-            whose = "the catalog" if "sha256" in download else "an earlier download"
-            raise InputError(f"{download['url']}: its sha256 is {actual}, and {whose} has {expected}; it was not kept")
+            whose = "the catalog" if "sha256" in source else "an earlier download"
+            raise InputError(f"{source['url']}: its sha256 is {actual}, and {whose} has {expected}; it was not kept")
         if not expected:
-            _check_format(file, download)
-            _record(download["url"], sha256(file))
+            _check_format(file, source)
+            _record(source["url"], sha256(file))
     except InputError as error:
         file.unlink()
         raise InputError(f"{asset.id}: {error}") from error
@@ -166,8 +166,8 @@ _MAGIC = {
 }
 
 
-def _check_format(file: Path, download: dict[str, Any]) -> None:
-    kind = download["format"]
+def _check_format(file: Path, source: dict[str, Any]) -> None:
+    kind = source["format"]
     checks: dict[str, Callable[[Path], bool]] = {
         "zip": zipfile.is_zipfile,
         "tar.gz": tarfile.is_tarfile,
@@ -179,7 +179,7 @@ def _check_format(file: Path, download: dict[str, Any]) -> None:
     with file.open("rb") as stream:
         head = stream.read(16)
     if not head.startswith(_MAGIC.get(kind, b"")) or not checks.get(kind, lambda _: True)(file):
-        raise InputError(f"{download['url']} is no {kind} file (it begins with {head!r}); it was not kept")
+        raise InputError(f"{source['url']} is no {kind} file (it begins with {head!r}); it was not kept")
 
 
 def _is_json(file: Path) -> bool:
@@ -226,20 +226,20 @@ def _record(url: str, digest: str) -> None:
 # -- putting in place ---------------------------------------------------------------------------
 
 
-def _put_in_place(whole: Path, download: dict[str, Any], asset: Asset, waiting: Path) -> None:
-    if "to" in download:
-        _move(whole, paths.DATA / download["to"])
+def _put_in_place(whole: Path, source: dict[str, Any], asset: Asset, waiting: Path) -> None:
+    if "to" in source:
+        _move(whole, paths.DATA / source["to"])
         return
     unpacked = waiting / f"{asset.id}.unpacked"
     shutil.rmtree(unpacked, ignore_errors=True)
     unpacked.mkdir()
     try:
-        _unpack(whole, unpacked, download)
-        root = unpacked / download.get("folder", "")
+        _unpack(whole, unpacked, source)
+        root = unpacked / source.get("folder", "")
         if not root.is_dir():
-            raise InputError(f"{asset.id}: the archive has no folder {download['folder']!r}; it was not unpacked")
+            raise InputError(f"{asset.id}: the archive has no folder {source['folder']!r}; it was not unpacked")
         for file in sorted(path for path in root.rglob("*") if path.is_file()):
-            _move(file, paths.DATA / download["into"] / file.relative_to(root))
+            _move(file, paths.DATA / source["into"] / file.relative_to(root))
     finally:
         shutil.rmtree(unpacked, ignore_errors=True)
 
@@ -249,21 +249,21 @@ def _move(source: Path, target: Path) -> None:
     os.replace(source, target)
 
 
-def _unpack(archive: Path, folder: Path, download: dict[str, Any]) -> None:
+def _unpack(archive: Path, folder: Path, source: dict[str, Any]) -> None:
     """Unpack below `folder`; an archive with a member that would land elsewhere is refused whole."""
     try:
-        if download["format"] == "zip":
+        if source["format"] == "zip":
             with zipfile.ZipFile(archive) as content:
                 for name in content.namelist():
-                    _refuse_outside(name, download["url"])
+                    _refuse_outside(name, source["url"])
                 content.extractall(folder)
         else:
             with tarfile.open(archive) as content:
                 content.extractall(folder, filter="data")
     except (zipfile.BadZipFile, EOFError, tarfile.ReadError) as error:
-        raise InputError(f"{download['url']}: the archive is damaged ({error}); run again") from error
+        raise InputError(f"{source['url']}: the archive is damaged ({error}); run again") from error
     except tarfile.FilterError as error:
-        raise InputError(f"{download['url']}: refused, since {error}") from error
+        raise InputError(f"{source['url']}: refused, since {error}") from error
 
 
 def _refuse_outside(name: str, url: str) -> None:
