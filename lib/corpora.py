@@ -7,30 +7,44 @@ name                      text
 ``bible-nt``, ``bible``   the New Testament in the same five; the whole Bible in those that have it
 ``wikipedia-sample``      the Wikipedia articles that gensim ships, segmented
 ``lee``                   the 300 newswire documents of Lee's background corpus (gensim), segmented
+``reuters``               the 19,043 news items of Reuters-21578 that have a body, segmented; tables left
+                          out (`lib.newswire` says how); needs ``corpora/reuters21578`` of the data
+``gigaword:YEAR``         the stories of English Gigaword (LDC2011T07) of one year, segmented in the same
+                          way; needs ``corpora/gigaword/data``, which the LDC licenses
 ``lines:PATH``            your own file: UTF-8, one sentence a line, plain or gzip; an empty line starts
                           a new document
+``text:PATH``             your own file of running text: UTF-8, plain or gzip, segmented; an empty line
+                          ends a paragraph, which no sentence crosses, and starts a new document
 ========================  ============================================================================
+
+``reuters``, ``gigaword`` and ``text`` are kept in the cache once they are segmented, unless they are small.
 """
 
 from __future__ import annotations
 
-import gzip
-import html
-import re
-from collections.abc import Callable, Iterable, Iterator
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import bible, paths, text
+from lib import bible, corpus_cache, gensim_texts, paths, progress, reading, running_text, segmentation, text
 from lib.errors import InputError
-from lib.parameters import nearest
+from lib.parameters import in_range, nearest
+from lib.running_text import RunningText
+from lib.segmentation import SENTENCIZER, Passage
+from lib.sentences import Collector, Sentences
 
 UNKNOWN_GROUP = -1
+VERSION = 1  # of the corpora in the cache: raised when reading or segmenting changes what comes out
+
+# Sizes of the files that are read, in bytes.
+LONG_WORK = 4_000_000  # from here on (about three seconds) there is a progress bar and an entry in the cache
+POOL_PAYS = 30_000_000  # from here on several processes, which take three seconds to start
 
 
 @dataclass(frozen=True)
@@ -40,22 +54,31 @@ class Corpus:
     Attributes
     ----------
     name : str
-    sentences : list of str, length n, no two alike
+    sentences : sequence of str, length n, no two alike; a slice of it is a list
     documents : int32[n], the number of each sentence's document
     ledes : int32[m], ascending indices of the sentences that open a document
     groups : int32[n], equal for sentences that mean the same (a verse's translations), -1 where unknown
     duplicates : int, how many repeated sentences were left out
+    documents_read : int, how many documents the source has, those without a sentence among them
+    fragments : int, how many rows of tables and other fragments were left out (newswire only)
     """
 
     name: str
-    sentences: list[str]
+    sentences: Sequence[str]
     documents: np.ndarray
     ledes: np.ndarray
     groups: np.ndarray
     duplicates: int = field(default=0)
+    documents_read: int = field(default=0)
+    fragments: int = field(default=0)
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    @property
+    def sentences_read(self) -> int:
+        """How many sentences the source has, repeated ones among them."""
+        return len(self) + self.duplicates
 
     @cached_property
     def fingerprint(self) -> str:
@@ -64,70 +87,96 @@ class Corpus:
 
 
 class Record(NamedTuple):
-    """A sentence as it stands in its source, before duplicates are removed."""
+    """A sentence as it stands in its source, before duplicates are removed.
+
+    The first of a document is its lede unless `opens` is false: what opened the document was left out.
+    """
 
     sentence: str
     document: int
     group: int = UNKNOWN_GROUP
+    opens: bool = True
+
+
+@dataclass
+class _Tally:
+    """What was read beside the sentences; known once they have all been read."""
+
+    documents: int = 0
+    fragments: int = 0
 
 
 def names() -> list[str]:
-    """The names that `load` knows, without ``lines:PATH``."""
-    return list(_SOURCES)
+    """The names that `load` knows, without those that take something after a colon."""
+    return [*_SOURCES, *running_text.NAMES]
 
 
-def load(name: str) -> Corpus:
+def load(name: str, segmenter: str = SENTENCIZER, processes: int | None = None) -> Corpus:
     """Load a corpus by name (the module's docstring lists them).
 
     A sentence that occurs again is left out, and its first occurrence stands for it: if both belong to a
     group, the two groups become one, and if the later one opened a document, the first is a lede.
 
-    Raises InputError for an unknown name and for a file that is missing, empty or not UTF-8.
+    Parameters
+    ----------
+    segmenter : for reuters, gigaword and text: spaCy's rules, or the name of an installed spaCy pipeline
+        that marks sentences, such as en_core_web_sm (as in the N2O paper; far slower)
+    processes : how many segment those; None: one for small ones, as many as there are cores for large ones.
+        The result is the same.
+
+    Raises InputError for an unknown name and for a file that is missing, empty or not what it should be.
     """
+    if source := running_text.find(name):
+        return _segmented(name, source, segmenter, processes)
+    if segmenter != SENTENCIZER:
+        raise InputError(
+            f"segmenter: {name!r} comes with its sentences; give {segmenter!r} with reuters, gigaword:YEAR, text:PATH"
+        )
     if name.startswith("lines:"):
         return _assemble(name, _lines(paths.from_root(name.removeprefix("lines:"))))
     if name not in _SOURCES:
-        raise InputError(f"corpus: {name!r} is not known; {nearest(name, [*_SOURCES, 'lines:PATH'])}")
+        choices = [*names(), "gigaword:YEAR", "lines:PATH", "text:PATH"]
+        raise InputError(f"corpus: {name!r} is not known; {nearest(name, choices)}")
     return _assemble(name, _SOURCES[name]())
 
 
-def _assemble(name: str, records: Iterable[Record]) -> Corpus:
-    first: dict[str, int] = {}
-    documents, groups, ledes = [], [], []
-    same_group: list[tuple[int, int]] = []
-    last_document = None
-    total = 0
-    for total, record in enumerate(records, start=1):  # noqa: B007 - the last value is the count
-        index = first.setdefault(record.sentence, len(first))
-        if index == len(documents):
-            documents.append(record.document)
-            groups.append(record.group)
-        elif UNKNOWN_GROUP not in (groups[index], record.group):
-            same_group.append((groups[index], record.group))
-        if record.document != last_document:
-            ledes.append(index)
-            last_document = record.document
-    if not first:
+def _assemble(name: str, records: Iterable[Record], tally: _Tally | None = None) -> Corpus:
+    collector, opening = Collector(), bytearray()
+    documents, groups = array("i"), array("i")
+    for record in records:
+        opening.append(record.opens and (not documents or record.document != documents[-1]))
+        collector.append(record.sentence)
+        documents.append(record.document)
+        groups.append(record.group)
+    if not documents:
         raise InputError(f"corpus: {name!r} holds no sentence")
+    sentences, first = collector.unique()
+    kept = first == np.arange(len(first))
+    place = (np.cumsum(kept, dtype=np.int32) - 1)[first]  # of each record's sentence among the unique ones
+    document, group = np.frombuffer(documents, np.int32), np.frombuffer(groups, np.int32)
+    again = ~kept & (group != UNKNOWN_GROUP) & (group[first] != UNKNOWN_GROUP)
     return Corpus(
         name=name,
-        sentences=list(first),
-        documents=np.asarray(documents, dtype=np.int32),
-        ledes=np.unique(np.asarray(ledes, dtype=np.int32)),
-        groups=_merge(np.asarray(groups, dtype=np.int32), same_group),
-        duplicates=total - len(first),
+        sentences=sentences,
+        documents=document[kept],
+        ledes=np.unique(place[np.frombuffer(opening, bool)]),
+        groups=_merge(group[kept], np.stack([group[first][again], group[again]])),
+        duplicates=len(first) - len(sentences),
+        documents_read=tally.documents if tally else len(np.unique(document)),
+        fragments=tally.fragments if tally else 0,
     )
 
 
-def _merge(groups: np.ndarray, pairs: list[tuple[int, int]]) -> np.ndarray:
-    """Give the groups that `pairs` connect, directly or through others, their smallest number."""
-    if not pairs:
+def _merge(groups: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Give the groups that `pairs`, int32[2, k], connect, directly or through others, their smallest number."""
+    if not pairs.size:
         return groups
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    labels, position = np.unique(groups, return_inverse=True)
-    left, right = np.searchsorted(labels, np.asarray(pairs).T)
+    # A group may be in `pairs` alone: all its sentences are repetitions.
+    labels, position = np.unique(np.concatenate([groups, *pairs]), return_inverse=True)
+    position, left, right = np.split(position, [len(groups), len(groups) + pairs.shape[1]])
     links = coo_array((np.ones(len(left)), (left, right)), shape=(len(labels), len(labels)))
     component = connected_components(links, directed=False)[1]
     smallest = np.full(component.max() + 1, np.iinfo(np.int32).max)
@@ -146,50 +195,12 @@ def _verses(first_verse: int, last_verse: int) -> Iterator[Record]:
         yield Record(verse.text, documents.setdefault(chapter, len(documents)), verse.meaning)
 
 
-def _gensim_file(name: str) -> Path:
-    return Path(str(files("gensim") / "test" / "test_data" / name))
-
-
-def _lee() -> Iterator[Record]:
-    lines = _gensim_file("lee_background.cor").read_text(encoding="latin-1").splitlines()
-    for document, line in enumerate(lines):
-        for sentence in text.segment(line):
-            yield Record(sentence, document)
-
-
-_WIKIPEDIA = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-_MARKUP = re.compile(r"'{2,}|\(\s*[;,]*\s*\)")
-_SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
-
-
-def _wikipedia() -> Iterator[Record]:
-    """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out."""
-    import bz2
-
-    from gensim.corpora.wikicorpus import extract_pages, filter_wiki
-
-    with bz2.open(_gensim_file(_WIKIPEDIA)) as dump:
-        pages = extract_pages(dump, filter_namespaces=("0",))
-        articles = (markup for _, markup, _ in pages if not markup.lower().startswith("#redirect"))
-        for document, markup in enumerate(articles):
-            for sentence in _prose(filter_wiki(markup)):
-                yield Record(sentence, document)
-
-
-def _prose(article: str) -> Iterator[str]:
-    for line in article.splitlines():
-        if not line or not (line[0].isalnum() or line[0] in "'\"("):
-            continue
-        for sentence in text.segment(_MARKUP.sub("", html.unescape(line))):
-            if _SENTENCE_END.search(sentence) and len(sentence.split()) >= 4:
-                yield sentence
-
-
 def _lines(path: Path) -> Iterator[Record]:
+    reading.must_exist(path, "lines:PATH with one sentence a line")
     document = 0
     empty_before = False
     seen = False
-    for line in _read_lines(path):
+    for line in reading.lines(path):
         sentence = text.squeeze(line)
         if not sentence:
             empty_before = True
@@ -199,26 +210,74 @@ def _lines(path: Path) -> Iterator[Record]:
         yield Record(sentence, document)
 
 
-def _read_lines(path: Path) -> Iterator[str]:
-    if not path.is_file():
-        raise InputError(f"corpus: no file {path}; give lines:PATH with one sentence a line, plain or gzip")
-    with path.open("rb") as stream:
-        compressed = stream.read(2) == b"\x1f\x8b"
-    number = 0
-    try:
-        with (gzip.open if compressed else open)(path, "rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"corpus: {path}, line {number}: not UTF-8; save the file as UTF-8") from error
-    except (EOFError, OSError) as error:
-        raise InputError(f"corpus: {path}, after line {number}: cannot be read ({error})") from error
-
-
 _SOURCES: dict[str, Callable[[], Iterator[Record]]] = {
     "bible-gospels": lambda: _verses(bible.MATTHEW, bible.ROMANS),
     "bible-nt": lambda: _verses(bible.MATTHEW, bible.END),
     "bible": lambda: _verses(bible.GENESIS, bible.END),
-    "wikipedia-sample": _wikipedia,
-    "lee": _lee,
+    "wikipedia-sample": lambda: (Record(*each) for each in gensim_texts.wikipedia()),
+    "lee": lambda: (Record(*each) for each in gensim_texts.lee()),
 }
+
+
+# -- running text -------------------------------------------------------------------------------
+
+
+def _segmented(name: str, source: RunningText, segmenter: str, processes: int | None) -> Corpus:
+    """The corpus of a running text, from the cache where it is there."""
+    if processes is not None:
+        in_range("processes", processes, 1, 1024)
+    size = sum(file.stat().st_size for file in source.files)
+    long = size >= LONG_WORK
+    settings = {"version": VERSION, "segmenter": segmenter, "by": segmentation.version(segmenter)}
+    entry = corpus_cache.entry(name, source.files, settings)
+    if long and (stored := corpus_cache.read(entry)):
+        arrays, counts = stored
+        return Corpus(name, Sentences(arrays.pop("text"), arrays.pop("starts")), **arrays, **counts)
+    workers = _cores() if processes is None and size >= POOL_PAYS else processes or 1
+    with progress.bar(None, f"segment {name}", unit="documents", show=long) as bar:
+        segmented = segmentation.segment(_passages(source, bar), segmenter, workers)
+        tally = _Tally()
+        corpus = _assemble(name, _records(segmented, source.is_sentence, tally, bar), tally)
+    if long:
+        _to_cache(entry, corpus)
+    return corpus
+
+
+def _passages(source: RunningText, bar: Any) -> Iterator[Passage]:
+    """All passages; after each file the bar's total is what the documents so far promise for all bytes."""
+    sizes = [file.stat().st_size for file in source.files]
+    documents = read = 0
+    for file, size in zip(source.files, sizes, strict=True):
+        for passage in source.read(file):
+            documents += passage.opens
+            yield passage
+        read += size
+        bar.total = round(documents * sum(sizes) / max(read, 1))
+
+
+def _records(
+    segmented: Iterable[tuple[bool, list[str]]], is_sentence: Callable[[str], bool], tally: _Tally, bar: Any
+) -> Iterator[Record]:
+    nothing_before = True
+    for opens_document, units in segmented:
+        if opens_document:
+            tally.documents += 1
+            bar.update(1)
+            nothing_before = True
+        for unit in units:
+            if is_sentence(unit):
+                yield Record(unit, tally.documents - 1, opens=nothing_before)
+            else:
+                tally.fragments += 1
+            nothing_before = False
+
+
+def _to_cache(entry: Path, corpus: Corpus) -> None:
+    arrays = {"text": np.frombuffer(corpus.sentences.text, np.uint8), "starts": corpus.sentences.starts}
+    arrays |= {name: getattr(corpus, name) for name in ("documents", "ledes", "groups")}
+    counts = {name: getattr(corpus, name) for name in ("duplicates", "documents_read", "fragments")}
+    corpus_cache.write(entry, arrays, counts)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
-import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from lib import parameters, paths
+from lib import catalog, parameters, paths
 
 
 def digest(notebook: Path, profile: str, given: Mapping[str, Any]) -> str:
@@ -68,11 +68,12 @@ def _files_of(module: str) -> Iterator[Path]:
 
 
 def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:
-    """Files outside the project that a run may read: the user's own text, and in the paper profile all data."""
-    for value in values:
-        if isinstance(value, str) and value.startswith("lines:"):
-            file = paths.from_root(value.removeprefix("lines:"))
-            yield from [file] if file.exists() else []
-    if profile == "paper":
-        for folder in filter(None, os.environ.get("SENTENCE_DATA", "").split(":")):
-            yield from sorted(file for file in paths.from_root(folder).rglob("*") if file.is_file())
+    """Files outside the project that a run may read: the user's own text, and the data folders where they count."""
+    named = [value for value in values if isinstance(value, str)]
+    for value in named:
+        kind, colon, path = value.partition(":")
+        if colon and kind in ("lines", "text") and paths.from_root(path).exists():
+            yield paths.from_root(path)
+    if profile == "paper" or any(re.match(r"reuters$|gigaword:", value) for value in named):
+        for folder in catalog.folders():
+            yield from sorted(file for file in folder.rglob("*") if file.is_file())

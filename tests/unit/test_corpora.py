@@ -7,7 +7,7 @@ import gzip
 import numpy as np
 import pytest
 
-from lib import bible, corpora, text
+from lib import bible, corpora, corpus_cache, running_text, text
 from lib.errors import InputError
 
 
@@ -112,6 +112,19 @@ def test_repeated_verses_join_their_groups() -> None:
     assert corpus.duplicates == 1
 
 
+def test_a_group_of_repetitions_alone_joins_the_right_one() -> None:
+    records = [("he spoke", 10), ("he spoke", 20), ("rain fell", 30), ("snow fell", 15)]
+    corpus = corpora._assemble("made up", [corpora.Record(sentence, 0, group) for sentence, group in records])
+    assert corpus.groups.tolist() == [10, 30, 15]
+
+
+def test_a_document_whose_opening_was_left_out_has_no_lede() -> None:
+    records = [("a b", 0, False), ("c d", 0, False), ("e f", 1, True), ("g h", 2, False)]
+    corpus = corpora._assemble("made up", [corpora.Record(*record[:2], opens=record[2]) for record in records])
+    assert corpus.ledes.tolist() == [2]
+    assert (corpus.documents_read, corpus.sentences_read) == (3, 4)
+
+
 # -- the user's own file ------------------------------------------------------------------------
 
 
@@ -128,6 +141,32 @@ def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
         assert corpus.duplicates == 1
 
 
+def test_running_text_plain_and_gzip_by_paragraphs(tmp_path) -> None:
+    content = "\ufeffRain fell\r\non the town. It\n stopped.\n \n\n\nRain fell on the town. She left\nit.\n"
+    (tmp_path / "plain.txt").write_bytes(content.encode())
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(content.encode()))
+    for file in ("plain.txt", "packed.gz"):
+        corpus = corpora.load(f"text:{tmp_path / file}")
+        assert corpus.sentences == ["Rain fell on the town.", "It stopped.", "She left it."]
+        assert corpus.documents.tolist() == [0, 0, 1]
+        assert corpus.ledes.tolist() == [0]  # the second document's lede is the first one's
+        assert (corpus.documents_read, corpus.sentences_read, corpus.duplicates) == (2, 4, 1)
+
+
+@pytest.mark.parametrize("end", [" ", "\n"])
+def test_a_paragraph_without_end_is_cut_between_sentences(tmp_path, monkeypatch, end) -> None:
+    monkeypatch.setattr(running_text, "LONGEST", 50)
+    sentences = [f"Ship {i} came in{'!' if i % 5 else '.'}" for i in range(100)]
+    (tmp_path / "long.txt").write_text(f"{end.join(sentences)}\n\n{'o' * 120}", encoding="utf-8")
+    passages = list(running_text.paragraphs(tmp_path / "long.txt"))
+    assert max(len(passage.text) for passage in passages) <= 50
+    assert [passage.text for passage in passages if passage.opens] == [passages[0].text, "o" * 50]
+    corpus = corpora.load(f"text:{tmp_path / 'long.txt'}")
+    assert corpus.sentences[:100] == sentences
+    assert corpus.documents.tolist() == [0] * 100 + [1] * 2
+
+
+@pytest.mark.parametrize("kind", ["lines", "text"])
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -138,12 +177,12 @@ def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
         (gzip.compress(b"a sentence\n" * 1000)[:-20], "cannot be read"),
     ],
 )
-def test_a_file_that_cannot_serve_gets_a_sentence(tmp_path, content, message) -> None:
+def test_a_file_that_cannot_serve_gets_a_sentence(tmp_path, kind, content, message) -> None:
     file = tmp_path / "text.txt"
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(InputError) as error:
-        corpora.load(f"lines:{file}")
+        corpora.load(f"{kind}:{file}")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -151,3 +190,68 @@ def test_a_file_that_cannot_serve_gets_a_sentence(tmp_path, content, message) ->
 def test_an_unknown_name_points_to_the_nearest() -> None:
     with pytest.raises(InputError, match="did you mean bible-gospels"):
         corpora.load("bible-gospel")
+
+
+def test_a_segmenter_for_what_is_no_running_text_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"'lee' comes with its sentences; .* reuters, gigaword:YEAR, text:PATH"):
+        corpora.load("lee", segmenter="en_core_web_sm")
+
+
+# -- the cache ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_text(tmp_path, monkeypatch) -> str:
+    """The name of a corpus that is long enough for the cache."""
+    monkeypatch.setattr(corpora, "LONG_WORK", 1)
+    monkeypatch.setattr(corpus_cache, "FOLDER", tmp_path / "cache")
+    (tmp_path / "own.txt").write_text("Rain fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
+    return f"text:{tmp_path / 'own.txt'}"
+
+
+def same(left: corpora.Corpus, right: corpora.Corpus) -> bool:
+    arrays = ("sentences", "documents", "ledes", "groups")
+    counts = ("name", "duplicates", "documents_read", "fragments", "fingerprint")
+    return all(np.array_equal(list(getattr(left, name)), list(getattr(right, name))) for name in arrays) and all(
+        getattr(left, name) == getattr(right, name) for name in counts
+    )
+
+
+def test_the_cache_gives_back_what_was_segmented(own_text, monkeypatch, tmp_path) -> None:
+    fresh = corpora.load(own_text)
+    assert [path.name[:1] for path in (tmp_path / "cache").iterdir()] != ["."]
+    monkeypatch.setattr(corpora.segmentation, "segment", None)  # would raise if it were called
+    again = corpora.load(own_text)
+    assert same(fresh, again)
+    assert again.sentences[np.int64(1)] == "It stopped."
+    assert again.documents.dtype == again.ledes.dtype == again.groups.dtype == np.int32
+
+
+def test_another_text_is_another_entry(own_text, tmp_path) -> None:
+    corpora.load(own_text)
+    (tmp_path / "own.txt").write_text("Hail fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
+    assert corpora.load(own_text).sentences[0] == "Hail fell."
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+@pytest.mark.parametrize("file", ["text.npy", "starts.npy", "corpus.json"])
+def test_a_damaged_entry_is_made_again(own_text, tmp_path, caplog, file) -> None:
+    fresh = corpora.load(own_text)
+    damaged = next((tmp_path / "cache").iterdir()) / file
+    damaged.write_bytes(damaged.read_bytes()[:-3] + b"!!!")
+    assert same(corpora.load(own_text), fresh)
+    assert "damaged" in caplog.text
+    caplog.clear()
+    assert same(corpora.load(own_text), fresh)
+    assert not caplog.text
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_else(own_text, tmp_path, caplog) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    assert len(corpora.load(own_text)) == 3
+    assert "not written" in caplog.text
+
+
+def test_a_number_of_processes_that_is_none_gets_a_sentence(own_text) -> None:
+    with pytest.raises(InputError, match="processes: 0 is not accepted"):
+        corpora.load(own_text, processes=0)

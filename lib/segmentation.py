@@ -1,0 +1,159 @@
+"""Running text into sentences: streaming, in one process or in several, with the same result.
+
+The work goes chunk by chunk, and only a few chunks are under way at a time, so that memory does not grow with the
+text. Neither does what spaCy remembers: words of a chunk are forgotten after it, save those of the first.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from importlib import metadata
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+from lib import text
+from lib.errors import InputError
+
+SENTENCIZER = "sentencizer"
+CHUNK = 1 << 18  # characters
+REMEMBERED = 4 * CHUNK  # of so much text the words stay known: most that follow are among them
+
+_log = logging.getLogger(__name__)
+
+
+class Passage(NamedTuple):
+    """A stretch of running text that no sentence crosses (a paragraph), and whether it opens a document."""
+
+    text: str
+    opens: bool
+
+
+def segment(
+    passages: Iterable[Passage], segmenter: str = SENTENCIZER, processes: int = 1
+) -> Iterator[tuple[bool, list[str]]]:
+    """For each passage in order: whether it opens a document, and its sentences, white space squeezed.
+
+    Parameters
+    ----------
+    segmenter : "sentencizer" (rules), or an installed spaCy pipeline that marks sentences, such as en_core_web_sm
+    processes : how many work at it; two or more pay from some thirty megabytes of text
+    """
+    chunks = _chunks(passages)
+    _splitter(segmenter)  # an unknown one is an error here, not in another process
+    split = _by_pool(chunks, segmenter, processes) if processes > 1 else _by_this(chunks, segmenter)
+    for chunk, lists in split:
+        yield from zip((passage.opens for passage in chunk), lists, strict=True)
+
+
+def version(segmenter: str) -> str:
+    """What else than the text decides where sentences end: the versions of spaCy and of its pipeline."""
+    try:
+        return f"{metadata.version('spacy')} {metadata.version(segmenter)}"
+    except (metadata.PackageNotFoundError, ValueError):
+        return metadata.version("spacy")
+
+
+def _chunks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
+    chunk, size = [], 0
+    for passage in passages:
+        chunk.append(passage)
+        size += len(passage.text)
+        if size >= CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+# -- one process --------------------------------------------------------------------------------
+
+
+def _by_this(chunks: Iterable[list[Passage]], segmenter: str) -> Iterator[tuple[list[Passage], list[list[str]]]]:
+    for chunk in chunks:
+        yield chunk, _split(segmenter, [passage.text for passage in chunk])
+
+
+def _split(segmenter: str, texts: list[str]) -> list[list[str]]:
+    return _splitter(segmenter).split(texts)
+
+
+class _Splitter:
+    """A spaCy pipeline, and how much text it has seen."""
+
+    def __init__(self, segmenter: str) -> None:
+        self.rules = segmenter == SENTENCIZER
+        self.nlp = text._segmenter() if self.rules else _pipeline(segmenter)
+        self.seen = 0
+
+    def split(self, texts: list[str]) -> list[list[str]]:
+        sentences_of = text.segment if self.rules else self._parsed
+        if self.seen < REMEMBERED:
+            self.seen += sum(map(len, texts))
+            return [sentences_of(each) for each in texts]
+        with self.nlp.memory_zone():
+            return [sentences_of(each) for each in texts]
+
+    def _parsed(self, passage: str) -> list[str]:
+        sentences = (text.squeeze(span.text) for span in self.nlp(text.squeeze(passage)).sents)
+        return [sentence for sentence in sentences if sentence]
+
+
+_splitter = lru_cache(maxsize=1)(_Splitter)
+
+
+def _pipeline(name: str) -> Any:
+    import spacy
+
+    try:
+        nlp = spacy.load(name, exclude=["ner", "tagger", "morphologizer", "attribute_ruler", "lemmatizer"])
+    except OSError as error:
+        known = ", ".join([SENTENCIZER, *spacy.util.get_installed_models()])
+        raise InputError(
+            f"segmenter: no spaCy pipeline {name!r} is installed; install it (python -m spacy download {name}) "
+            f"or give one of: {known}"
+        ) from error
+    if not {"parser", "senter", "sentencizer"} & set(nlp.pipe_names):
+        raise InputError(f"segmenter: the spaCy pipeline {name!r} marks no sentences; give one with a parser or senter")
+    return nlp
+
+
+# -- several processes --------------------------------------------------------------------------
+
+
+def _by_pool(
+    chunks: Iterable[list[Passage]], segmenter: str, processes: int
+) -> Iterator[tuple[list[Passage], list[list[str]]]]:
+    """As `_by_this`. If a worker dies (out of memory, say), this process does the work that is left."""
+    # Started afresh ("spawn"): a fork copies whatever threads of others hold, and may wait for it forever.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting: deque[tuple[list[Passage], list[str], Future | None]] = deque()
+        for chunk in chunks:
+            texts = [passage.text for passage in chunk]
+            waiting.append((chunk, texts, _ask(pool, segmenter, texts)))
+            if len(waiting) > 2 * processes:
+                yield _answer(segmenter, *waiting.popleft())
+        while waiting:
+            yield _answer(segmenter, *waiting.popleft())
+
+
+def _ask(pool: ProcessPoolExecutor, segmenter: str, texts: list[str]) -> Future | None:
+    try:
+        return pool.submit(_split, segmenter, texts)
+    except BrokenProcessPool:
+        return None
+
+
+def _answer(
+    segmenter: str, chunk: list[Passage], texts: list[str], asked: Future | None
+) -> tuple[list[Passage], list[list[str]]]:
+    if asked is not None:
+        try:
+            return chunk, asked.result()
+        except BrokenProcessPool as error:
+            _log.warning("segmentation: a worker process died (%s); going on in this one", error)
+    return chunk, _split(segmenter, texts)

@@ -1,0 +1,275 @@
+"""Newswire: files in the format of the two archives, with invented text; the counts of the real Reuters."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lib import corpora, corpus_cache, newswire
+from lib.errors import InputError
+
+REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
+<REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="1">
+<DATE> 1-JAN-1987 00:00:00.00</DATE>
+<UNKNOWN>
+&#5;&#5;&#5;C T</UNKNOWN>
+<TEXT>&#2;
+<TITLE>LANTERNS BRIGHTER</TITLE>
+<DATELINE>    OYSTER BAY, Jan 1 - </DATELINE><BODY>Lantern makers at Foo &amp; Sons Inc &lt;FOO> said
+oil was dear in the&#127;harbor of Oyster Bay.
+    "Waiting," she said. They did not
+say for how long.\xfc&#5;&#30;
+ Reuter
+&#3;</BODY></TEXT>
+</REUTERS>
+<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="2" NEWID="2">
+<TEXT>&#2;
+<TITLE>FOO NET UP</TITLE>
+<BODY>Shr one ct vs two cts
+    Net 12 vs 13
+    NOTE: The year before had no lantern tax at all.
+ REUTER...^M
+&#3;</BODY></TEXT>
+</REUTERS>
+<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="3" NEWID="3">
+<TEXT TYPE="BRIEF">&#2;
+<TITLE>A note without any body at all.</TITLE>
+</TEXT>
+</REUTERS>
+<REUTERS TOPICS="NO" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="4" NEWID="4">
+<TEXT>&#2;
+<TITLE>WICKS</TITLE>
+<DATELINE>    OYSTER BAY, Jan 1 - </DATELINE><BODY>Wick prices were unchanged today, dealers told Reuters.
+         SHORT     LONG
+ JAN     12.1      13.0
+ FEB     12.2      13.1
+    They did not say for how long.
+ MORE
+&#3;</BODY></TEXT>
+</REUTERS>
+"""
+
+
+def gigaword_document(id: str, kind: str, *paragraphs: str) -> str:
+    inside = "\n".join(f"<P>\n{paragraph}\n</P>" for paragraph in paragraphs)
+    return (
+        f'<DOC id="{id}" type="{kind}" >\n<HEADLINE>\nNo sentence of the text.\n</HEADLINE>\n'
+        f"<DATELINE>\nOYSTER BAY, Jan 1 (FOO)\n</DATELINE>\n<TEXT>\n{inside}\n</TEXT>\n</DOC>\n"
+    )
+
+
+GIGAWORD = (
+    gigaword_document(
+        "FOO_ENG_20100101.0001",
+        "story",
+        "A ferry of Foo &amp; Sons ran\naground on Friday. It floats again.",
+        "No more.",
+    )
+    + gigaword_document("FOO_ENG_20100101.0002", "advis", "Editors should know that nothing follows here.")
+    + gigaword_document("FOO_ENG_20100101.0003", "story", "Señor Marsh sold the ferry to the town.")
+)
+
+
+@pytest.fixture
+def data(tmp_path, monkeypatch) -> Path:
+    """An empty data folder, the only one that is named, and a cache of its own."""
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+    monkeypatch.setattr(corpora.paths, "DATA", tmp_path / "none")
+    monkeypatch.setattr(corpus_cache, "FOLDER", tmp_path / "cache")
+    return tmp_path
+
+
+def put(file: Path, content: bytes) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(content)
+    return file
+
+
+def put_reuters(data: Path, content: bytes = REUTERS.encode("latin-1"), number: int = 0) -> Path:
+    return put(data / f"corpora/reuters21578/reut2-{number:03d}.sgm", content)
+
+
+def put_gigaword(data: Path, content: bytes, name: str = "foo_eng/foo_eng_201001.gz") -> Path:
+    return put(data / "corpora/gigaword/data" / name, content)
+
+
+# -- Reuters-21578 ------------------------------------------------------------------------------
+
+
+def test_reuters_keeps_prose_and_its_ledes(data) -> None:
+    put_reuters(data)
+    corpus = corpora.load("reuters")
+    assert corpus.sentences == [
+        "Lantern makers at Foo & Sons Inc <FOO> said oil was dear in the harbor of Oyster Bay.",
+        "They did not say for how long.",
+        "NOTE: The year before had no lantern tax at all.",
+        "Wick prices were unchanged today, dealers told Reuters.",
+    ]
+    assert corpus.documents.tolist() == [0, 0, 1, 2]
+    assert corpus.ledes.tolist() == [0, 3]  # the second item opens with a table
+    assert corpus.groups.tolist() == [-1, -1, -1, -1]
+    assert (corpus.documents_read, corpus.sentences_read, corpus.duplicates) == (3, 5, 1)
+    assert corpus.fragments == 6  # a sentence of three words, two rows of the first table, three of the second
+
+
+def test_reuters_files_are_read_in_order(data) -> None:
+    for number, word in ((10, "later"), (2, "earlier")):
+        body = f'<REUTERS NEWID="1">\n<TEXT>\n<BODY>This was written {word}.\n Reuter\n</BODY></TEXT>\n</REUTERS>\n'
+        put_reuters(data, body.encode(), number)
+    assert corpora.load("reuters").sentences == ["This was written earlier.", "This was written later."]
+
+
+def test_reuters_that_is_not_here_is_named_with_the_places(data) -> None:
+    with pytest.raises(InputError) as error:
+        corpora.load("reuters")
+    for part in ("'reuters'", "corpora/reuters21578", str(data), "make data"):
+        assert part in str(error.value)
+    (data / "corpora/reuters21578").mkdir(parents=True)
+    with pytest.raises(InputError, match=r"needs files reut2-000.sgm .* holds none"):
+        corpora.load("reuters")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no <REUTERS ...>"),
+        (b"<html><body>Not found</body></html>\n", "holds no <REUTERS ...>"),
+        (REUTERS[:-20].encode("latin-1"), "line 29: the <REUTERS> that begins here is not closed"),
+        (REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"), "line 2: the <REUTERS> that begins here is not"),
+        (REUTERS.replace("BODY", "TAIL").encode("latin-1"), "'reuters' holds no sentence"),
+    ],
+)
+def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
+    file = put_reuters(data, content)
+    with pytest.raises(InputError) as error:
+        corpora.load("reuters")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert file.name in str(error.value) or "no sentence" in message
+
+
+@pytest.mark.parametrize(
+    ("unit", "kept"),
+    [
+        ("The company said so.", True),
+        ('"Is it so?" he asked <FOO.>', True),
+        ('He said "it is so."', True),
+        ("Shr 34 cts vs 19 cts", False),
+        ("Prices were as follows:", False),
+        ("Terms undisclosed.", False),
+    ],
+)
+def test_what_counts_as_a_sentence(unit, kept) -> None:
+    assert newswire.is_sentence(unit) is kept
+
+
+@pytest.fixture(scope="module")
+def real_reuters(tmp_path_factory) -> Iterator[corpora.Corpus]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus_cache, "FOLDER", tmp_path_factory.mktemp("cache"))
+        yield corpora.load("reuters")
+
+
+def test_counts_of_reuters(data_file, request) -> None:
+    data_file("corpora/reuters21578/reut2-021.sgm")
+    corpus = request.getfixturevalue("real_reuters")
+    assert corpus.documents_read == 19_043
+    assert (len(corpus), corpus.duplicates, corpus.fragments) == (98_879, 4_970, 20_786)
+    assert len(corpus.ledes) == 15_224
+    assert corpus.fingerprint == "982ec59baa63f9659cb1f96fce096ce5"
+
+
+def test_reuters_comes_from_the_cache_the_second_time(data_file, request, monkeypatch) -> None:
+    data_file("corpora/reuters21578/reut2-021.sgm")
+    corpus = request.getfixturevalue("real_reuters")
+    monkeypatch.setattr(corpora.segmentation, "segment", None)  # would raise if it were called
+    again = corpora.load("reuters")
+    assert again.fingerprint == corpus.fingerprint
+    assert again.ledes.tolist() == corpus.ledes.tolist()
+
+
+def test_reuters_is_clean_prose(data_file, request) -> None:
+    data_file("corpora/reuters21578/reut2-021.sgm")
+    sentences = list(request.getfixturevalue("real_reuters").sentences)
+    joined = "\n".join(sentences)
+    assert all("\n" <= character <= "~" for character in set(joined))
+    assert not any(noise in joined for noise in ("&lt;", "&amp;", "&#", "^M", "  ", "</"))
+    assert not any(sentence.lower().endswith(" reuter") for sentence in sentences)
+    earnings = [sentence for sentence in sentences if sentence.startswith(("Shr ", "Net ", "Revs ", "Qtly div "))]
+    assert len(earnings) < 0.003 * len(sentences)
+
+
+# -- English Gigaword ---------------------------------------------------------------------------
+
+
+def test_gigaword_reads_the_stories_of_a_year(data) -> None:
+    put_gigaword(data, gzip.compress(GIGAWORD.encode()))
+    put_gigaword(data, gzip.compress(GIGAWORD.replace("ferry", "canoe").encode()), "bar_eng/bar_eng_201002.gz")
+    put_gigaword(data, gzip.compress(GIGAWORD.replace("ferry", "liner").encode()), "foo_eng/foo_eng_200912.gz")
+    corpus = corpora.load("gigaword:2010")
+    assert corpus.sentences == [
+        "A canoe of Foo & Sons ran aground on Friday.",
+        "Señor Marsh sold the canoe to the town.",
+        "A ferry of Foo & Sons ran aground on Friday.",
+        "Señor Marsh sold the ferry to the town.",
+    ]
+    assert corpus.documents.tolist() == [0, 1, 2, 3]
+    assert corpus.ledes.tolist() == [0, 1, 2, 3]
+    assert (corpus.documents_read, corpus.duplicates, corpus.fragments) == (4, 0, 4)
+    assert corpora.load("gigaword:2009").sentences[0] == "A liner of Foo & Sons ran aground on Friday."
+
+
+def test_gigaword_that_is_not_here_is_named_with_its_license(data) -> None:
+    with pytest.raises(InputError) as error:
+        corpora.load("gigaword:2010")
+    for part in ("'gigaword:2010'", "corpora/gigaword/data", str(data), "LDC2011T07", "licenses"):
+        assert part in str(error.value)
+    (data / "corpora/gigaword/data").mkdir(parents=True)
+    with pytest.raises(InputError, match="holds none; give it the data folder of LDC2011T07"):
+        corpora.load("gigaword:2010")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gigaword:1871", "no file of that year; accepted: 2010"),
+        ("gigaword:20x", "names no year; give gigaword:YEAR"),
+        ("gigaword:", "names no year; give gigaword:YEAR"),
+        ("gigaword", "did you mean gigaword:YEAR"),
+    ],
+)
+def test_an_unknown_year_gets_a_sentence(data, name, message) -> None:
+    put_gigaword(data, gzip.compress(GIGAWORD.encode()))
+    with pytest.raises(InputError, match=message):
+        corpora.load(name)
+
+
+PACKED = gzip.compress((GIGAWORD * 400).encode(), mtime=0)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (PACKED[:-100], "cannot be read"),
+        (PACKED[:60] + bytes(60) + PACKED[120:], "cannot be read"),
+        (gzip.compress(b"no document\n"), "holds no <DOC ...>"),
+        (b"no gzip either", "holds no <DOC ...>"),
+        (gzip.compress(GIGAWORD[:-10].encode()), "line 31: the <DOC> that begins here is not closed"),
+        (gzip.compress(GIGAWORD.replace('"story"', '"other"').encode()), "holds no sentence"),
+    ],
+)
+def test_a_broken_gigaword_file_gets_a_sentence(data, content, message) -> None:
+    put_gigaword(data, content)
+    with pytest.raises(InputError) as error:
+        corpora.load("gigaword:2010")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+    assert "foo_eng_201001.gz" in str(error.value) or "no sentence" in message
+
+
+def test_a_byte_that_is_not_utf8_becomes_a_replacement_character(data) -> None:
+    put_gigaword(data, gzip.compress(GIGAWORD.encode("latin-1")))
+    assert "Se\ufffdor Marsh sold the ferry to the town." in corpora.load("gigaword:2010").sentences
