@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
+from typing import Any
 
 
 def squeeze(text: str) -> str:
@@ -41,14 +42,15 @@ def fingerprint(sentences: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _english():
+def _english() -> Any:
     import spacy  # heavy: two seconds
 
     return spacy.blank("en")
 
 
 @lru_cache(maxsize=1)
-def _segmenter():
+def segmenter() -> Any:
+    """spaCy's rule-based segmenter for English."""
     import spacy
 
     nlp = spacy.blank("en")
@@ -65,7 +67,7 @@ def segment(text: str) -> list[str]:
     """
     sentences: list[str] = []
     opening = ""
-    for span in _segmenter()(text).sents:
+    for span in segmenter()(text).sents:
         sentence = opening + squeeze(span.text)
         opening = '"' if sentence.endswith(' "') else ""
         sentence = sentence.removesuffix(' "')

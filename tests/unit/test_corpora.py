@@ -7,7 +7,8 @@ import gzip
 import numpy as np
 import pytest
 
-from lib import bible, corpora, corpus_cache, running_text, text
+from lib import corpora, text
+from lib.corpora import bible, cache, running_text
 from lib.errors import InputError
 
 
@@ -204,7 +205,7 @@ def test_a_segmenter_for_what_is_no_running_text_gets_a_sentence() -> None:
 def own_text(tmp_path, monkeypatch) -> str:
     """The name of a corpus that is long enough for the cache."""
     monkeypatch.setattr(corpora, "LONG_WORK", 1)
-    monkeypatch.setattr(corpus_cache, "FOLDER", tmp_path / "cache")
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
     (tmp_path / "own.txt").write_text("Rain fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
     return f"text:{tmp_path / 'own.txt'}"
 

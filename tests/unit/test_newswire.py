@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lib import corpora, corpus_cache, newswire
+from lib import corpora
+from lib.corpora import cache, newswire
 from lib.errors import InputError
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
@@ -78,7 +79,7 @@ def data(tmp_path, monkeypatch) -> Path:
     """An empty data folder, the only one that is named, and a cache of its own."""
     monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
     monkeypatch.setattr(corpora.paths, "DATA", tmp_path / "none")
-    monkeypatch.setattr(corpus_cache, "FOLDER", tmp_path / "cache")
+    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
     return tmp_path
 
 
@@ -169,7 +170,7 @@ def test_what_counts_as_a_sentence(unit, kept) -> None:
 @pytest.fixture(scope="module")
 def real_reuters(tmp_path_factory) -> Iterator[corpora.Corpus]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(corpus_cache, "FOLDER", tmp_path_factory.mktemp("cache"))
+        patch.setattr(cache, "FOLDER", tmp_path_factory.mktemp("cache"))
         yield corpora.load("reuters")
 
 

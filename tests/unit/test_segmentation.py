@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from lib import segmentation, text
+from lib import text
+from lib.corpora import segmentation
+from lib.corpora.segmentation import Passage
 from lib.errors import InputError
-from lib.segmentation import Passage
 
 STORY = 'Rain fell on Monday. "We stayed in," she said. "Then {0} sailed."'
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import corpora, text
-from lib.sentences import Collector, Sentences
+from lib.corpora.sentences import Collector, Sentences
 
 BYTES_A_SENTENCE = 150  # beside its text
 

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib import corpora, task_files
+from lib import corpora
 from lib.closure import groups_from_pairs
 from lib.errors import InputError
-from lib.task_files import UTF8, WESTERN
+from lib.tasks import files as task_files
+from lib.tasks.files import UTF8, WESTERN
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +88,7 @@ def _chained(values: Sequence[list | np.ndarray | None]) -> list | np.ndarray | 
 class Layout(NamedTuple):
     """Which column of a tab-separated file of pairs is what, counted from 0; None for what it does not have.
 
-    `low` and `high` bound the score; `codes` maps the labels; `header` and `extra` are those of `task_files.rows`.
+    `low` and `high` bound the score; `codes` maps the labels; `header` and `extra` are those of `lib.tasks.files.rows`.
     """
 
     columns: int

@@ -44,11 +44,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lib import catalog
-from lib import task_readers as readers
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
-from lib.task_files import UTF8, WESTERN
-from lib.task_readers import ClassificationTask, Layout, PairTask, ParaphraseGroups, Task
+from lib.tasks import readers
+from lib.tasks.files import UTF8, WESTERN
+from lib.tasks.readers import ClassificationTask, Layout, PairTask, ParaphraseGroups, Task
 
 __all__ = ["ENTAILMENT", "QUESTIONS", "ClassificationTask", "PairTask", "ParaphraseGroups", "Task", "load", "names"]
 

@@ -8,9 +8,10 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import catalog, newswire, paths, reading, text
+from lib import catalog, paths, text
+from lib.corpora import newswire, reading
+from lib.corpora.segmentation import Passage
 from lib.errors import InputError
-from lib.segmentation import Passage
 
 NAMES = ["reuters"]
 LONGEST = 100_000  # characters; a longer paragraph is cut, for a segmenter's memory grows with it

@@ -8,7 +8,7 @@ name                      text
 ``wikipedia-sample``      the Wikipedia articles that gensim ships, segmented
 ``lee``                   the 300 newswire documents of Lee's background corpus (gensim), segmented
 ``reuters``               the 19,043 news items of Reuters-21578 that have a body, segmented; tables left
-                          out (`lib.newswire` says how); needs ``corpora/reuters21578`` of the data
+                          out (`lib.corpora.newswire` says how); needs ``corpora/reuters21578`` of the data
 ``gigaword:YEAR``         the stories of English Gigaword (LDC2011T07) of one year, segmented in the same
                           way; needs ``corpora/gigaword/data``, which the LDC licenses
 ``lines:PATH``            your own file: UTF-8, one sentence a line, plain or gzip; an empty line starts
@@ -32,12 +32,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import bible, corpus_cache, gensim_texts, paths, progress, reading, running_text, segmentation, text
+from lib import paths, progress, text
+from lib.corpora import bible, cache, gensim_texts, reading, running_text, segmentation
+from lib.corpora.running_text import RunningText
+from lib.corpora.segmentation import SENTENCIZER, Passage
+from lib.corpora.sentences import Collector, Sentences
 from lib.errors import InputError
 from lib.parameters import in_range, nearest
-from lib.running_text import RunningText
-from lib.segmentation import SENTENCIZER, Passage
-from lib.sentences import Collector, Sentences
 
 UNKNOWN_GROUP = -1
 VERSION = 1  # of the corpora in the cache: raised when reading or segmenting changes what comes out
@@ -229,8 +230,8 @@ def _segmented(name: str, source: RunningText, segmenter: str, processes: int | 
     size = sum(file.stat().st_size for file in source.files)
     long = size >= LONG_WORK
     settings = {"version": VERSION, "segmenter": segmenter, "by": segmentation.version(segmenter)}
-    entry = corpus_cache.entry(name, source.files, settings)
-    if long and (stored := corpus_cache.read(entry)):
+    entry = cache.entry(name, source.files, settings)
+    if long and (stored := cache.read(entry)):
         arrays, counts = stored
         return Corpus(name, Sentences(arrays.pop("text"), arrays.pop("starts")), **arrays, **counts)
     workers = _cores() if processes is None and size >= POOL_PAYS else processes or 1
@@ -276,7 +277,7 @@ def _to_cache(entry: Path, corpus: Corpus) -> None:
     arrays = {"text": np.frombuffer(corpus.sentences.text, np.uint8), "starts": corpus.sentences.starts}
     arrays |= {name: getattr(corpus, name) for name in ("documents", "ledes", "groups")}
     counts = {name: getattr(corpus, name) for name in ("duplicates", "documents_read", "fragments")}
-    corpus_cache.write(entry, arrays, counts)
+    cache.write(entry, arrays, counts)
 
 
 def _cores() -> int:

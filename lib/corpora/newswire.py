@@ -19,9 +19,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from lib import reading
+from lib.corpora import reading
+from lib.corpora.segmentation import Passage
 from lib.errors import InputError
-from lib.segmentation import Passage
 
 LEAST_WORDS = 4
 _END = re.compile(r"[.!?][\"')\]>]*$")

@@ -87,7 +87,7 @@ class _Splitter:
 
     def __init__(self, segmenter: str) -> None:
         self.rules = segmenter == SENTENCIZER
-        self.nlp = text._segmenter() if self.rules else _pipeline(segmenter)
+        self.nlp = text.segmenter() if self.rules else _pipeline(segmenter)
         self.seen = 0
 
     def split(self, texts: list[str]) -> list[list[str]]:
