@@ -15,7 +15,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import pooch
@@ -23,10 +23,8 @@ import requests
 from filelock import FileLock
 
 from lib import paths, progress
+from lib.asset import Asset
 from lib.errors import InputError
-
-if TYPE_CHECKING:
-    from lib.catalog import Asset
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer
