@@ -137,14 +137,18 @@ def _papermill(job: Job, output: Path) -> None:
     import papermill
     from jupyter_client import AsyncKernelManager
 
-    class SocketKernelManager(AsyncKernelManager):
-        """Talks to the kernel through socket files that only this user can open, rather than through ports."""
-
-        transport = "ipc"
-
     # A socket's path may have some hundred characters, so that it must not lie in a home of any depth.
     with tempfile.TemporaryDirectory(prefix="kernel-") as sockets:
-        os.environ["JUPYTER_RUNTIME_DIR"] = sockets
+
+        class SocketKernelManager(AsyncKernelManager):
+            """Talks to the kernel through socket files that only this user can open, rather than through ports."""
+
+            transport = "ipc"
+
+            def _ip_default(self) -> str:
+                # Jupyter's own default is one name for all kernels: two at once would hear each other.
+                return f"{sockets}/socket"
+
         papermill.execute_notebook(
             job.notebook,
             output,

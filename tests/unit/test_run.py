@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+
 import nbformat
 import pytest
 
@@ -127,3 +132,27 @@ def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
 
 def test_the_parameters_cell_of_the_runner_is_that_of_papermill() -> None:
     assert parameters.TAG == "parameters"
+
+
+def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(project, tmp_path) -> None:
+    """In a project of its own, since the runner's worker processes know only the folder that they stand in."""
+    for name in ("lib", "requirements.lock"):
+        source = paths.ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy
+        copy(source, tmp_path / name)
+    for name, source in (("01_bad", BAD), ("02_good", GOOD), ("03_broken", BROKEN)):
+        project(name, source)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("SENTENCE_")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "lib.run", "--jobs", "2"],
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 1
+    assert (tmp_path / "figures" / "default" / "02_good" / "table.csv").exists()
+    assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in ended.stderr
+    assert "FAILED 03_broken: ZeroDivisionError" in ended.stderr
+    assert "1 of 3 notebooks up to date" in ended.stdout
+    assert "Traceback" not in ended.stdout + ended.stderr
