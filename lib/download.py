@@ -75,9 +75,7 @@ def _fetch_one(asset: Asset, source: dict[str, Any], waiting: Path) -> None:
                 downloader=_Resuming(waiting / f"{name}.part", asset.id),
             )
         )
-        _check(whole, source, asset)
-        _put_in_place(whole, source, asset, waiting)
-        whole.unlink(missing_ok=True)
+        _use(whole, source, asset, waiting)
     except OSError as error:
         if isinstance(error, requests.HTTPError):
             answer = f"{error.response.status_code} {error.response.reason}"
@@ -92,6 +90,19 @@ def _fetch_one(asset: Asset, source: dict[str, Any], waiting: Path) -> None:
         ) from error
 
 
+def _use(whole: Path, source: dict[str, Any], asset: Asset, waiting: Path) -> None:
+    """Check what was fetched, put it in place and record its hash; what is not good is deleted, to be fetched anew."""
+    try:
+        digest = _check(whole, source)
+        _put_in_place(whole, source, asset, waiting)
+    except InputError as error:
+        whole.unlink()
+        raise InputError(f"{asset.id}: {error}") from error
+    whole.unlink(missing_ok=True)
+    if "sha256" not in source:
+        _record(source["url"], digest)
+
+
 class _Resuming:
     """A downloader for pooch that goes on where an interrupted download of the same address stopped."""
 
@@ -101,16 +112,25 @@ class _Resuming:
 
     def __call__(self, url: str, output_file: str, pooch_object: Any) -> None:
         have = self.part.stat().st_size if self.part.exists() and self.tag.exists() else 0
-        headers = {"Range": f"bytes={have}-", "If-Range": self.tag.read_text()} if have else {}
+        # Compressed on the way, a part of the answer would be no part of the file.
+        headers = {"Accept-Encoding": "identity"}
+        if have:
+            headers |= {"Range": f"bytes={have}-", "If-Range": self.tag.read_text()}
         with requests.get(url, headers=headers, stream=True, timeout=SECONDS) as response:
             response.raise_for_status()
             if response.status_code != requests.codes.partial_content:
                 have = 0
-            self.tag.write_text(response.headers.get("ETag") or response.headers.get("Last-Modified") or "")
+            self._remember(response.headers.get("ETag") or response.headers.get("Last-Modified"))
             length = int(response.headers.get("Content-Length", 0)) + have
             self._write(response, have, length)
         os.replace(self.part, output_file)
         self.tag.unlink(missing_ok=True)
+
+    def _remember(self, version: str | None) -> None:
+        """Without a name for the version, a later answer could not be told to be its rest."""
+        self.tag.unlink(missing_ok=True)
+        if version:
+            self.tag.write_text(version)
 
     def _write(self, response: requests.Response, have: int, length: int) -> None:
         written = have
@@ -133,21 +153,17 @@ def sha256(file: Path) -> str:
     return pooch.file_hash(str(file), alg="sha256")
 
 
-def _check(file: Path, source: dict[str, Any], asset: Asset) -> None:
-    """Raise InputError, and delete the file, unless it is what the catalog or an earlier success says it is."""
-    try:
-        _refuse_web_page(file, source["url"])
-        recorded = _recorded().get(source["url"])
-        expected = source.get("sha256") or recorded
-        if expected and (actual := sha256(file)) != expected:
-            whose = "the catalog" if "sha256" in source else "an earlier download"
-            raise InputError(f"{source['url']}: its sha256 is {actual}, and {whose} has {expected}; it was not kept")
-        if not expected:
-            _check_format(file, source)
-            _record(source["url"], sha256(file))
-    except InputError as error:
-        file.unlink()
-        raise InputError(f"{asset.id}: {error}") from error
+def _check(file: Path, source: dict[str, Any]) -> str:
+    """The sha256 of a file; InputError unless it is what the catalog or an earlier success says it is."""
+    _refuse_web_page(file, source["url"])
+    expected = source.get("sha256") or _recorded().get(source["url"])
+    actual = sha256(file)
+    if not expected:
+        _check_format(file, source)
+    elif actual != expected:
+        whose = "the catalog" if "sha256" in source else "an earlier download"
+        raise InputError(f"{source['url']}: its sha256 is {actual}, and {whose} has {expected}; it was not kept")
+    return actual
 
 
 def _refuse_web_page(file: Path, url: str) -> None:
@@ -235,7 +251,7 @@ def _put_in_place(whole: Path, source: dict[str, Any], asset: Asset, waiting: Pa
         _unpack(whole, unpacked, source)
         root = unpacked / source.get("folder", "")
         if not root.is_dir():
-            raise InputError(f"{asset.id}: the archive has no folder {source['folder']!r}; it was not unpacked")
+            raise InputError(f"the archive has no folder {source['folder']!r}; it was not unpacked")
         for file in sorted(path for path in root.rglob("*") if path.is_file()):
             _move(file, paths.DATA / source["into"] / file.relative_to(root))
     finally:

@@ -18,7 +18,6 @@ from matplotlib.figure import Figure
 from lib import paths
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
-COLUMN_WIDTH = 3.35
 SEQUENTIAL = "mako_r"  # light to dark in even steps: readable in grey and with every color vision
 # Okabe and Ito's palette, each color with a marker of its own so that grey print tells them apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -247,6 +247,28 @@ def test_an_archive_without_its_folder_gets_a_sentence(server, data) -> None:
         )
 
 
+def test_a_damaged_archive_is_not_kept_and_the_next_call_fetches_it_anew(server, data) -> None:
+    whole = zipped({"a.txt": b"a" * 1000})
+    server.content["zip"] = whole.replace(b"a" * 1000, b"b" * 1000)  # its checksum inside no longer fits
+    wanted = asset(["toy/a.txt"], {"url": server.url("zip"), "format": "zip", "into": "toy"})
+    with pytest.raises(InputError, match="the archive is damaged"):
+        download.download(wanted)
+    assert left_over(data) == set()
+    server.content["zip"] = whole
+    download.download(wanted)
+    assert (data / "toy/a.txt").read_bytes() == b"a" * 1000
+
+
+def test_a_server_that_names_no_version_is_asked_for_the_whole_file_again(server, data) -> None:
+    server.version, server.cut, server.cuts = "", 2_000_000, 1
+    wanted = text(server)
+    with pytest.raises(InputError):
+        download.download(wanted)
+    download.download(wanted)
+    assert server.requests == [None, None]
+    assert (data / "toy/text.txt").read_bytes() == TEXT
+
+
 def test_a_missing_file_on_the_server_gets_a_sentence(server, data) -> None:
     with pytest.raises(InputError, match=r"/nothing answers 404 Not Found; see https://example.org"):
         download.download(asset(["toy/x"], {"url": server.url("nothing"), "format": "text", "to": "toy/x"}))
