@@ -4,13 +4,16 @@ PROFILE ?= default
 NOTEBOOK ?=
 JOBS ?= 1
 ASSET ?=
+TASK ?= multinli
+MODEL ?=
+OUTPUT ?=
 
 BIN := .venv/bin
 READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test lab data page lint lock cache prune clean
+.PHONY: help figures test lab data finetune bench page lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,8 +30,14 @@ lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
 	@$(BIN)/python -m lib.catalog --asset "$(ASSET)"
 
-page: $(READY) ## write the data page, docs/data.md, anew from the catalog
-	@$(BIN)/python -m lib.catalog --page > docs/data.md
+finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
+	@$(BIN)/python -m lib.finetuning --task "$(TASK)" --model "$(MODEL)" --output "$(OUTPUT)"
+
+bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
+	@for part in encode search approximate; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+
+page: $(READY) ## write the pages that are made from the catalogs: docs/data.md, docs/embedders.md
+	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md
 
 lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests

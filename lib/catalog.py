@@ -11,7 +11,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files as resource_files
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -48,14 +47,20 @@ def folders() -> list[Path]:
 
 
 def find(path: str) -> Path | None:
-    """The first data folder's file or folder at this relative path, or the one in an installed package."""
+    """The first data folder's file or folder at this relative path, or the one in an installed package.
+
+    A file ``.gz`` may lie there unpacked.
+    """
     for folder in folders():
-        if (folder / path).exists():
-            return folder / path
+        for name in dict.fromkeys([path, path.removesuffix(".gz")]):
+            if (folder / name).exists():
+                return folder / name
     package, _, inner = path.partition("/")
-    if inner and find_spec(package) is not None:
-        shipped = Path(str(resource_files(package))) / inner
-        return shipped if shipped.exists() else None
+    spec = find_spec(package) if inner and package.isidentifier() else None
+    # Found without importing the package: some have side effects.
+    for folder in spec.submodule_search_locations or () if spec else ():
+        if (Path(folder) / inner).exists():
+            return Path(folder) / inner
     return None
 
 
@@ -87,7 +92,8 @@ def _missing(asset: Asset, missing: list[str]) -> InputError:
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
     return InputError(
         f"{asset.title} is not here: no {missing[0]}{more} in {searched} ({DATA_VARIABLE}); "
-        f"to get it: {asset.how_to_get} (license: {asset.license})"
+        f"to get it: {asset.how_to_get}, or put it into {paths.DATA / missing[0]} from {asset.page} "
+        f"(license: {asset.license})"
     )
 
 

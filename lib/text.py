@@ -7,10 +7,14 @@ appendix A of the N2O paper.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from lib.errors import InputError
 
 
 def squeeze(text: str) -> str:
@@ -76,14 +80,54 @@ def segment(text: str) -> list[str]:
     return sentences
 
 
+class _TokensOfPieces(dict[str, list[str]]):
+    """spaCy's English tokens of each piece between white space, kept: words come back by the thousand."""
+
+    LIMIT = 1 << 20  # pieces, some 200 MB
+
+    def __missing__(self, piece: str) -> list[str]:
+        if len(self) >= self.LIMIT:
+            self.clear()
+        tokens = self[piece] = [token.text for token in _english().tokenizer(piece)]
+        return tokens
+
+
+_tokens_of_pieces = _TokensOfPieces()
+
+
 def word_tokens(sentence: str) -> list[str]:
-    """spaCy's English tokens, white space left out."""
-    return [token.text for token in _english().tokenizer(mend(sentence)) if not token.is_space]
+    """spaCy's English tokens, white space left out.
+
+    Each piece between white space is tokenized on its own. spaCy does the same, but for strings of punctuation
+    that resemble an emoticon with a blank in it.
+    """
+    return [token for piece in mend(sentence).split() for token in _tokens_of_pieces[piece]]
 
 
 def lower_word_tokens(sentence: str) -> list[str]:
     """spaCy's English tokens in lower case, for vectors of an uncased vocabulary."""
     return [token.lower() for token in word_tokens(sentence)]
+
+
+def whitespace_tokens(sentence: str) -> list[str]:
+    """The pieces between white space, as fastText reads a line; punctuation stays with its word."""
+    return sentence.split()
+
+
+@lru_cache(maxsize=1)
+def _treebank() -> Any:
+    from nltk.tokenize import TreebankWordTokenizer
+
+    return TreebankWordTokenizer()
+
+
+def treebank_tokens(sentence: str) -> list[str]:
+    """NLTK's Penn Treebank tokens of one sentence.
+
+    ``nltk.word_tokenize`` splits its text into sentences first, for which it needs downloaded data; on a single
+    sentence the two differ only where a full stop stands inside it, or typographic quotation marks do.
+    """
+    return _treebank().tokenize(sentence)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -105,6 +149,24 @@ def word_probabilities() -> Mapping[str, float]:
     from wordfreq import get_frequency_dict
 
     return MappingProxyType(get_frequency_dict("en", wordlist="large"))
+
+
+def read_probabilities(file: Path) -> dict[str, float]:
+    """p(w) from a file with a word and its count on each line, the word first; the counts over their sum."""
+    counts: dict[str, float] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        word, _, count = line.rpartition(" ")
+        if not word or not count.isdigit():
+            raise InputError(f"{file}: line {number} is {line[:40]!r}; give a word, a blank and its count")
+        counts[word] = float(count)
+    total = sum(counts.values())
+    return {word: count / total for word, count in counts.items()}
+
+
+def relative_frequencies(sentences: Iterable[str], tokenize: Callable[[str], list[str]]) -> dict[str, float]:
+    """p(w) of the tokens of a text, its own counts over their sum; the most frequent first."""
+    counts = Counter(token for sentence in sentences for token in tokenize(sentence))
+    return {word: count / counts.total() for word, count in counts.most_common()}
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:

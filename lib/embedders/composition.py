@@ -1,7 +1,6 @@
 """Sentence vectors composed of word vectors: the average, SIF and uSIF.
 
-A batch of sentences is a sparse matrix of token counts C[n, v] over its words and a matrix of their vectors
-V[v, d]; every composition is a product of the two. Words without a vector are skipped.
+Words without a vector are skipped.
 """
 
 from __future__ import annotations
@@ -11,77 +10,93 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 
-from lib import text
-from lib.embedders.base import Embedder
+from lib import progress, text
+from lib.embedders import word_means
+from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.lexicon import Lexicon
+from lib.embedders.tokens import Tokenizer
+from lib.embedders.trained import Training
 from lib.errors import InputError
 
-VERSION = 1
-
-Tokenizer = Callable[[str], list[str]]
+VERSION = 2
 
 
-class Bag:
-    """Token counts of a batch of sentences over the words that have a vector.
+class WordComposition(Embedder):
+    """An embedder that composes a sentence's vector of those of its words.
 
-    Attributes
+    Parameters
     ----------
-    words : list of str, length v, sorted so that sums do not depend on the batch
-    counts : float64 CSR [n, v]
-    vectors : float64[v, d]
+    name : str
+    vectors : mapping word -> float32[d] (a dict will do), or a `trained.Training`, which `fit` trains
+    tokenize : a function from a sentence to its tokens
     """
 
-    def __init__(self, sentences: Sequence[str], vectors: Mapping[str, np.ndarray], tokenize: Tokenizer) -> None:
-        tokens = [[token for token in tokenize(sentence) if token in vectors] for sentence in sentences]
-        self.words = sorted({token for sentence in tokens for token in sentence})
-        column = {word: j for j, word in enumerate(self.words)}
-        columns = np.fromiter((column[token] for sentence in tokens for token in sentence), dtype=np.int64)
-        rows = np.repeat(np.arange(len(tokens)), [len(sentence) for sentence in tokens])
-        shape = (len(tokens), len(self.words))
-        self.counts = sp.csr_array(sp.coo_array((np.ones(len(rows)), (rows, columns)), shape=shape))
-        dim = len(next(iter(vectors.values())))
-        self.vectors = np.array([vectors[word] for word in self.words], dtype=np.float64).reshape(-1, dim)
-
-    def mean(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """float64[n, d]: the mean over tokens of weight times vector; zero for a sentence without known words."""
-        vectors = self.vectors if weights is None else weights[:, None] * self.vectors
-        lengths = self.counts.sum(axis=1)
-        return (self.counts @ vectors) / np.maximum(lengths, 1)[:, None]
-
-    def dimension_norms(self) -> np.ndarray:
-        """float64[n, d]: the L2 norm of each dimension across the tokens of a sentence."""
-        return np.sqrt(self.counts @ self.vectors**2)
-
-
-class Average(Embedder):
-    """The mean of the vectors of a sentence's words."""
-
     version = VERSION
+    batch_size = 8192
 
-    def __init__(self, name: str, vectors: Mapping[str, np.ndarray], tokenize: Tokenizer = text.word_tokens) -> None:
-        if not vectors:
+    def __init__(
+        self, name: str, vectors: Mapping[str, np.ndarray] | Training, tokenize: Tokenizer = text.word_tokens
+    ) -> None:
+        self.name, self.tokenize = name, tokenize
+        self.training = vectors if isinstance(vectors, Training) else None
+        if self.training:
+            self.needs_fit = True
+            vectors = {}
+        elif not vectors:
             raise InputError(f"{name}: vectors is empty; give a mapping from words to vectors")
-        self.name, self.vectors, self.tokenize = name, vectors, tokenize
+        self.vectors = vectors
+        self._lexicon: Lexicon | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"vectors": _fingerprint(self.vectors), "tokenize": _qualified_name(self.tokenize)}
+        vectors = self.training.settings if self.training else _fingerprint(self.vectors)
+        return {"vectors": vectors, "tokenize": _qualified_name(self.tokenize)}
 
-    def _bag(self, sentences: Sequence[str]) -> Bag:
-        return Bag(sentences, self.vectors, self.tokenize)
+    @property
+    def lexicon(self) -> Lexicon:
+        """The vectors and weights of the types met so far."""
+        if self._lexicon is None:
+            self._lexicon = Lexicon(self.vectors, self.tokenize, self._weights)
+        return self._lexicon
+
+    def _weights(self, words: Sequence[str]) -> np.ndarray:
+        """float64, a weight for each of some words."""
+        return np.ones(len(words))
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        if self.training:
+            self.vectors = self.training.train(sentences, show_progress_bar)
+        self._lexicon = None
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        if self.training:
+            self.vectors = self.training.trained(fitted_on)
+        self._lexicon = None
+
+
+class Average(WordComposition):
+    """The mean of the vectors of a sentence's words."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return self._bag(sentences).mean().astype(np.float32)
+        return word_means.means(self.lexicon.words(sentences))
 
 
-class SIF(Average):
+class Sum(WordComposition):
+    """The sum of the vectors of a sentence's words (SOWE)."""
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return word_means.means(self.lexicon.words(sentences), average=False)
+
+
+class SIF(WordComposition):
     """Smoothed inverse frequency (Arora et al. 2017): weights a / (a + p(w)), then m common components removed.
 
     Parameters
     ----------
-    vectors : mapping word -> float32[d]
-    probabilities : mapping word -> p(w); a word that it lacks gets the smallest p(w) that it has
+    vectors : mapping word -> float32[d], or a `trained.Training`
+    probabilities : mapping word -> p(w); a word that it lacks is looked up in lower case, and then gets the smallest
+        p(w) that it has. None for those of the words of the fitted text.
     a : float, the smoothing parameter
     m : int, how many first singular vectors of the fitted text's embeddings are removed; 0 for none
 
@@ -89,46 +104,61 @@ class SIF(Average):
     """
 
     needs_fit = True
+    normalize: Literal["divide", "multiply"] | None = None
 
     def __init__(
         self,
-        vectors: Mapping[str, np.ndarray],
-        probabilities: Mapping[str, float],
+        vectors: Mapping[str, np.ndarray] | Training,
+        probabilities: Mapping[str, float] | None,
         a: float = 1.0e-3,
         m: int = 1,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "sif",
     ) -> None:
         super().__init__(name, vectors, tokenize)
-        if not probabilities:
-            raise InputError(f"{name}: probabilities is empty; give a mapping from words to p(w)")
         if a <= 0:
             raise InputError(f"a: {a!r} is not accepted; give a number above 0")
         if m < 0:
             raise InputError(f"m: {m!r} is not accepted; give 0 or more components")
-        self.probabilities, self.a, self.m = probabilities, a, m
-        self.rarest = min(probabilities.values())
-        self.components = np.empty((0, 0))
-        self.removed = np.empty(0)
+        self.a, self.m, self.given = a, m, probabilities
+        self.probabilities: Mapping[str, float] = {}
+        if probabilities is not None:
+            self._look_up_in(probabilities)
+        self.components = self.removed = None
 
     @property
     def settings(self) -> dict[str, Any]:
-        probabilities = _fingerprint(self.probabilities)
+        probabilities = "of the fitted text" if self.given is None else _fingerprint(self.given)
         return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m}
 
-    def _weights(self, words: Sequence[str]) -> np.ndarray:
-        probabilities = np.array([self.probabilities.get(word, self.rarest) for word in words])
-        return self.a / (self.a + probabilities)
+    def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
+        if not probabilities:
+            raise InputError(f"{self.name}: probabilities is empty; give a mapping from words to p(w)")
+        self.probabilities, self.rarest = probabilities, min(probabilities.values())
 
-    def _weighted(self, sentences: Sequence[str]) -> np.ndarray:
-        """float64[n, d], before common components are removed."""
-        bag = self._bag(sentences)
-        return bag.mean(self._weights(bag.words))
+    def _probability(self, word: str) -> float:
+        p = self.probabilities.get(word)
+        return self.probabilities.get(word.lower(), self.rarest) if p is None else p
+
+    def _weights(self, words: Sequence[str]) -> np.ndarray:
+        return self.a / (self.a + np.array([self._probability(word) for word in words]))
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        super()._fit(sentences, show_progress_bar)
+        if self.given is None:
+            self._look_up_in(text.relative_frequencies(sentences, self.tokenize))
+        self._derive_weights(sentences)
+        self._find_components(sentences, show_progress_bar)
+
+    def _derive_weights(self, sentences: Sequence[str]) -> None:
+        """What the weights take from the fitted text besides probabilities."""
+
+    def _find_components(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         gram = 0.0
-        for start in range(0, len(sentences), self.batch_size):
-            vectors = self._weighted(sentences[start : start + self.batch_size])
+        starts = range(0, len(sentences), self.batch_size)
+        for start in progress.track(starts, f"fit {self.name}", "batches", show_progress_bar):
+            words = self.lexicon.words(sentences[start : start + self.batch_size])
+            vectors = word_means.means(words, self.normalize).astype(np.float64)
             gram = gram + vectors.T @ vectors
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues their squared values.
         squares, directions = np.linalg.eigh(gram)
@@ -140,9 +170,21 @@ class SIF(Average):
         return np.ones(len(squares))
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        vectors = self._weighted(sentences)
-        projections = vectors @ self.components.T
-        return (vectors - (projections * self.removed) @ self.components).astype(np.float32)
+        words = self.lexicon.words(sentences)
+        return word_means.means(words, self.normalize, self.components, self.removed)
+
+    def _state(self) -> dict[str, np.ndarray]:
+        state = {"components": self.components, "removed": self.removed, "a": np.array(self.a)}
+        if self.given is None:
+            words = list(self.probabilities)
+            state |= {"words": packed(words), "p": np.array([self.probabilities[word] for word in words])}
+        return state
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
+        self.components, self.removed, self.a = state["components"], state["removed"], float(state["a"])
+        if self.given is None:
+            self._look_up_in(dict(zip(unpacked(state["words"]), state["p"].tolist(), strict=True)))
 
 
 class USIF(SIF):
@@ -153,8 +195,9 @@ class USIF(SIF):
 
     Parameters
     ----------
-    vectors : mapping word -> float32[d]
-    probabilities : mapping word -> p(w); its words are the vocabulary V of equation (11)
+    vectors : mapping word -> float32[d], or a `trained.Training`
+    probabilities : mapping word -> p(w); its words are the vocabulary V of equation (11). None for the words of the
+        fitted text.
     n : float or None, length of the random walk; None for the mean number of tokens of the fitted sentences
     m : int, number of common components
     normalize : how the vectors of a sentence's words are evened out in each dimension before they are
@@ -164,13 +207,14 @@ class USIF(SIF):
     Attributes
     ----------
     alpha : float, the share of V that is likelier by chance than by the random walk
-    a : float, (1 - alpha) / (alpha Z) with Z = |V| / 2; both are there without `fit` when `n` is given
+    a : float, (1 - alpha) / (alpha Z) with Z = |V| / 2; both are there without `fit` when `n` and
+        `probabilities` are given
     """
 
     def __init__(
         self,
-        vectors: Mapping[str, np.ndarray],
-        probabilities: Mapping[str, float],
+        vectors: Mapping[str, np.ndarray] | Training,
+        probabilities: Mapping[str, float] | None,
         n: float | None = None,
         m: int = 5,
         tokenize: Tokenizer = text.word_tokens,
@@ -182,7 +226,7 @@ class USIF(SIF):
         super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name)
         self.n, self.normalize = n, normalize
         self.a = self.alpha = float("nan")
-        if n is not None:
+        if n is not None and probabilities is not None:
             self._derive(n)
 
     @property
@@ -204,26 +248,16 @@ class USIF(SIF):
             )
         self.a = (1 - self.alpha) / (self.alpha * size / 2)
 
-    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        if self.n is None:
-            lengths = [len(self.tokenize(sentence)) for sentence in sentences]
-            self._derive(float(np.mean(lengths)))
-        super()._fit(sentences, show_progress_bar)
+    def _derive_weights(self, sentences: Sequence[str]) -> None:
+        if self.n is not None:
+            return self._derive(self.n)
+        # The random walk visits every token, with a vector or without.
+        starts = range(0, len(sentences), self.batch_size)
+        batches = (self.lexicon.tokens.of(sentences[start : start + self.batch_size]) for start in starts)
+        self._derive(sum(len(batch.ids) for batch in batches) / len(sentences))
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
-        probabilities = np.array([self.probabilities.get(word, self.rarest) for word in words])
-        return self.a / (probabilities + self.a / 2)
-
-    def _weighted(self, sentences: Sequence[str]) -> np.ndarray:
-        bag = self._bag(sentences)
-        mean = bag.mean(self._weights(bag.words))
-        if self.normalize is None:
-            return mean
-        # The norms are the same for all tokens of a sentence, so that they can be applied to the sum.
-        norms = bag.dimension_norms()
-        if self.normalize == "multiply":
-            return mean * norms
-        return np.divide(mean, norms, out=np.zeros_like(mean), where=norms > 0)
+        return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
 
     def _shares(self, squares: np.ndarray) -> np.ndarray:
         total = squares.sum()

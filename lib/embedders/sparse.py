@@ -1,4 +1,4 @@
-"""Vocabulary-sized sparse vectors: bag of words and tf-idf."""
+"""Vocabulary-sized sparse vectors, bag of words and tf-idf, and their projections to few dimensions."""
 
 from __future__ import annotations
 
@@ -10,60 +10,170 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib import text
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.tokens import Tokenizer
 
-VERSION = 1
+VERSION = 2
+DIM = 300
+DENSE = 10**7  # numbers in a matrix whose singular value decomposition is computed in full
+OVERSAMPLING, ITERATIONS = 20, 10  # of the randomized one
 
 
 class BagOfWords(Embedder):
-    """How often each word of the fitted vocabulary occurs in the sentence; other words are skipped."""
+    """How often each word of the fitted vocabulary occurs in the sentence; other words are skipped.
+
+    Parameters
+    ----------
+    tokenize : a function from a sentence to its tokens
+    """
 
     version = VERSION
     needs_fit = True
     name = "bow"
 
-    def __init__(self) -> None:
+    def __init__(self, tokenize: Tokenizer = text.gensim_tokens) -> None:
+        self.tokenize = tokenize
         self.vocabulary: dict[str, int] = {}
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"gensim": version("gensim")}
+        return {"gensim": version("gensim"), "tokenize": f"{self.tokenize.__module__}.{self.tokenize.__qualname__}"}
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        words = sorted({token for sentence in sentences for token in text.gensim_tokens(sentence)})
+        words = sorted({token for sentence in sentences for token in self.tokenize(sentence)})
         self.vocabulary = {word: j for j, word in enumerate(words)}
 
-    def _counts(self, sentence: str) -> list[tuple[int, int]]:
-        """(column, count) pairs in the order of the columns: gensim's bag-of-words format."""
-        columns = [self.vocabulary[token] for token in text.gensim_tokens(sentence) if token in self.vocabulary]
-        return [
-            (int(column), int(count)) for column, count in zip(*np.unique(columns, return_counts=True), strict=True)
-        ]
-
-    def _weighted(self, sentence: str) -> list[tuple[int, float]]:
-        return self._counts(sentence)
-
     def _encode(self, sentences: Sequence[str]) -> sp.csr_array:
-        rows = [self._weighted(sentence) for sentence in sentences]
-        ends = np.cumsum([0, *map(len, rows)])
-        columns = np.array([column for row in rows for column, _ in row], dtype=np.int32)
-        values = np.array([value for row in rows for _, value in row], dtype=np.float32)
-        return sp.csr_array((values, columns, ends), shape=(len(rows), len(self.vocabulary)))
+        columns = [
+            [self.vocabulary[token] for token in self.tokenize(sentence) if token in self.vocabulary]
+            for sentence in sentences
+        ]
+        ends = np.cumsum([0, *map(len, columns)])
+        flat = np.array([column for row in columns for column in row], dtype=np.int32)
+        counts = sp.csr_array((np.ones(len(flat), np.float32), flat, ends), shape=(len(columns), len(self.vocabulary)))
+        counts.sum_duplicates()
+        return counts
+
+    def _state(self) -> dict[str, np.ndarray]:
+        return {"vocabulary": packed(list(self.vocabulary))}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        self.vocabulary = {word: j for j, word in enumerate(unpacked(state["vocabulary"]))}
 
 
 class TfIdf(BagOfWords):
     """gensim's tf-idf, each sentence a document: count times log2(sentences / sentences with the word), unit length.
 
-    The idf is learned from the fitted text, as in appendix A of the N2O paper.
+    The idf is learned from the fitted text, as in appendix A of the N2O paper. A word of every sentence weighs nothing.
     """
 
     name = "tfidf"
 
+    def __init__(self, tokenize: Tokenizer = text.gensim_tokens) -> None:
+        super().__init__(tokenize)
+        self.idf = np.empty(0)
+
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        from gensim.models import TfidfModel
-
         super()._fit(sentences, show_progress_bar)
-        self.model = TfidfModel(self._counts(sentence) for sentence in sentences)
+        with_the_word = np.diff((super()._encode(sentences) > 0).tocsc().indptr)
+        self.idf = np.log2(len(sentences) / with_the_word)
 
-    def _weighted(self, sentence: str) -> list[tuple[int, float]]:
-        return self.model[self._counts(sentence)]
+    def _encode(self, sentences: Sequence[str]) -> sp.csr_array:
+        weighted = sp.csr_array(super()._encode(sentences).astype(np.float64) @ sp.diags_array(self.idf))
+        weighted.eliminate_zeros()
+        norms = np.sqrt(weighted.power(2).sum(axis=1))
+        return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1.0)) @ weighted, dtype=np.float32)
+
+    def _state(self) -> dict[str, np.ndarray]:
+        return super()._state() | {"idf": self.idf}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
+        self.idf = state["idf"]
+
+
+class _Projected(Embedder):
+    """Sparse vectors projected onto the first singular directions of the fitted text.
+
+    Parameters
+    ----------
+    sparse : what makes the vectors
+    dim : int, number of directions; fewer where the fitted text does not span so many
+    seed : int, of the randomized singular value decomposition of a large text
+    """
+
+    version = VERSION
+    needs_fit = True
+    centered: bool
+
+    def __init__(self, sparse: BagOfWords, dim: int, seed: int) -> None:
+        self.sparse, self.dim, self.seed = sparse, dim, seed
+        self.directions, self.offset = np.empty((0, 0)), np.empty(0)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return self.sparse.settings | {"dim": self.dim, "seed": self.seed}
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        vectors = self.sparse.fit_encode(sentences, show_progress_bar).astype(np.float64)
+        mean = vectors.mean(axis=0) if self.centered else np.zeros(vectors.shape[1])
+        self.directions = _singular_directions(vectors, mean, self.dim, self.seed)
+        self.offset = self.directions @ mean
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        vectors = self.sparse.encode(sentences).astype(np.float64)
+        return (vectors @ self.directions.T - self.offset).astype(np.float32)
+
+    def _state(self) -> dict[str, np.ndarray]:
+        return self.sparse.state() | {"directions": self.directions, "offset": self.offset}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        self.sparse.restore(state, fitted_on)
+        self.directions, self.offset = state["directions"], state["offset"]
+
+
+class PcaBagOfWords(_Projected):
+    """Principal components of bags of words (semantic localization paper, section 3.2.4).
+
+    Since they are centered, a sentence without known words is not a zero vector but minus the mean's projection.
+    """
+
+    name = "pca-bow"
+    centered = True
+
+    def __init__(self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens) -> None:
+        super().__init__(BagOfWords(tokenize), dim, seed)
+
+
+class LSA(_Projected):
+    """Latent semantic analysis: tf-idf vectors on the first singular directions of the fitted text, not centered."""
+
+    name = "lsa-corpus"
+    centered = False
+
+    def __init__(self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens) -> None:
+        super().__init__(TfIdf(tokenize), dim, seed)
+
+
+def _singular_directions(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:
+    """float64[dim, words]: the first right singular vectors of `vectors` less `mean`."""
+    from threadpoolctl import threadpool_limits
+
+    dim = min(dim, *vectors.shape)
+    # One thread: the same sums on every machine, and small factorizations gain nothing from more.
+    with threadpool_limits(1, user_api="blas"):
+        if np.prod(vectors.shape) <= DENSE:
+            return np.linalg.svd(vectors.toarray() - mean, full_matrices=False).Vh[:dim]
+        return _subspace_iteration(vectors, mean, dim, seed)
+
+
+def _subspace_iteration(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:
+    """Halko, Martinsson and Tropp 2011, algorithm 4.4. The mean enters products alone: the matrix stays sparse."""
+    start = np.random.default_rng(seed).standard_normal((vectors.shape[1], min(dim + OVERSAMPLING, *vectors.shape)))
+    basis = np.linalg.qr(start).Q
+    for _ in range(ITERATIONS):
+        left = np.linalg.qr(vectors @ basis - mean @ basis).Q
+        basis = np.linalg.qr(vectors.T @ left - np.outer(mean, left.sum(axis=0))).Q
+    projected = vectors @ basis - mean @ basis
+    _, rotation = np.linalg.eigh(projected.T @ projected)
+    return (basis @ rotation[:, ::-1][:, :dim]).T

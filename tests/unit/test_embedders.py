@@ -9,13 +9,26 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lib import corpora, embedders
-from lib.embedders.sparse import BagOfWords, TfIdf
+from lib import catalog, corpora, embedders, paths, published
+from lib.embedders.__main__ import page
 from lib.errors import InputError
 
-NAMES = embedders.names()
-# Their libraries give even an empty sentence a vector, and the docstrings say so.
-NEVER_ZERO = {"minilm-cls", "minilm-avg", "use-multilingual-q8"}
+HERE = [name for name in embedders.names() if name not in embedders.missing(embedders.names())]
+COMPOSED = [
+    *(f"glove-6b-50d{suffix}" for suffix in embedders.compositions()["suffix"] if "random-lstm" not in suffix),
+    "glove-6b-50d+random-lstm-64d", "w2v-corpus-40d+usif", "fasttext-corpus-sub+sif",
+    "glove-6b-50d+w2v-corpus+power-means", "lsa-corpus-20d",
+]  # fmt: skip
+NAMES = [*HERE, *COMPOSED]
+# Their libraries give even an empty sentence a vector, or they are centered, and the docstrings say so.
+NEVER_ZERO = {"minilm-cls", "minilm-avg", "use-multilingual-q8", "pca-bow"}
+# fmt: off
+PAPER = {
+    "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",
+    "fasttext-cc-sub", "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cls",
+    "bert-base-avg", "bert-ft-cls", "bert-ft-avg", "gpt-last", "gpt-avg", "infersent-v1", "use-dan", "use-trf",
+}
+# fmt: on
 
 
 @pytest.fixture(scope="module")
@@ -39,23 +52,31 @@ def dense(vectors) -> np.ndarray:
     return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
 
 
-def test_the_twelve_are_registered_and_available() -> None:
-    table = embedders.catalog()
-    assert list(table.columns) == ["name", "family", "dim", "source", "license", "available", "how_to_get"]
-    assert table["available"].all()
-    assert set(NAMES) >= {
-        "tfidf", "bow", "glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif", "w2v-corpus", "fasttext-corpus",
-        "fasttext-corpus-sub", "use-multilingual-q8", "wordllama", "minilm-cls", "minilm-avg",
-    }  # fmt: skip
+def test_the_papers_21_are_registered() -> None:
+    assert len(PAPER) == 21
+    assert set(embedders.names()) >= PAPER
+    assert set(published.load("n2o_table1")["embedder"]) == PAPER
+
+
+def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
+    table = embedders.catalog().set_index("name")
+    columns = ["family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
+    assert list(table.columns) == columns
+    assert table.notna().drop(columns="dim").all(axis=None)
+    assert table.index[table["available"]].tolist() == HERE
+    assert set(table["tried_on"]) == {"real weights", "format fixtures"}
+    assert set(table.index[table["available"] & (table["tried_on"] == "format fixtures")]) <= PAPER
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_shape_type_and_name(name, fitted, sentences) -> None:
     vectors = fitted(name).encode(sentences[:7])
-    dim = embedders.catalog().set_index("name").loc[name, "dim"]
     assert vectors.dtype == np.float32
     assert vectors.shape[0] == 7
-    assert sp.issparse(vectors) if dim is pd.NA else vectors.shape[1] == dim
+    if name in HERE:
+        dim = embedders.catalog().set_index("name").loc[name, "dim"]
+        at_most = len(sentences) - 1 if name in ("pca-bow", "lsa-corpus") else dim
+        assert sp.issparse(vectors) if dim is pd.NA else vectors.shape[1] in (dim, at_most, len(sentences))
     assert np.isfinite(dense(vectors)).all()
     assert fitted(name).name == name
 
@@ -116,17 +137,6 @@ def test_subwords_reach_words_that_were_never_seen(fitted) -> None:
     assert np.abs(fitted("fasttext-corpus").encode(["firefightersing"])).max() == 0
 
 
-def test_bag_of_words_and_tfidf_by_hand() -> None:
-    text = ["b a b", "a c", "a a"]
-    assert BagOfWords().fit_encode(text).toarray().tolist() == [[1, 2, 0], [1, 0, 1], [2, 0, 0]]
-    # idf: log2(3/3) = 0 for a, log2(3/1) for b and c; then unit length
-    np.testing.assert_allclose(TfIdf().fit_encode(text).toarray(), [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
-
-
-def test_words_that_were_not_fitted_are_skipped() -> None:
-    assert BagOfWords().fit(["a b"]).encode(["b z"]).toarray().tolist() == [[0, 1]]
-
-
 def test_minilm_average_is_that_of_sentence_transformers(sentences) -> None:
     from importlib.resources import files
 
@@ -152,11 +162,52 @@ def test_loading_wordllama_leaves_logging_as_it_was(sentences) -> None:
     assert logging.getLogger().level == before
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if embedders.load(name).needs_fit])
+def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentences) -> None:
+    state = fitted(name).state()
+    assert all(array.dtype.kind in "fiu" for array in state.values())  # nothing that would need unpickling
+    again = embedders.load(name).restore(state, fitted(name).fitted_on)
+    assert again.fitted_on == fitted(name).fitted_on
+    np.testing.assert_array_equal(dense(again.encode(sentences[:9])), dense(fitted(name).encode(sentences[:9])))
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_a_composition_is_named_and_sized_as_asked_for(name, fitted, sentences) -> None:
+    dims = {"power-means": 150, "borep": 4096, "random-lstm-64d": 64}
+    expected = dims.get(name.split("+")[-1], 50)
+    expected = {"w2v-corpus-40d+usif": 40, "fasttext-corpus-sub+sif": 100, "lsa-corpus-20d": 20}.get(name, expected)
+    expected = 450 if name.startswith("glove-6b-50d+w2v") else expected
+    assert fitted(name).name == name
+    assert fitted(name).encode(sentences[:2]).shape[1] == expected
+
+
+def test_the_sum_of_words_is_the_mean_times_their_number(fitted) -> None:
+    sums, means = (fitted(f"glove-6b-50d+{suffix}").encode(["the dog barks zzzqq"]) for suffix in ("sowe", "mowe"))
+    np.testing.assert_allclose(sums, 3 * means, rtol=1e-6)
+    np.testing.assert_array_equal(means, fitted("glove-6b-50d").encode(["the dog barks zzzqq"]))
+
+
+def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) -> None:
+    data_file("frequencies/enwiki_vocab_min200.txt")
+    general, wiki, own = (
+        embedders.load("glove-6b-50d+sif", probabilities=source).fit(sentences)
+        for source in ("wordfreq", "enwiki", "corpus")
+    )
+    assert own.probabilities["fire"] > 5 * general.probabilities["fire"]  # newswire about bush fires
+    assert wiki.probabilities["fire"] != general.probabilities["fire"]
+    assert len({str(embedder.settings) for embedder in (general, wiki, own)}) == 3
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: embedders.load("glove-6b-50"), "did you mean glove-6b-50d"),
         (lambda: embedders.load("bow", depth=3), "does not take these options"),
+        (lambda: embedders.load("glove-6b-50d+siv"), "no composition 'siv'; did you mean sif"),
+        (lambda: embedders.load("glove-6b-50d+sif-3d"), "sif has the size of its word vectors"),
+        (lambda: embedders.load("wordllama-64d"), "wordllama comes in one size only"),
+        (lambda: embedders.load("minilm-avg+sif"), "minilm-avg has no word vectors to compose; accepted: fasttext-cc"),
+        (lambda: embedders.load("glove-6b-50d+sif", probabilities="mine"), "probabilities: 'mine' is not known"),
         (lambda: embedders.load("minilm-avg", precision="half"), "precision: 'half' is not known"),
         (lambda: embedders.load("glove-6b-50d").encode("one string"), "give a list of strings"),
         (lambda: embedders.load("glove-6b-50d").encode(["fine", 3]), "sentences[1]: 3 is a int"),
@@ -170,7 +221,31 @@ def test_bad_requests_get_a_sentence(call, message) -> None:
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "address"),
+    [
+        ("glove-840b-300d", "glove/glove.840B.300d.txt", "https://nlp.stanford.edu/projects/glove/"),
+        ("elmo-small", "elmo/elmo_2x1024_128_2048cnn_1xhighway_options.json", "https://allenai.org"),
+        ("glove-840b-300d+usif", "glove/glove.840B.300d.txt", "make data ASSET=glove-840b"),
+        ("bert-ft-cls", "bert-ft-multinli/model.safetensors", "make finetune"),
+    ],
+)
+def test_what_is_absent_says_which_file_from_where_goes_where(name, file, address, monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(paths, "DATA", tmp_path)
+    monkeypatch.delenv("SENTENCE_DATA", raising=False)
+    with pytest.raises(InputError) as error:
+        embedders.load(name)
+    message = str(error.value)
+    assert f"embedder: {name} is not available" in message
+    assert all(part in message for part in (file, address, str(tmp_path)))
+    assert "\n" not in message
+
+
 def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) -> None:
-    monkeypatch.setattr(embedders, "find_spec", lambda module: None)
-    with pytest.raises(InputError, match="wordllama is not available; pip install wordllama"):
+    monkeypatch.setattr(catalog, "find_spec", lambda module: None)
+    with pytest.raises(InputError, match=r"wordllama is not available.*pip install wordllama"):
         embedders.load("wordllama")
+
+
+def test_the_page_in_the_docs_is_that_of_the_registry() -> None:
+    assert (paths.ROOT / "docs" / "embedders.md").read_text(encoding="utf-8") == page() + "\n"

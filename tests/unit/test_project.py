@@ -35,8 +35,8 @@ def pins(file: str) -> dict[str, str]:
 
 
 def imported() -> set[str]:
-    """Canonical names of the distributions that lib, the notebooks and the tests import."""
-    sources = [file.read_text() for folder in ("lib", "tests") for file in (ROOT / folder).rglob("*.py")]
+    """Canonical names of the distributions that lib, the notebooks, the tests and the benchmarks import."""
+    sources = [file.read_text() for folder in ("lib", "tests", "benchmarks") for file in (ROOT / folder).rglob("*.py")]
     for notebook in paths.NOTEBOOKS.glob("*.ipynb"):
         cells = json.loads(notebook.read_text())["cells"]
         sources += ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
@@ -46,7 +46,7 @@ def imported() -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    outside = modules - set(sys.stdlib_module_names) - {"lib", "tests"}
+    outside = modules - set(sys.stdlib_module_names) - {"lib", "tests", "benchmarks"}
     known = packages_distributions()
     assert outside <= known.keys(), f"not installed: {outside - known.keys()}"
     return {canonical(known[module][0]) for module in outside}

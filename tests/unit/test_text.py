@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lib import text
+from lib import corpora, text
 
 anything = st.text(st.characters(), max_size=60)  # lone surrogates and NUL included
 
@@ -48,3 +49,21 @@ def test_word_probabilities_are_probabilities() -> None:
     probabilities = text.word_probabilities()
     assert probabilities["the"] == max(probabilities.values())
     assert 0.9 < sum(probabilities.values()) <= 1
+
+
+def test_word_tokens_are_those_of_spacy() -> None:
+    tokenizer = spacy.blank("en").tokenizer
+    for sentence in corpora.load("wikipedia-sample").sentences[:3000]:
+        assert text.word_tokens(sentence) == [token.text for token in tokenizer(sentence) if not token.is_space]
+
+
+def test_word_tokens_do_not_depend_on_what_was_tokenized_before(monkeypatch) -> None:
+    monkeypatch.setattr(text._TokensOfPieces, "LIMIT", 2)
+    tokens = ["Do", "n't", "stop", ",", "e.g.", "at", "5", "p.m.", "!"]
+    for _ in range(2):
+        assert text.word_tokens("Don't stop, e.g. at 5p.m.!") == tokens
+
+
+def test_tokenizers_by_hand() -> None:
+    assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
+    assert text.treebank_tokens('They can\'t "stop".') == ["They", "ca", "n't", "``", "stop", "''", "."]

@@ -1,0 +1,1 @@
+"""Published files of word vectors: read, converted once, memory-mapped. `lib.embedders.static` is the entry."""

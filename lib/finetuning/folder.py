@@ -1,0 +1,160 @@
+"""The folders that fine-tuning reads and writes: BERT's weights, configuration and tokenizer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from lib.errors import InputError
+from lib.finetuning.training import head_seed
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+CLASSIFIER = "classifier.safetensors"
+REPORT = "finetune.json"
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "special_tokens_map.json", "added_tokens.json")
+_FAMILY = "bert"
+
+
+def check(folder: Path) -> None:
+    """Raise InputError unless a folder has the files of a BERT; whether they are sound is seen when they are read."""
+    if not folder.is_dir():
+        raise InputError(f"model: {folder}: no such folder; give one with {CONFIG}, {WEIGHTS} and a tokenizer")
+    for needed in ((CONFIG,), (WEIGHTS,), ("tokenizer.json", "vocab.txt")):
+        if not any((folder / name).is_file() for name in needed):
+            raise InputError(f"model: {folder}: no {' or '.join(needed)} in it; give a folder of BERT with safetensors")
+    for file in folder.glob("*.json"):
+        _read_json(file)
+    family = _read_json(folder / CONFIG).get("model_type")
+    if family != _FAMILY:
+        raise InputError(f"model: {folder / CONFIG}: model_type is {family!r}; give a BERT ({_FAMILY!r})")
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"model: {file}: no JSON in it (perhaps a saved web page); get the file again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"model: {file}: holds a {type(content).__name__}; give the file of a model")
+    return content
+
+
+def sha256(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file of a model that the result of fine-tuning depends on, by name."""
+    names = [name for name in (CONFIG, WEIGHTS, *TOKENIZER) if (folder / name).is_file()]
+    digests = {}
+    for name in names:
+        with (folder / name).open("rb") as stream:
+            digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return digests
+
+
+def load(folder: Path, classes: Sequence[str], seed: int) -> tuple[Any, Any]:
+    """A model for sequence classification, float32, and its tokenizer; the layer of classes is new, drawn by `seed`.
+
+    Raises InputError if the files cannot be read or lack weights of the encoder.
+    """
+    labels = {"id2label": dict(enumerate(classes)), "label2id": {name: code for code, name in enumerate(classes)}}
+    try:
+        with _quiet(), torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(head_seed(seed))
+            model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+                folder,
+                **labels,
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # the readers of weights, tokenizer and configuration share no class of errors
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"model: {folder}: cannot be read ({reason}); get its files again") from error
+    if missing := sorted(name for name in found["missing_keys"] if name.startswith(f"{model.base_model_prefix}.")):
+        raise InputError(
+            f"model: {folder / WEIGHTS}: lacks {missing[0]} and {len(missing) - 1} more weights; get the file again"
+        )
+    return model, tokenizer
+
+
+def load_classifier(folder: str | Path) -> tuple[Any, Any]:
+    """The model for sequence classification that `finetune` has trained, and its tokenizer.
+
+    Parameters
+    ----------
+    folder : an output of `finetune`
+
+    Returns
+    -------
+    model of transformers in evaluation mode, whose `config.id2label` names the classes; tokenizer
+
+    Raises
+    ------
+    InputError
+        The folder is no output of `finetune`, or its files are damaged.
+    """
+    folder = Path(folder)
+    check(folder)
+    if not (folder / CLASSIFIER).is_file():
+        raise InputError(f"folder: {folder}: no {CLASSIFIER} in it; give a folder that fine-tuning has written")
+    classes = list(_read_json(folder / CONFIG)["id2label"].values())
+    model, tokenizer = load(folder, classes, seed=0)
+    model.load_state_dict(load_file(folder / CLASSIFIER), strict=False)
+    return model.eval(), tokenizer
+
+
+def save(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None:
+    """Write a fine-tuned model, the tokenizer of its `base` and the report, all of it flushed to the disk.
+
+    The encoder lies in a file of its own, so that `transformers.AutoModel` finds in it just what it looks for.
+    """
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        _write(model, base, report, folder)
+    except (OSError, SafetensorError) as error:
+        raise InputError(f"output: {folder} cannot be written ({error}); the training is kept, run again") from error
+
+
+def _write(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None:
+    encoder, prefix = model.base_model, f"{model.base_model_prefix}."
+    top = {name: tensor for name, tensor in model.state_dict().items() if not name.startswith(prefix)}
+    for name, tensors in ((WEIGHTS, encoder.state_dict()), (CLASSIFIER, top)):
+        on_processor = {key: tensor.cpu().contiguous() for key, tensor in tensors.items()}
+        save_file(on_processor, folder / name, metadata={"format": "pt"})
+    encoder.config.architectures = [type(encoder).__name__]
+    encoder.config.save_pretrained(folder)
+    for name in TOKENIZER:
+        if (base / name).is_file():
+            shutil.copyfile(base / name, folder / name)
+    (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    for file in folder.iterdir():
+        with file.open("r+b") as stream:
+            os.fsync(stream.fileno())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' bars and its reports of weights that are new or not needed, which we check ourselves."""
+    logs = transformers.logging
+    verbosity, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
+    logs.set_verbosity_error()
+    logs.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logs.set_verbosity(verbosity)
+        if bars:
+            logs.enable_progress_bar()

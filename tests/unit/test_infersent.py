@@ -1,0 +1,245 @@
+"""InferSent: against a bidirectional LSTM in plain NumPy, and what users save in place of the official file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import text
+from lib.embedders import infersent
+from lib.embedders.infersent import InferSent
+from lib.errors import InputError
+from tests.official.infersent import DIRECTIONS, random_weights, write_infersent
+
+DIM, HIDDEN = 5, 4
+WEIGHTS = random_weights(DIM, HIDDEN)
+WORDS = ["<s>", "</s>", "A", "a", "dog", "cat", "barks", "."]
+VECTORS = dict(zip(WORDS, np.random.default_rng(1).standard_normal((len(WORDS), DIM)).astype(np.float32), strict=True))
+SENTENCES = ["A dog barks .", "a cat", ". . . a dog a dog a cat . . .", "dog", "a zebra barks", "A cat barks . A dog ."]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    """On sizes like these, threads only wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def official(tmp_path_factory) -> Path:
+    return write_infersent(tmp_path_factory.mktemp("infersent") / "infersent1.pkl", WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def embedder(official) -> InferSent:
+    return InferSent(official, VECTORS, tokenize=str.split)
+
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def states(inputs: np.ndarray, weights: dict[str, np.ndarray], direction: str) -> np.ndarray:
+    """The hidden states of one direction in the order of the words, step by step."""
+    names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
+    from_input, from_state, input_bias, state_bias = (weights[f"enc_lstm.{name}{direction}"] for name in names)
+    h = c = np.zeros(from_state.shape[1])
+    found = []
+    for x in inputs[::-1] if direction else inputs:
+        i, f, g, o = np.split(from_input @ x + input_bias + from_state @ h + state_bias, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+        h = sigmoid(o) * np.tanh(c)
+        found.append(h)
+    return np.array(found[::-1] if direction else found)
+
+
+def by_hand(words: list[str], weights: dict[str, np.ndarray] = WEIGHTS, vectors=VECTORS) -> np.ndarray:
+    inputs = np.array([vectors[word] for word in words], dtype=np.float64)
+    return np.concatenate([states(inputs, weights, direction).max(axis=0) for direction in DIRECTIONS])
+
+
+def known(sentence: str) -> list[str]:
+    return ["<s>", *(word for word in sentence.split() if word in VECTORS), "</s>"]
+
+
+def test_vectors_are_the_maximum_over_time_of_a_bidirectional_lstm(embedder) -> None:
+    vectors = embedder.encode(SENTENCES)
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (len(SENTENCES), embedder.dim) == (len(SENTENCES), 2 * HIDDEN)
+    np.testing.assert_allclose(vectors, [by_hand(known(sentence)) for sentence in SENTENCES], atol=1e-6)
+
+
+def test_sizes_come_from_the_weights(tmp_path) -> None:
+    weights = random_weights(3, 7, seed=2)
+    vectors = {"x": np.ones(3), "y": np.array([0.5, -1, 2])}
+    ours = InferSent(write_infersent(tmp_path / "w.pkl", weights), vectors, tokenize=str.split).encode(["x y x"])
+    np.testing.assert_allclose(ours[0], by_hand(["x", "y", "x"], weights, vectors), atol=1e-6)
+
+
+@pytest.mark.parametrize("missing", [{"<s>"}, {"</s>"}, {"<s>", "</s>"}])
+def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
+    vectors = {word: vector for word, vector in VECTORS.items() if word not in missing}
+    ours = InferSent(official, vectors, tokenize=str.split).encode(["a dog"])
+    words = [word for word in known("a dog") if word not in missing]
+    np.testing.assert_allclose(ours[0], by_hand(words), atol=1e-6)
+
+
+def test_unknown_words_are_skipped_and_case_counts(embedder) -> None:
+    vectors = embedder.encode(["a dog", "a zebra dog", "A dog", "a Dog", "a"])
+    np.testing.assert_allclose(vectors[1], vectors[0], atol=1e-6)
+    assert np.abs(vectors[2] - vectors[0]).max() > 0.01
+    np.testing.assert_allclose(vectors[3], vectors[4], atol=1e-6)
+
+
+def test_no_known_word_no_vector(embedder) -> None:
+    np.testing.assert_array_equal(embedder.encode(["", " ", "\t\n", "zebra Zebra", "\x00"]), 0)
+    np.testing.assert_array_equal(embedder.encode(["", "dog"])[0], 0)
+    assert embedder.encode([]).shape == (0, 2 * HIDDEN)
+
+
+@pytest.mark.parametrize("tokens", [1, 9, 20, 4096])
+def test_a_vector_does_not_depend_on_its_batch(embedder, monkeypatch, tokens) -> None:
+    alone = np.vstack([embedder.encode([sentence]) for sentence in SENTENCES])
+    monkeypatch.setattr(infersent, "TOKENS_PER_BATCH", tokens)
+    np.testing.assert_allclose(embedder.encode(SENTENCES), alone, atol=1e-6)
+    np.testing.assert_allclose(embedder.encode(SENTENCES[::-1])[::-1], alone, atol=1e-6)
+    np.testing.assert_allclose(embedder.encode(SENTENCES, batch_size=2), alone, atol=1e-6)
+
+
+def test_padding_takes_no_part_in_the_maximum(tmp_path) -> None:
+    # Candidates are pushed below zero, so that every state is negative; a padded zero would win.
+    weights = WEIGHTS | {
+        name: np.where(np.arange(4 * HIDDEN) // HIDDEN == 2, -9, array).astype(np.float32)
+        for name, array in WEIGHTS.items()
+        if "bias_ih" in name
+    }
+    file = write_infersent(tmp_path / "w.pkl", weights)
+    assert (InferSent(file, VECTORS, tokenize=str.split).encode(["dog", "a dog a dog a dog a dog"]) < 0).all()
+
+
+def test_the_same_bytes_every_time_and_no_global_random_numbers_drawn(official) -> None:
+    before = torch.random.get_rng_state()
+    first, again = (InferSent(official, VECTORS, tokenize=str.split).encode(SENTENCES) for _ in range(2))
+    assert first.tobytes() == again.tobytes()
+    assert torch.equal(before, torch.random.get_rng_state())
+
+
+@pytest.mark.parametrize("how", [{"old": True}, {"old": True, "gpu": True}, {"old": False}])
+def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) -> None:
+    ours = InferSent(write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split)
+    np.testing.assert_array_equal(ours.encode(SENTENCES), embedder.encode(SENTENCES))
+
+
+def test_the_default_tokens_are_treebank_tokens(official) -> None:
+    vectors = VECTORS | {"do": VECTORS["a"], "n't": VECTORS["cat"]}
+    ours = InferSent(official, vectors)
+    assert ours.tokenize is text.treebank_tokens
+    np.testing.assert_allclose(ours.encode(["a dog don't."])[0], by_hand(known("a dog a cat .")), atol=1e-6)
+
+
+def test_settings_change_with_weights_vectors_and_tokenizer(official, tmp_path) -> None:
+    other_weights = write_infersent(tmp_path / "w.pkl", random_weights(DIM, HIDDEN, seed=3))
+    other_vectors = VECTORS | {"dog": VECTORS["cat"]}
+    made = [
+        InferSent(official, VECTORS, tokenize=str.split),
+        InferSent(other_weights, VECTORS, tokenize=str.split),
+        InferSent(official, other_vectors, tokenize=str.split),
+        InferSent(official, VECTORS),
+    ]
+    assert len({json.dumps(embedder.settings, sort_keys=True) for embedder in made}) == 4
+    assert made[0].settings == InferSent(official, dict(VECTORS), tokenize=str.split).settings
+
+
+def test_vectors_with_a_fingerprint_are_known_by_it(official) -> None:
+    class Fingerprinted(dict):
+        fingerprint = "0123"
+
+    assert InferSent(official, Fingerprinted(VECTORS)).settings["vectors"] == "0123"
+
+
+pieces = st.lists(
+    st.sampled_from(["a", "dog", "cat ", " ", ".", "\x00", "\ud800", "\U0001f600", "e\u0301"]), max_size=30
+)
+
+
+@given(st.lists(pieces.map("".join), max_size=5))
+def test_any_text_is_taken(embedder, sentences) -> None:
+    vectors = embedder.encode(sentences)
+    assert vectors.shape == (len(sentences), 2 * HIDDEN)
+    assert np.isfinite(vectors).all()
+
+
+def test_a_very_long_sentence_is_taken(embedder) -> None:
+    assert np.isfinite(embedder.encode(["a dog " * 2000, "dog"])).all()
+
+
+# -- what users save in place of the official file ------------------------------------------------
+
+
+def damaged(change: dict[str, np.ndarray | None]):
+    def write(file: Path) -> None:
+        weights = WEIGHTS | change
+        write_infersent(file, {name: array for name, array in weights.items() if array is not None})
+
+    return write
+
+
+def cut_short(file: Path, old: bool) -> None:
+    file.write_bytes(write_infersent(file, WEIGHTS, old=old).read_bytes()[:-40])
+
+
+FIRST = "enc_lstm.weight_ih_l0"
+BAD_FILES = {
+    "missing": (lambda file: None, "no such file"),
+    "a folder": (lambda file: file.mkdir(), "no such file"),
+    "a web page": (lambda file: file.write_text("\n<!DOCTYPE html><html>"), "a web page was saved"),
+    "empty": (lambda file: file.write_bytes(b""), "is damaged, cut short"),
+    "other bytes": (lambda file: file.write_bytes(bytes(range(256))), "is damaged, cut short"),
+    "cut short": (lambda file: cut_short(file, old=True), "is damaged, cut short"),
+    "cut short, today's format": (lambda file: cut_short(file, old=False), "is damaged, cut short"),
+    "a whole model": (lambda file: torch.save(torch.nn.LSTM(2, 2), file), "a whole pickled model, which is not read"),
+    "a list": (lambda file: torch.save([torch.ones(2)], file), f"has no array {FIRST}"),
+    "other names": (lambda file: torch.save(torch.nn.LSTM(2, 2).state_dict(), file), f"has no array {FIRST}"),
+    "not an array": (lambda file: torch.save({FIRST: 3}, file), f"has no array {FIRST} of 2 dimensions"),
+    "one direction": (damaged({f"{FIRST}_reverse": None}), f"has no array {FIRST}_reverse"),
+    "a number": (damaged({FIRST: np.array(1.0, np.float32)}), f"has no array {FIRST} of 2 dimensions"),
+    "nothing in it": (damaged({FIRST: np.empty((0, DIM), np.float32)}), f"has no array {FIRST} of 2 dimensions"),
+    "another shape": (damaged({"enc_lstm.bias_hh_l0": np.ones(3)}), "bias_hh_l0 has the shape (3,) in place of (16,)"),
+    "NaN": (damaged({"enc_lstm.bias_hh_l0": np.full(16, np.nan)}), "enc_lstm.bias_hh_l0 holds NaN"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")
+@pytest.mark.parametrize(("write", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_bad_file_gets_a_sentence_that_names_it_and_the_right_one(tmp_path, write, message) -> None:
+    file = tmp_path / "weights.pkl"
+    write(file)
+    with pytest.raises(InputError) as error:
+        InferSent(file, VECTORS)
+    assert str(error.value).startswith(f"{file}: ")
+    assert message in str(error.value)
+    assert "official infersent1.pkl" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ({}, "infersent-v1: vectors is empty"),
+        ({"dog": np.ones(50)}, "infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50"),
+        (VECTORS | {"dog": np.array([1, np.nan, 0, 0, 0])}, "the vector of 'dog' holds NaN"),
+        (VECTORS | {"</s>": np.full(DIM, np.inf)}, "the vector of '</s>' holds NaN or infinity"),
+    ],
+)
+def test_bad_vectors_get_a_sentence(official, vectors, message) -> None:
+    with pytest.raises(InputError) as error:
+        InferSent(official, vectors).encode(["a dog"])
+    assert message in str(error.value)

@@ -1,0 +1,64 @@
+"""Paragraph vectors depend on the sentence and the seed alone, and learn what sentences are about."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from lib.embedders.paragraph import ParagraphVectors
+from lib.errors import InputError
+
+ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
+MONEY = ["the bank lends money at interest", "money in the bank", "interest on money that the bank lends"] * 16
+TEXT = ANIMALS + MONEY
+OPTIONS = {"dim": 12, "window": 2, "epochs": 40}
+
+
+@pytest.fixture(scope="module", params=["pv-dm", "pv-dbow"])
+def fitted(request) -> ParagraphVectors:
+    return ParagraphVectors(request.param, **OPTIONS).fit(TEXT)
+
+
+def test_a_vector_does_not_depend_on_what_was_encoded_before(fitted) -> None:
+    forward = fitted.encode(TEXT[:10])
+    backward = fitted.encode(TEXT[:10][::-1])[::-1]
+    np.testing.assert_array_equal(forward, backward)
+    np.testing.assert_array_equal(forward[0], fitted.encode(["the cat and the dog sleep"])[0])
+
+
+def test_sentences_about_one_thing_are_nearer(fitted) -> None:
+    vectors = fitted.encode(["cat and dog sleep", "the dog chases a cat", "money at the bank", "interest on money"])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    cosines = vectors @ vectors.T
+    assert min(cosines[0, 1], cosines[2, 3]) > max(cosines[0, 2], cosines[1, 3])
+
+
+def test_unknown_words_only_give_zero(fitted) -> None:
+    assert not fitted.encode(["", "zzz qqq"]).any()
+
+
+def test_what_was_learned_can_be_stored(fitted) -> None:
+    again = ParagraphVectors(fitted.model, **OPTIONS).restore(fitted.state(), "a text")
+    np.testing.assert_array_equal(again.encode(TEXT[:20]), fitted.encode(TEXT[:20]))
+
+
+def test_the_hash_seed_of_the_process_does_not_matter() -> None:
+    program = (
+        "from lib.embedders.paragraph import ParagraphVectors as P; from tests.unit.test_paragraph import TEXT\n"
+        "print(P('pv-dbow', dim=4, epochs=2).fit(TEXT).encode(TEXT[:3]).tobytes().hex())"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", program], env={"PYTHONHASHSEED": seed}, capture_output=True, check=True)
+        for seed in ("1", "2")
+    ]
+    assert runs[0].stdout == runs[1].stdout
+
+
+def test_bad_input_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match="model: 'pv' is not known"):
+        ParagraphVectors("pv")
+    with pytest.raises(InputError, match="no word occurs 2 times"):
+        ParagraphVectors("pv-dbow").fit(["each word once"])
