@@ -5,14 +5,13 @@ Words without a vector are skipped.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from lib import progress, text
-from lib.embedders import word_means
+from lib.embedders import fingerprints, word_means
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.lexicon import Lexicon
 from lib.embedders.tokens import Tokenizer
@@ -50,8 +49,8 @@ class WordComposition(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        vectors = self.training.settings if self.training else _fingerprint(self.vectors)
-        return {"vectors": vectors, "tokenize": _qualified_name(self.tokenize)}
+        vectors = self.training.settings if self.training else fingerprints.of_mapping(self.vectors)
+        return {"vectors": vectors, "tokenize": fingerprints.of_function(self.tokenize)}
 
     @property
     def lexicon(self) -> Lexicon:
@@ -128,7 +127,7 @@ class SIF(WordComposition):
 
     @property
     def settings(self) -> dict[str, Any]:
-        probabilities = "of the fitted text" if self.given is None else _fingerprint(self.given)
+        probabilities = "of the fitted text" if self.given is None else fingerprints.of_mapping(self.given)
         return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m}
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
@@ -262,17 +261,3 @@ class USIF(SIF):
     def _shares(self, squares: np.ndarray) -> np.ndarray:
         total = squares.sum()
         return squares / total if total > 0 else np.zeros(len(squares))
-
-
-def _fingerprint(mapping: Mapping[str, Any]) -> str:
-    """A digest of a mapping's words and numbers."""
-    if hasattr(mapping, "fingerprint"):
-        return mapping.fingerprint
-    digest = hashlib.blake2b(digest_size=16)
-    for word in sorted(mapping):
-        digest.update(word.encode() + b"\0" + np.asarray(mapping[word], dtype=np.float64).tobytes())
-    return digest.hexdigest()
-
-
-def _qualified_name(function: Callable) -> str:
-    return f"{function.__module__}.{function.__qualname__}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lib import text
+from lib.embedders import batches, fingerprints
 from lib.embedders import elmo_files as files
 from lib.embedders.base import Embedder
 from lib.errors import InputError
@@ -84,7 +85,7 @@ class Elmo(Embedder):
         return {
             "options": files.sha256(self.options_file),
             "weights": files.sha256(self.weights_file),
-            "tokenize": f"{getattr(self.tokenize, '__module__', 'builtins')}.{self.tokenize.__qualname__}",
+            "tokenize": fingerprints.of_function(self.tokenize),
             "precision": self.precision,
             "torch": version("torch"),
         }
@@ -92,7 +93,8 @@ class Elmo(Embedder):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         tokens = [self.tokenize(sentence) for sentence in sentences]
         vectors = np.zeros((len(sentences), self.dim), np.float32)
-        for rows in _batches([len(words) for words in tokens]):
+        with_boundary = [len(words) + 1 if words else 0 for words in tokens]
+        for rows in batches.longest_first(with_boundary, TOKENS_PER_BATCH):
             vectors[rows] = self._model.encode([tokens[row] for row in rows])
         return vectors
 
@@ -108,15 +110,3 @@ class Elmo(Embedder):
         device = "cuda" if available and self.device != "cpu" else "cpu"
         weights = files.read_weights(self.weights_file, self.options)
         return BiLanguageModel(self.options, weights, device, getattr(torch, self.precision))
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of sentences that have tokens, the longest first, as many at a time as fit into TOKENS_PER_BATCH."""
-    batch: list[int] = []
-    for row in sorted(np.flatnonzero(lengths).tolist(), key=lengths.__getitem__, reverse=True):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > TOKENS_PER_BATCH:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch

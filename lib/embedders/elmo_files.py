@@ -75,7 +75,7 @@ def read_options(file: Path) -> Options:
         character_dim=size("char_cnn.embedding.dim"),
         filters=tuple((width, number) for width, number in filters),
         max_characters=length,
-        n_highway=field("char_cnn.n_highway", lambda value: value == 0 or _is_size(value), "a whole number"),
+        n_highway=field("char_cnn.n_highway", lambda value: type(value) is int and value >= 0, "a whole number"),
         dim=size("lstm.dim"),
         projection_dim=size("lstm.projection_dim"),
         n_layers=size("lstm.n_layers"),

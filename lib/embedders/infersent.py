@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib import text
+from lib.embedders import batches, fingerprints
 from lib.embedders.base import Embedder
 from lib.errors import InputError
 
@@ -84,8 +85,8 @@ class InferSent(Embedder):
     def settings(self) -> dict[str, Any]:
         return {
             "weights": self._digest,
-            "vectors": _fingerprint(self.vectors),
-            "tokenize": f"{getattr(self.tokenize, '__module__', 'builtins')}.{self.tokenize.__qualname__}",
+            "vectors": fingerprints.of_mapping(self.vectors),
+            "tokenize": fingerprints.of_function(self.tokenize),
             "torch": version("torch"),
         }
 
@@ -102,7 +103,7 @@ class InferSent(Embedder):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = [self._words(sentence) for sentence in sentences]
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
-        for rows in _batches([len(sentence) for sentence in words]):
+        for rows in batches.longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
             embeddings[rows] = self._pooled([self._lookup(words[row]) for row in rows])
         return embeddings
 
@@ -130,28 +131,6 @@ class InferSent(Embedder):
             states, _ = self._lstm(pack_sequence([torch.from_numpy(vectors) for vectors in batch]).to(device))
             padded, _ = pad_packed_sequence(states, padding_value=-math.inf)  # (time, sentence, dim)
             return padded.amax(dim=0).cpu().numpy()
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of sentences that have words, the longest first, as many at a time as fit into TOKENS_PER_BATCH."""
-    batch: list[int] = []
-    for row in sorted(np.flatnonzero(lengths).tolist(), key=lengths.__getitem__, reverse=True):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > TOKENS_PER_BATCH:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
-
-
-def _fingerprint(vectors: Mapping[str, np.ndarray]) -> str:
-    """The fingerprint that the vectors have, or a digest of words and numbers."""
-    if hasattr(vectors, "fingerprint"):
-        return vectors.fingerprint
-    digest = hashlib.blake2b(digest_size=16)
-    for word in sorted(vectors):
-        digest.update(text.fingerprint([word]).encode() + np.asarray(vectors[word], np.float32).tobytes())
-    return digest.hexdigest()
 
 
 # -- weights ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from lib import progress, text
+from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import epoch_counter
@@ -63,9 +64,12 @@ class ParagraphVectors(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        tokenize = f"{self.tokenize.__module__}.{self.tokenize.__qualname__}"
-        inference = {"inference_epochs": self.inference_epochs, "alpha": self.alpha, "tokenize": tokenize}
-        return {"gensim": version("gensim")} | self.options | inference
+        return {
+            "gensim": version("gensim"),
+            "inference_epochs": self.inference_epochs,
+            "alpha": self.alpha,
+            "tokenize": fingerprints.of_function(self.tokenize),
+        } | self.options
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         from gensim.models.doc2vec import Doc2Vec, TaggedDocument

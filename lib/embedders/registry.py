@@ -11,6 +11,7 @@ from lib import catalog, text
 from lib.embedders.base import Embedder
 from lib.embedders.entries import CONTEXTUAL, CORPUS, ENCODER, FORMAT, REAL, SPARSE, STATIC, Entry, WordSet
 from lib.embedders.tokens import Tokenizer
+from lib.errors import InputError
 
 GENSIM = "LGPL-2.1 (program)"
 
@@ -40,7 +41,13 @@ def _published(
     """Word vectors in a published file."""
 
     def vectors() -> Any:
-        return _kind("static", "WordVectors").load(catalog.file(path))
+        file = catalog.file(path)
+        found = _kind("static", "WordVectors").load(file)
+        if found.dim != dim:
+            raise InputError(
+                f"{file}: has vectors of {found.dim} dimensions; put the file of {source} with {dim} there"
+            )
+        return found
 
     fields = {"assets": (asset,), "files": (path,), "tried_on": tried_on, "vectors": vectors, "tokenize": tokenize}
     return _word_set(STATIC, dim, source, license, **fields)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib import text
+from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.tokens import Tokenizer
 
@@ -37,7 +38,7 @@ class BagOfWords(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"gensim": version("gensim"), "tokenize": f"{self.tokenize.__module__}.{self.tokenize.__qualname__}"}
+        return {"gensim": version("gensim"), "tokenize": fingerprints.of_function(self.tokenize)}
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         words = sorted({token for sentence in sentences for token in self.tokenize(sentence)})

@@ -19,7 +19,6 @@ from lib.embedders.tokens import Tokenizer
 from lib.errors import InputError
 
 VERSION = 2
-FOLDER = paths.CACHE / "trained"
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent words by `sample`.
 COMMON = {"window": 5, "negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
@@ -86,7 +85,7 @@ class Training:
 
     def _file(self, fingerprint: str) -> Path:
         description = json.dumps([self.settings, fingerprint], sort_keys=True)
-        return FOLDER / f"{self.name}-{hashlib.blake2b(description.encode(), digest_size=8).hexdigest()}.bin"
+        return paths.CACHE / "trained" / f"{self.name}-{hashlib.blake2b(description.encode(), digest_size=8).hexdigest()}.bin"
 
     def _train_into(self, file: Path, tokens: list[list[str]], show: bool) -> None:
         import gensim.models

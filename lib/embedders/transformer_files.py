@@ -1,0 +1,291 @@
+"""The folders that transformers are read from: found, checked, fingerprinted, loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from safetensors import SafetensorError, safe_open
+
+from lib.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedModel
+
+CONFIG = "config.json"
+WEIGHTS = "model.safetensors"
+SHARDED = "model.safetensors.index.json"
+PICKLED = "pytorch_model.bin"
+SENTENCE_TRANSFORMERS = "sentence_bert_config.json"
+# The files that define a tokenizer; any one set of them is enough.
+TOKENIZERS = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
+_TOKENIZER_FILES = (*(name for names in TOKENIZERS for name in names), "tokenizer_config.json", "added_tokens.json")
+_FROM_HUB = (CONFIG, "model*.safetensors", SHARDED, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)
+_HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
+
+# -- finding ------------------------------------------------------------------------------------
+
+
+def locate(folder: Path | str) -> Path:
+    """The folder itself, or the one in the hub's cache that holds the model "organization/model".
+
+    What the cache has is taken as it is; what it lacks is fetched from the hub, safetensors only.
+    """
+    if isinstance(folder, Path) or Path(folder).is_dir():
+        return Path(folder)
+    if not _HUB_ID.fullmatch(folder):
+        raise InputError(f"folder: no folder {folder!r} here; give one, or a model of the hub as 'organization/model'")
+    from huggingface_hub import snapshot_download
+
+    with suppress(OSError):
+        cached = Path(snapshot_download(folder, allow_patterns=_FROM_HUB, local_files_only=True))
+        if not _lacking(cached):
+            return cached
+    try:
+        return Path(snapshot_download(folder, allow_patterns=_FROM_HUB))
+    except Exception as error:  # of the hub, its transport and the disk, which share no class
+        reason = _one_line(error.__cause__ or error)
+        raise InputError(
+            f"folder: {folder} is not in this machine's cache and cannot be fetched from the hub ({reason}); "
+            "check the name and the network, or give a local folder"
+        ) from error
+
+
+def _lacking(folder: Path) -> str:
+    """What a folder lacks, and what would be right; empty if it has everything."""
+    if not folder.is_dir():
+        return f"no such folder; give one with {CONFIG}, {WEIGHTS} and a tokenizer"
+    if not (folder / CONFIG).is_file():
+        return f"has no {CONFIG}; give the folder of a transformer"
+    if not (folder / WEIGHTS).is_file() and not (folder / SHARDED).is_file():
+        pickled = f" but a {PICKLED}, which is not read since it could run code" if (folder / PICKLED).exists() else ""
+        return f"has no {WEIGHTS}{pickled}; give weights in safetensors"
+    if not any(all((folder / name).is_file() for name in names) for names in TOKENIZERS):
+        return f"has no tokenizer; add its {' or '.join(' and '.join(names) for names in TOKENIZERS)}"
+    return ""
+
+
+# -- checking -----------------------------------------------------------------------------------
+
+
+def check(folder: Path) -> dict[str, Any]:
+    """The configuration in a folder, whose files are looked at but not read through.
+
+    Raises InputError, with the file, if one is missing, cut short or a saved web page, or if the model is none that
+    encodes sentences on its own.
+    """
+    if lacking := _lacking(folder):
+        raise InputError(f"{folder}: {lacking}")
+    config = _read_json(folder / CONFIG)
+    if not isinstance(config.get("model_type"), str):
+        raise InputError(f"{folder / CONFIG}: names no model_type; give the configuration of a transformer")
+    if config.get("is_encoder_decoder"):
+        raise InputError(
+            f"{folder / CONFIG}: {config['model_type']} has a decoder as well; give an encoder, as BERT is"
+        )
+    for name in _TOKENIZER_FILES:
+        if (folder / name).is_file() and _is_web_page(folder / name):
+            raise InputError(f"{folder / name}: is a saved web page; get the file again")
+    for file in weight_files(folder):
+        _check_safetensors(file)
+    return config
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The one file of weights, or those that the index of a sharded model names."""
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    shards = _read_json(folder / SHARDED).get("weight_map")
+    if not isinstance(shards, dict) or not all(Path(str(name)).name == name for name in shards.values()):
+        raise InputError(f"{folder / SHARDED}: has no weight_map from tensors to files beside it; get the file again")
+    return [folder / name for name in sorted(set(shards.values()))]
+
+
+def _check_safetensors(file: Path) -> None:
+    try:
+        with safe_open(file, framework="numpy"):  # reads the header and compares it with the length of the file
+            pass
+    except (SafetensorError, OSError) as error:
+        page = "a saved web page" if file.is_file() and _is_web_page(file) else _one_line(error)
+        raise InputError(f"{file}: cannot be read as safetensors ({page}); get the file again") from error
+
+
+def _read_json(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: holds a {type(content).__name__}; give the file of a transformer")
+    return content
+
+
+def _is_web_page(file: Path) -> bool:
+    with file.open("rb") as stream:
+        head = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    return head.startswith((b"<!doctype html", b"<html", b"<head"))
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def own_length(folder: Path) -> int | None:
+    """The number of tokens at which sentence-transformers cuts for this model, where it says so."""
+    file = folder / SENTENCE_TRANSFORMERS
+    return _read_json(file).get("max_seq_length") if file.is_file() else None
+
+
+# -- the fingerprint ----------------------------------------------------------------------------
+
+
+def fingerprint(folder: Path) -> str:
+    """Hexadecimal SHA-256 that changes with any byte of the weights, the configuration or the tokenizer."""
+    names = [folder / name for name in (CONFIG, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)]
+    digest = hashlib.sha256()
+    for file in [*(file for file in names if file.is_file()), *weight_files(folder)]:
+        status = file.stat()
+        digest.update(f"{file.name} {_sha256(file, status.st_size, status.st_mtime_ns)}\n".encode())
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=64)
+def _sha256(file: Path, size: int, modified: int) -> str:
+    """Of a file's content; hashed once as long as size and time of modification stay (0.3 s for 440 MB)."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+# -- loading ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model and what is needed to feed it.
+
+    Attributes
+    ----------
+    model : in evaluation mode, on its device
+    tokenizer : of the tokenizers library, without padding
+    dim : int, of its hidden layers
+    longest : int or None, how many tokens it has positions for
+    padding : int, a token that it is used to be padded with, or any
+    """
+
+    model: PreTrainedModel
+    tokenizer: Tokenizer
+    dim: int
+    longest: int | None
+    padding: int
+
+
+@lru_cache(maxsize=2)
+def load(folder: Path, print_of_files: str, device: str, lowered: bool) -> Loaded:
+    """Read a model; kept for the next call as long as the fingerprint of its files stays.
+
+    `lowered` rounds the matrices of its linear layers to bfloat16. Raises InputError if weights are missing (those
+    of BERT's pooler, which the hidden layers do not pass through, may be) or do not fit the configuration.
+    """
+    model, tokenizer = _read_model(folder), _read_tokenizer(folder)
+    tokens = model.get_input_embeddings().num_embeddings
+    if tokenizer.get_vocab_size() > tokens:
+        raise InputError(
+            f"{folder}: its tokenizer knows {tokenizer.get_vocab_size()} tokens, its weights {tokens}; "
+            "give the files of one model"
+        )
+    tokenizer.no_padding()
+    model.config.use_cache = False
+    if lowered:
+        _lower(model)
+    padding = model.config.pad_token_id
+    return Loaded(
+        model.eval().to(device),
+        tokenizer,
+        model.config.hidden_size,
+        _positions(model),
+        0 if padding is None else padding,
+    )
+
+
+def _read_model(folder: Path) -> PreTrainedModel:
+    import torch
+    import transformers
+
+    try:
+        with _quiet(), torch.random.fork_rng(devices=[]):  # what is missing would be drawn at random
+            model, found = transformers.AutoModel.from_pretrained(
+                folder,
+                dtype=torch.float32,
+                local_files_only=True,
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+    except Exception as error:  # the readers of weights and configuration share no class of errors
+        raise InputError(f"{folder}: cannot be read as a transformer ({_one_line(error)})") from error
+    if missing := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
+        more = f" and {len(missing) - 1} more" if missing[1:] else ""
+        raise InputError(f"{weight_files(folder)[0]}: lacks the weights {missing[0]}{more}; give a complete file")
+    return model
+
+
+def _read_tokenizer(folder: Path) -> Tokenizer:
+    """From tokenizer.json, which says all, or else from the files of its family.
+
+    The classes of transformers' tokenizers take only a part of tokenizer.json: that of BERT lower-cases a cased
+    model unless tokenizer_config.json is there to say that it should not.
+    """
+    import transformers
+
+    try:
+        with _quiet():
+            if (folder / "tokenizer.json").is_file():
+                file = str(folder / "tokenizer.json")
+                return transformers.PreTrainedTokenizerFast(tokenizer_file=file).backend_tokenizer
+            whole = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+            return whole.backend_tokenizer
+    except Exception as error:  # raised from compiled code, some without a class of their own
+        raise InputError(f"{folder}: its tokenizer cannot be read ({_one_line(error)}); get its files again") from error
+
+
+def _lower(model: PreTrainedModel) -> None:
+    """Round the linear layers to bfloat16 once; otherwise autocast would do it again for every batch."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    for module in model.modules():
+        if isinstance(module, (torch.nn.Linear, Conv1D)):
+            module.to(torch.bfloat16)
+
+
+def _positions(model: PreTrainedModel) -> int | None:
+    """How many tokens fit; RoBERTa and its like start to count behind the position of the padding."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    skipped = getattr(table, "padding_idx", None)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    return positions if positions is None or skipped is None else positions - skipped - 1
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without transformers' bars and its reports of weights that are missing or not needed, which are checked here."""
+    from transformers import logging
+
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()

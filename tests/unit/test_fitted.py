@@ -1,0 +1,67 @@
+"""What was learned from a text is learned once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lib import embedders, fitted, paths
+from lib.embedders.base import Embedder
+
+SENTENCES = ["the dog barks", "a cat and a dog", "the cat sleeps", "dogs and cats bark and sleep"]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    return tmp_path / "fitted"
+
+
+@pytest.fixture
+def fits(monkeypatch) -> list[str]:
+    """The names of the embedders that had to learn."""
+    learned = []
+    fit = Embedder.fit
+
+    def counting(embedder, sentences, show_progress_bar=False):
+        learned.append(embedder.name)
+        return fit(embedder, sentences, show_progress_bar)
+
+    monkeypatch.setattr(Embedder, "fit", counting)
+    return learned
+
+
+@pytest.mark.parametrize("name", ["tfidf", "glove-6b-50d+sif"])
+def test_the_second_time_it_is_read(name, fits) -> None:
+    first, second = (fitted.fit(embedders.load(name), SENTENCES) for _ in range(2))
+    assert fits == [name]
+    assert first.fitted_on == second.fitted_on
+    a, b = first.encode(SENTENCES), second.encode(SENTENCES)
+    np.testing.assert_array_equal(a.toarray() if name == "tfidf" else a, b.toarray() if name == "tfidf" else b)
+
+
+def test_another_text_or_setting_is_learned_anew(fits) -> None:
+    fitted.fit(embedders.load("tfidf"), SENTENCES)
+    fitted.fit(embedders.load("tfidf"), SENTENCES[1:])
+    fitted.fit(embedders.load("glove-6b-50d+sif", a=0.01), SENTENCES)
+    fitted.fit(embedders.load("glove-6b-50d+sif", a=0.1), SENTENCES)
+    assert len(fits) == 4
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:100], lambda data: b"", lambda data: data[:-30] + bytes(30)])
+def test_a_damaged_file_is_made_anew(damage, cache, fits) -> None:
+    fitted.fit(embedders.load("tfidf"), SENTENCES)
+    file = next(cache.glob("*.npz"))
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    fitted.fit(embedders.load("tfidf"), SENTENCES)
+    assert fits == ["tfidf"] * 2
+    assert file.read_bytes() == whole
+
+
+def test_what_needs_no_text_or_has_it_is_left_alone(fits, cache) -> None:
+    fitted.fit(embedders.load("glove-6b-50d"), SENTENCES)
+    once = embedders.load("bow").fit(["other words"])
+    assert fitted.fit(once, SENTENCES).vocabulary == {"other": 0, "words": 1}
+    assert fits == ["bow"]
+    assert not cache.exists()
