@@ -22,17 +22,21 @@ import re
 import shutil
 import zlib
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from filelock import FileLock
+from filelock import AcquireReturnProxy, FileLock
 
-from lib import paths, progress, text
+from lib import cluster, paths, progress, text
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 FORMAT = 1
 SHARD = 2048  # sentences; part of the key, since a batch's arithmetic may depend on its size
@@ -57,6 +61,7 @@ class EmbeddingStore:
         corpus: Corpus | Sequence[str],
         name: str | None = None,
         show_progress_bar: bool = False,
+        client: Client | None = None,
     ) -> Embeddings:
         """The embeddings of a corpus, encoding only what is not there yet.
 
@@ -67,6 +72,7 @@ class EmbeddingStore:
         corpus : a Corpus, or a sequence of sentences
         name : for an `embedder` that is not one of ours: the name that it is cached under. It stands for all of
             its settings, so change it when they change. Without a name nothing is cached.
+        client : of a cluster (`lib.cluster.connect`) whose workers encode what is to be cached; None to encode here
 
         Returns
         -------
@@ -76,7 +82,8 @@ class EmbeddingStore:
         if not isinstance(embedder, Embedder) and name is None:
             return _checked(embedder.encode(list(sentences)), len(sentences), None, _name_of(embedder))
         print_of_text = corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(sentences)
-        return _Work(self.path, embedder, name, sentences, print_of_text).run(show_progress_bar)
+        work = _Work(self.path, embedder, name, sentences, print_of_text)
+        return work.run(client, show_progress_bar)
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -99,32 +106,39 @@ class _Work:
         keys = [_key(member, name, fingerprint) for member in together]
         self.entries = [_Entry(path, key, len(sentences)) for key in keys]
 
-    def run(self, show: bool) -> Embeddings:
-        with min(self.entries, key=lambda entry: entry.folder).lock():
-            done = min(entry.resume() for entry in self.entries)
-            if done < len(self.sentences):
-                self._encode_rest(done, show)
+    def run(self, client: Client | None, show: bool) -> Embeddings:
+        # What is complete needs no lock, nor a folder that can be written.
+        if not all(entry.is_complete() for entry in self.entries):
+            with min(self.entries, key=lambda entry: entry.folder).lock():
+                done = min(entry.resume() for entry in self.entries)
+                if done < len(self.sentences):
+                    self._encode_rest(done, client, show)
         return self.entries[0].open()
 
-    def _encode_rest(self, done: int, show: bool) -> None:
+    def _encode_rest(self, done: int, client: Client | None, show: bool) -> None:
         self._fit_if_needed(show)
         name, total = self.entries[0].name, len(self.sentences)
-        with progress.bar(total, f"encode {name}", initial=done, show=show) as bar:
-            for start in range(done, total, SHARD):
-                batch = self.sentences[start : start + SHARD]
-                for entry, vectors in zip(self.entries, self._encode(batch), strict=True):
+        starts = range(done, total, SHARD)
+        batches = (self.sentences[start : start + SHARD] for start in starts)
+        encoded = cluster.in_order(_encode, self.embedder, batches, client)
+        with closing(encoded), progress.bar(total, f"encode {name}", initial=done, show=show) as bar:
+            for start, together in zip(starts, encoded, strict=True):
+                rows = min(SHARD, total - start)
+                for entry, vectors in zip(self.entries, together, strict=True):
                     if entry.rows == start:
-                        entry.append(_checked(vectors, len(batch), entry.dim, entry.name))
-                bar.update(len(batch))
+                        entry.append(_checked(vectors, rows, entry.dim, entry.name))
+                bar.update(rows)
 
     def _fit_if_needed(self, show: bool) -> None:
         if isinstance(self.embedder, Embedder) and self.embedder.needs_fit and self.embedder.fitted_on is None:
             self.embedder.fit(self.sentences, show_progress_bar=show)
 
-    def _encode(self, batch: Sequence[str]) -> list[Embeddings]:
-        if isinstance(self.embedder, Embedder):
-            return self.embedder.encode_with_companions(batch)
-        return [self.embedder.encode(list(batch))]
+
+def _encode(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
+    """The vectors of an embedder and of its companions; here or on a cluster's worker."""
+    if isinstance(embedder, Embedder):
+        return embedder.encode_with_companions(batch)
+    return [embedder.encode(list(batch))]
 
 
 def _key(embedder: Any, name: str | None, fingerprint: str) -> dict[str, Any]:
@@ -166,7 +180,6 @@ class _Entry:
         self.journal = self.folder / "shards.jsonl"
         self.description = description
         self.shards: list[dict[str, Any]] | None = None
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     @property
     def rows(self) -> int:
@@ -177,13 +190,29 @@ class _Entry:
     def dim(self) -> int | None:
         return self.shards[-1]["dim"] if self.shards else None
 
-    def lock(self) -> FileLock:
+    def is_complete(self) -> bool:
+        """Whether every row is there with the recorded checksum, and nothing behind the last one."""
+        written = self._written()
+        whole = bool(written) and written[-1]["rows"] == self.total and not self._surplus(written)
+        if whole and len(self._verified(written)) == len(written):
+            self.shards = written
+        return self.shards is not None
+
+    def lock(self) -> AcquireReturnProxy:
         """Held while shards are added; the operating system releases it when its holder dies."""
-        return FileLock(self.folder / "lock")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            return FileLock(self.folder / "lock").acquire()
+        except OSError as error:
+            raise InputError(
+                f"{self.folder}: is not complete, and cannot be written ({error.strerror}); make it writable, or give "
+                "another folder"
+            ) from error
 
     def resume(self) -> int:
         """Verify what is on disk, cut off what is not whole, and return the number of good rows."""
         if self.shards is None:
+            self.folder.mkdir(exist_ok=True)
             if not (self.folder / "entry.json").exists():
                 _write_whole(self.folder / "entry.json", self.description + "\n")
             written = self._written()
@@ -216,13 +245,15 @@ class _Entry:
             good.append(shard)
         return good
 
+    def _surplus(self, shards: list[dict[str, Any]]) -> list[tuple[Path, int]]:
+        """Files that go on behind the last of these shards, each with the length that it should have."""
+        ends = shards[-1]["files"] if shards else {}
+        lengths = {self.folder / file: ends.get(file, (0, 0))[0] for file in ("vectors", "data", "indices", "indptr")}
+        return [(path, end) for path, end in lengths.items() if path.exists() and path.stat().st_size > end]
+
     def _cut_off_rest(self) -> None:
-        ends = self.shards[-1]["files"] if self.shards else {}
-        for file in ("vectors", "data", "indices", "indptr"):
-            path = self.folder / file
-            length = ends.get(file, (0, 0))[0]
-            if path.exists() and path.stat().st_size > length:
-                os.truncate(path, length)
+        for path, length in self._surplus(self.shards):
+            os.truncate(path, length)
         if len(self._written()) != len(self.shards) or _ends_open(self.journal):
             _write_whole(self.journal, "".join(json.dumps(shard) + "\n" for shard in self.shards))
 

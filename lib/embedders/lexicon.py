@@ -19,8 +19,8 @@ class Words(NamedTuple):
     starts : int64[n + 1], sentence i has ``ids[starts[i]:starts[i + 1]]``
     table, more : float32[v, d] and float32[u, d], vectors; row r of both, one below the other, belongs to the types
         that have r in `rows`
-    rows : int64[types], -1 for a type without a vector
-    weights : float64[types]
+    rows : int32[types], -1 for a type without a vector
+    weights : float32[types]
     """
 
     ids: np.ndarray
@@ -77,7 +77,7 @@ class Lexicon:
         dim = vectors.matrix.shape[1] if in_matrix else len(next(iter(vectors.values())))
         self._table = vectors.matrix if in_matrix else np.empty((0, dim), np.float32)
         self._more = _Growing(np.empty((0, dim), np.float32))
-        self._rows, self._weights = _Growing(np.empty(0, np.int64)), _Growing(np.empty(0))
+        self._rows, self._weights = _Growing(np.empty(0, np.int32)), _Growing(np.empty(0, np.float32))
 
     @property
     def dim(self) -> int:

@@ -85,7 +85,11 @@ class Training:
 
     def _file(self, fingerprint: str) -> Path:
         description = json.dumps([self.settings, fingerprint], sort_keys=True)
-        return paths.CACHE / "trained" / f"{self.name}-{hashlib.blake2b(description.encode(), digest_size=8).hexdigest()}.bin"
+        return (
+            paths.CACHE
+            / "trained"
+            / f"{self.name}-{hashlib.blake2b(description.encode(), digest_size=8).hexdigest()}.bin"
+        )
 
     def _train_into(self, file: Path, tokens: list[list[str]], show: bool) -> None:
         import gensim.models

@@ -147,8 +147,7 @@ class Transformer(Embedder):
         given = self.max_length or files.own_length(self.folder)
         limits = [limit for limit in (given, loaded.longest) if limit]
         tokenizer = loaded.tokenizer
-        if limits:
-            tokenizer.enable_truncation(min(limits))
+        tokenizer.enable_truncation(min(limits)) if limits else tokenizer.no_truncation()
         if self.tokenize is None:
             return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(sentences))]
         if self.is_gpt:
@@ -165,7 +164,15 @@ class Transformer(Embedder):
 
 # -- text for GPT -------------------------------------------------------------------------------
 
-_PLAIN = str.maketrans({"—": "-", "–": "-", "―": "-", "…": "...", "´": "'"})
+_PLAIN = str.maketrans(
+    {
+        "\N{EM DASH}": "-",
+        "\N{EN DASH}": "-",
+        "\N{HORIZONTAL BAR}": "-",
+        "\N{HORIZONTAL ELLIPSIS}": "...",
+        "\N{ACUTE ACCENT}": "'",
+    }
+)
 _RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
 
 

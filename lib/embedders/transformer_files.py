@@ -17,8 +17,6 @@ from safetensors import SafetensorError, safe_open
 from lib.errors import InputError
 
 if TYPE_CHECKING:
-    import torch
-    from tokenizers import Tokenizer
     from transformers import PreTrainedModel
 
 CONFIG = "config.json"
@@ -28,7 +26,10 @@ PICKLED = "pytorch_model.bin"
 SENTENCE_TRANSFORMERS = "sentence_bert_config.json"
 # The files that define a tokenizer; any one set of them is enough.
 TOKENIZERS = (("tokenizer.json",), ("vocab.txt",), ("vocab.json", "merges.txt"), ("spiece.model",))
-_TOKENIZER_FILES = (*(name for names in TOKENIZERS for name in names), "tokenizer_config.json", "added_tokens.json")
+_TOKENIZER_FILES = (
+    *(name for names in TOKENIZERS for name in names),
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+)
 _FROM_HUB = (CONFIG, "model*.safetensors", SHARDED, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -182,7 +183,7 @@ class Loaded:
     """
 
     model: PreTrainedModel
-    tokenizer: Tokenizer
+    tokenizer: Any
     dim: int
     longest: int | None
     padding: int
@@ -203,17 +204,11 @@ def load(folder: Path, print_of_files: str, device: str, lowered: bool) -> Loade
             "give the files of one model"
         )
     tokenizer.no_padding()
-    model.config.use_cache = False
+    model.config.use_cache = False  # of a decoder's states, for words to come
     if lowered:
         _lower(model)
-    padding = model.config.pad_token_id
-    return Loaded(
-        model.eval().to(device),
-        tokenizer,
-        model.config.hidden_size,
-        _positions(model),
-        0 if padding is None else padding,
-    )
+    padding = model.config.pad_token_id or 0
+    return Loaded(model.eval().to(device), tokenizer, model.config.hidden_size, _positions(model), padding)
 
 
 def _read_model(folder: Path) -> PreTrainedModel:
@@ -238,7 +233,7 @@ def _read_model(folder: Path) -> PreTrainedModel:
     return model
 
 
-def _read_tokenizer(folder: Path) -> Tokenizer:
+def _read_tokenizer(folder: Path) -> Any:
     """From tokenizer.json, which says all, or else from the files of its family.
 
     The classes of transformers' tokenizers take only a part of tokenizer.json: that of BERT lower-cases a cased

@@ -9,10 +9,12 @@ import numpy as np
 from numba import njit
 
 from lib.embedders.lexicon import Words
+from lib.embedders.prefetch import prefetch_row
 from lib.processor import cores
 
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread
 PLAIN, DIVIDE, MULTIPLY = 0, 1, 2
+AHEAD = 3  # words whose vectors are on their way while one is added
 NORMALIZATIONS = {None: PLAIN, "divide": DIVIDE, "multiply": MULTIPLY}
 
 
@@ -64,9 +66,11 @@ def _add(total, vectors, row, weight):
 
 
 @njit(nogil=True, cache=True)
-def _add_squares(total, vectors, row):
-    for j in range(len(total)):
-        total[j] += np.float64(vectors[row, j]) * vectors[row, j]
+def _add_word(total, squares, vectors, row, weight, how):
+    _add(total, vectors, row, weight)
+    if how != PLAIN:
+        for j in range(len(squares)):
+            squares[j] += np.float64(vectors[row, j]) * vectors[row, j]
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # so that the sum runs in vector registers
@@ -97,20 +101,22 @@ def _remove(total, components, removed):
 @njit(nogil=True, cache=True)
 def _compose(ids, starts, table, more, rows, weights, first, last, average, how, components, removed, out):
     total, squares = np.empty(out.shape[1]), np.empty(out.shape[1])
+    end = starts[last] - AHEAD
     for i in range(first, last):
         known = 0
         total[:] = 0.0
         squares[:] = 0.0
         for t in range(starts[i], starts[i + 1]):
+            # The rows of a large table lie anywhere in memory: without this, the sum waits for each of them.
+            if t < end and 0 <= rows[ids[t + AHEAD]] < len(table):
+                prefetch_row(table, rows[ids[t + AHEAD]])
             row = rows[ids[t]]
-            if row < 0:
-                continue
-            known += 1
-            # Indexed in place: a view of the row would cost more than its sum.
-            vectors, row = (table, row) if row < len(table) else (more, row - len(table))
-            _add(total, vectors, row, weights[ids[t]])
-            if how != PLAIN:
-                _add_squares(squares, vectors, row)
+            if row >= 0:
+                known += 1
+                if row < len(table):
+                    _add_word(total, squares, table, row, weights[ids[t]], how)
+                else:
+                    _add_word(total, squares, more, row - len(table), weights[ids[t]], how)
         if average and known:
             total /= known
         if how != PLAIN:

@@ -1,6 +1,9 @@
-"""`exact` returns what float64 brute force returns, ties to the lower index."""
+"""`exact` returns what float64 brute force returns, ties to the lower index, whatever screens and cuts the work."""
 
 from __future__ import annotations
+
+import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,65 +11,167 @@ import scipy.sparse as sp
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from lib import paths
 from lib.errors import InputError
-from lib.neighbors import brute_force, exact
+from lib.neighbors import exact
+from lib.neighbors.accelerator import Device
+from lib.neighbors.brute_force import nearest
+from lib.neighbors.contract import exclusions, unit
+from lib.neighbors.dense import Dense
+from lib.neighbors.heaps import Best, rounded
+from lib.neighbors.screening import Bfloat16, Float32
+from lib.neighbors.sparse import Sparse
+
+SCREENS = {"float32": Float32, "bfloat16": Bfloat16, "device": partial(Device, device="cpu")}
+PLENTY = 2**28
 
 
-def brute(queries: np.ndarray, corpus: np.ndarray, k: int, exclude: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The definition, without blocks or screening."""
+def brute(queries: np.ndarray, corpus: np.ndarray, k: int, exclude: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The definition, without blocks or screening; also the rows whose order hangs on the last bits of a sum."""
 
     def unit(vectors: np.ndarray) -> np.ndarray:
         vectors = vectors.astype(np.float64)
-        vectors = vectors / np.maximum(np.abs(vectors).max(axis=1, keepdims=True), 1e-300)
-        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-300)
+        largest = np.abs(vectors).max(axis=1, keepdims=True)
+        vectors = vectors / np.where(largest > 0, largest, 1)
+        lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
+        return vectors / np.where(lengths > 0, lengths, 1)
 
-    cosines = np.round(unit(queries) @ unit(corpus).T, 12)
-    rows = np.flatnonzero(exclude >= 0)
-    cosines[rows, exclude[rows]] = -np.inf
-    ids = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
-    return ids, np.take_along_axis(cosines, ids, axis=1)
+    cosines = (unit(queries)[:, None] * unit(corpus)[None]).sum(axis=2)
+    for row, hidden in zip(cosines, exclude, strict=True):
+        row[[index for index in np.atleast_1d(hidden).astype(int) if index >= 0]] = -np.inf
+    ids = np.argsort(-np.round(cosines, 12), axis=1, kind="stable")[:, :k]
+    least = np.take_along_axis(cosines, ids[:, -1:], axis=1)
+    with np.errstate(invalid="ignore"):
+        between = np.abs(cosines * 1e12 % 1 - 0.5) < 2e-3  # rounded up or down by the order of summation
+    return ids, np.take_along_axis(cosines, ids, axis=1), (between & (cosines > least - 1e-11)).any(axis=1)
+
+
+def search(engine: str, queries, corpus, k: int, exclude=None, rows=None, group=None, threads=2) -> Best:
+    """Search with a given screen, rows of a block, queries of a group, and number of threads."""
+    excluded = exclusions(exclude, queries.shape[0], corpus.shape[0])
+    if engine == "sparse":
+        one = Sparse(sp.csr_array(queries), sp.csr_array(corpus), k, excluded, PLENTY, threads)
+    else:
+        one = Dense(queries, corpus, k, excluded, PLENTY, SCREENS[engine], threads)
+    one.rows, one.group, one.threads = rows or one.rows, group or one.group, threads
+    starts = range(0, queries.shape[0], one.group)
+    found = [one.search(start, min(start + one.group, queries.shape[0]), lambda n: None) for start in starts]
+    return Best(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+KINDS = ("random", "repeated", "integers", "scales", "tiny", "near ties", "nearer ties", "one cluster")
 
 
 @st.composite
 def searches(draw):
-    """Vectors of the kinds that trip up a search: random, repeated, of few integers, of extreme lengths, near-ties."""
+    """Vectors of the kinds that trip up a search, and a search among them."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, d = draw(st.integers(2, 150)), draw(st.integers(1, 24))
+    n, d = draw(st.integers(1, 90)), draw(st.integers(1, 70))
     vectors = rng.normal(size=(n, d))
-    kind = draw(st.sampled_from(["random", "repeated", "integers", "scales", "near ties"]))
+    kind = draw(st.sampled_from(KINDS))
     if kind == "repeated":
         vectors = vectors[rng.integers(0, max(1, n // 6), n)]
     if kind == "integers":
         vectors = rng.integers(-1, 2, size=(n, d)).astype(float)
     if kind == "scales":
         vectors *= 10.0 ** rng.integers(-20, 21, size=(n, 1))
+    if kind == "tiny":
+        vectors *= 10.0 ** rng.integers(-44, -36, size=(n, 1))  # denormal in float32
     if kind == "near ties":
-        vectors = vectors[:1] + 1e-3 * vectors  # cosines that differ by less than float32 sees
-    vectors = vectors.astype(np.float32)
+        vectors = vectors[:1] + 1e-3 * vectors  # cosines that differ by less than bfloat16 sees
+    if kind == "nearer ties":
+        vectors = vectors[:1] + 1e-5 * vectors  # and than float32 sees
+    if kind == "one cluster":
+        vectors = 5 + vectors
+    vectors = vectors.astype(np.float64 if kind == "nearer ties" else draw(st.sampled_from(["f4", "f8"])))
     vectors[rng.random(n) < 0.1] = 0
-    k = draw(st.integers(1, n - 1))
-    blocks = draw(st.integers(1, n + 3)), draw(st.integers(1, n + 3))
-    return vectors, k, blocks
+    queries = rng.integers(0, n, draw(st.integers(1, 12)))
+    exclude = [draw(st.sampled_from([-1, i, [], [i, int(rng.integers(n))]])) for i in queries.tolist()]
+    left = n - max(len({i for i in np.atleast_1d(hidden).tolist() if i >= 0}) for hidden in exclude)
+    k = draw(st.integers(1, left)) if left else 0
+    cuts = {"rows": draw(st.integers(1, n + 3)), "group": draw(st.integers(1, 13)), "threads": draw(st.integers(1, 3))}
+    return vectors[queries], vectors, k, exclude, cuts
 
 
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
-@settings(max_examples=150, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=100, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
-def test_same_ids_as_float64_brute_force_whatever_the_blocks(search) -> None:
-    vectors, k, blocks = search
-    itself = np.arange(len(vectors))
-    itself[::5] = -1
-    before = brute_force.CORPUS_BLOCK, brute_force.QUERY_BLOCK
-    brute_force.CORPUS_BLOCK, brute_force.QUERY_BLOCK = blocks
-    try:
-        dense = exact(vectors, vectors, k, exclude=itself)
-        sparse = exact(sp.csr_array(vectors), sp.csr_array(vectors), k, exclude=itself)
-    finally:
-        brute_force.CORPUS_BLOCK, brute_force.QUERY_BLOCK = before
-    ids, cosines = brute(vectors, vectors, k, itself)
-    np.testing.assert_array_equal(dense.ids, ids)
-    np.testing.assert_array_equal(sparse.ids, ids)
-    np.testing.assert_allclose(dense.similarities, cosines, atol=1e-7)
+def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(drawn) -> None:
+    queries, corpus, k, exclude, cuts = drawn
+    if k == 0:
+        return
+    ids, cosines, open_rows = brute(queries, corpus, k, exclude)
+    for engine in (*SCREENS, "sparse"):
+        found = search(engine, queries, corpus, k, exclude, **cuts)
+        np.testing.assert_array_equal(found.ids[~open_rows], ids[~open_rows], err_msg=engine)
+        np.testing.assert_allclose(found.similarities, cosines, rtol=0, atol=2e-12, err_msg=engine)
+
+
+@pytest.mark.parametrize("engine", SCREENS)
+def test_many_equal_vectors_are_returned_by_index(engine) -> None:
+    corpus = np.tile(np.float32([[0.3, -1.7, 0.2, 5.0]]), (5000, 1))
+    found = search(engine, corpus[:3], corpus, 40, exclude=[[7, 8], [], [4999]], rows=170)
+    expected = [np.setdiff1d(np.arange(42), hidden)[:40] for hidden in ([7, 8], [40, 41], [40, 41])]
+    np.testing.assert_array_equal(found.ids, expected)
+
+
+@pytest.mark.parametrize("engine", SCREENS)
+def test_an_order_that_no_screen_can_see(engine) -> None:
+    # Vector i lies at an angle of (i + 1) * 1e-5 to the query: neighbors' cosines differ by less than float32 sees.
+    angles = np.random.default_rng(1).permutation(3000)
+    corpus = np.stack([np.cos((angles + 1) * 1e-5), np.sin((angles + 1) * 1e-5)], axis=1)
+    found = search(engine, np.array([[1.0, 0.0]]), corpus, 100, rows=128)
+    np.testing.assert_array_equal(angles[found.ids[0]], np.arange(100))
+
+
+def of_few_bits(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
+    """Vectors of numbers halfway between two of bfloat16, all of one sign: their rounding errors add up."""
+    return 1 + (2 * rng.integers(0, 100, size=(n, d)) + 1) * 2.0**-8
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 300, 2000])
+@pytest.mark.parametrize("screen", SCREENS.values(), ids=SCREENS.keys())
+def test_scores_lie_within_their_margin(screen, d, rng) -> None:
+    corpus = np.vstack([
+        of_few_bits(rng, 60, d),
+        rng.normal(size=(60, d)),
+        rng.normal(size=(60, d)) * 10.0 ** rng.integers(-30, 30, size=(60, d)),
+        np.eye(60, d),
+        np.zeros((1, d)),
+    ])  # fmt: skip
+    made = screen(unit(corpus[::3]))
+    units, norms = np.empty(corpus.shape, made.unit_type), np.empty(len(corpus))
+    bad, lost = made.normalize(corpus, norms, units)
+    scores = made.scores(slice(None), units)
+    if scores.dtype == np.uint16:
+        scores = (scores.astype(np.uint32) << 16).view(np.float32)
+    margin = made.margin(lost)
+    errors = np.abs(scores - unit(corpus[::3]) @ unit(corpus).T)
+    assert bad == -1
+    assert (errors <= margin.absolute + margin.relative * np.abs(scores)).all()
+    np.testing.assert_allclose(norms, np.linalg.norm(corpus, axis=1), rtol=1e-12)
+
+
+def test_the_margin_of_bfloat16_is_needed(rng) -> None:
+    """A margin that forgot about bfloat16 would be too small: the bound above is put to use."""
+    corpus = of_few_bits(rng, 100, 16)
+    made = Bfloat16(unit(corpus))
+    units, norms = np.empty(corpus.shape, np.uint16), np.empty(100)
+    made.normalize(corpus, norms, units)
+    scores = (made.scores(slice(None), units).astype(np.uint32) << 16).view(np.float32)
+    assert np.abs(scores - unit(corpus) @ unit(corpus).T).max() > 10 * Float32(unit(corpus)).margin(0).absolute
+
+
+def test_same_bytes_whatever_the_screen_threads_blocks_and_memory(rng) -> None:
+    corpus = (2 + rng.normal(size=(3000, 20))).astype(np.float32)
+    queries = corpus[:50]
+    cuts = [{"rows": 100, "threads": 1}, {"rows": 999, "threads": 3}, {"group": 7}]
+    found = [search(engine, queries, corpus, 20, **cut) for engine in SCREENS for cut in cuts]
+    found += [Best(*nearest(queries, corpus, 20, exclusions(None, 50, 3000), memory=m)) for m in (2**21, 2**28)]
+    for other in found[1:]:
+        assert (other.similarities.tobytes(), other.ids.tobytes()) == (
+            found[0].similarities.tobytes(), found[0].ids.tobytes(),
+        )  # fmt: skip
 
 
 def test_hand_derived_neighbors() -> None:
@@ -79,8 +184,9 @@ def test_hand_derived_neighbors() -> None:
 
 def test_a_zero_vector_is_equally_far_from_everything_and_takes_the_lowest_indices() -> None:
     corpus = np.array([[-1, 0], [0, 0], [1, 0]], dtype=np.float32)
-    assert exact(np.zeros((1, 2), np.float32), corpus, 2).ids.tolist() == [[0, 1]]
-    assert exact(corpus[2:], corpus, 3).ids.tolist() == [[2, 1, 0]]
+    for kind in (np.asarray, sp.csr_array):
+        assert exact(kind(np.zeros((1, 2))), kind(corpus), 2).ids.tolist() == [[0, 1]]
+        assert exact(kind(corpus[2:]), kind(corpus), 3).ids.tolist() == [[2, 1, 0]]
 
 
 def test_several_exclusions_for_one_query() -> None:
@@ -96,8 +202,115 @@ def test_scaling_and_rotation_change_nothing(rng) -> None:
     np.testing.assert_array_equal(exact(corpus, corpus, 5).ids, exact(moved, moved, 5).ids)
 
 
-def test_no_queries_no_neighbors() -> None:
+def test_no_queries_no_neighbors_and_no_dimensions_no_difference() -> None:
     assert exact(np.empty((0, 3), np.float32), np.eye(3, dtype=np.float32), 2).ids.shape == (0, 2)
+    assert exact(sp.csr_array((0, 3)), sp.csr_array(np.eye(3)), 2).ids.shape == (0, 2)
+    assert exact(np.empty((1, 0)), np.empty((5, 0)), 2).ids.tolist() == [[0, 1]]
+
+
+def test_vectors_are_taken_as_they_lie(rng, tmp_path) -> None:
+    """Memory-maps, arrays that may not be written to, strides, byte orders, other numbers, lists: all the same."""
+    corpus = rng.integers(-90, 90, size=(700, 12)).astype(np.float32)
+    expected = exact(corpus[:9], corpus, 30)
+    np.save(tmp_path / "corpus.npy", corpus)
+    fixed = corpus.copy()
+    fixed.flags.writeable = False
+    wide = np.zeros((1400, 24), np.float32)
+    wide[::2, ::2] = corpus
+    others = [np.load(tmp_path / "corpus.npy", mmap_mode="r"), fixed, wide[::2, ::2], np.asfortranarray(corpus)]
+    others += [corpus.astype(kind) for kind in (">f4", "f2", "f8", "g", "i1", "i8")] + [corpus.tolist()]
+    for other in others:
+        found = exact(other[:9], other, 30)
+        np.testing.assert_array_equal(found.ids, expected.ids)
+        np.testing.assert_array_equal(found.similarities, expected.similarities)
+
+
+def test_float64_vectors_of_extreme_lengths(rng) -> None:
+    corpus = rng.normal(size=(50, 6))
+    scaled = corpus * 10.0 ** rng.integers(-300, 300, size=(50, 1))
+    np.testing.assert_array_equal(exact(corpus, corpus, 50).ids, exact(scaled, scaled, 50).ids)
+    np.testing.assert_array_equal(
+        exact(corpus, corpus, 50).ids, exact(sp.csr_array(scaled), sp.csr_array(scaled), 50).ids
+    )
+
+
+def test_sparse_arrays_of_any_make_are_left_as_they_are(rng) -> None:
+    """Repeated and unsorted entries, stored zeros, wide indices, other formats."""
+    dense = rng.integers(-2, 3, size=(40, 15)) * (rng.random((40, 15)) < 0.4)
+    rows, columns = np.divmod(rng.permutation(np.tile(np.arange(600), 2)), 15)
+    halves = sp.coo_array((dense[rows, columns] / 2, (rows, columns)), shape=dense.shape)
+    entries = [np.flatnonzero(rows == i) for i in range(40)]
+    order = np.concatenate(entries)
+    starts = np.cumsum([0, *map(len, entries)])
+    untidy = sp.csr_array((halves.data[order], columns[order].astype(np.int64), starts), shape=dense.shape)
+    before = untidy.data.copy(), untidy.indices.copy()
+    expected = exact(dense.astype(float), dense.astype(float), 40)
+    for kind in (untidy, halves, sp.csr_matrix(dense), sp.csc_array(dense)):
+        np.testing.assert_array_equal(exact(kind, kind, 40).ids, expected.ids)
+    np.testing.assert_array_equal(untidy.data, before[0])
+    np.testing.assert_array_equal(untidy.indices, before[1])
+
+
+def test_fewer_left_than_asked_for_leaves_places_open() -> None:
+    similarities, ids = nearest(np.eye(2), np.eye(2), 3, exclusions([0, -1], 2, 2))
+    assert ids.tolist() == [[1, -1, -1], [1, 0, -1]]
+    assert similarities[0].tolist() == [0, -np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_memory_is_kept_to_whatever_the_data(kind, rng) -> None:
+    """All vectors equal, so that every one could be among the k best of every query."""
+    corpus = kind(np.ones((5000, 30), np.float32))
+    queries, memory = corpus[:1500], 2**21
+    exact(queries[:2], corpus, 5)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        found = exact(queries, corpus, 5, memory=memory)
+        used = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert (found.ids == np.arange(5)).all()
+    results = 1500 * 5 * (8 + 8 + 4) * 2
+    assert used < memory + results + 2**18
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_too_little_memory_gets_a_sentence_that_says_what_would_do(kind) -> None:
+    vectors = kind(np.eye(100))
+    with pytest.raises(InputError, match="memory: 1000 bytes are too few") as error:
+        exact(vectors, vectors, 3, memory=1000)
+    enough = int(str(error.value).split("give ")[1].split()[0])
+    assert exact(vectors, vectors, 1, memory=enough).ids[:, 0].tolist() == list(range(100))
+
+
+def test_the_bar_counts_corpus_vectors(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv(paths.LOG_VARIABLE, str(tmp_path / "log"))
+    for kind in (np.asarray, sp.csr_array):
+        exact(kind(np.eye(3)), kind(np.eye(3)), 1, show_progress_bar=True)
+    assert (tmp_path / "log").read_text().count("search: 3 of 3 vectors (100 %)") == 2
+
+
+def test_tensorfloat32_is_off_during_a_search_and_as_before_afterwards() -> None:
+    import torch
+
+    matmul = torch.backends.cuda.matmul
+    before = matmul.fp32_precision
+    matmul.fp32_precision = "tf32"
+    try:
+        with Device(np.eye(2), "cpu").session():
+            assert matmul.fp32_precision == "ieee"
+        assert matmul.fp32_precision == "tf32"
+    finally:
+        matmul.fp32_precision = before
+
+
+def test_rounding_is_that_of_numpy(rng) -> None:
+    values = np.concatenate([rng.uniform(-1, 1, 2000), [-1e-14, 0.5, -0.0, 1.0]])
+    np.testing.assert_array_equal([rounded(value) for value in values], np.round(values, 12))
+
+
+# -- what is refused ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -109,6 +322,7 @@ def test_no_queries_no_neighbors() -> None:
         ({"k": 1, "exclude": [0]}, "1 entries for 3 queries"),
         ({"k": 1, "exclude": [0, 1, 3]}, "exclude[2]: 3 is not an index of the corpus; give 0 to 2"),
         ({"k": 1, "exclude": [0, -2, 1]}, "exclude[1]: -2 is not an index of the corpus"),
+        ({"k": 1, "device": "gpu"}, "device: 'gpu' is not known"),
     ],
 )
 def test_bad_arguments_get_a_sentence(arguments, message) -> None:
@@ -119,17 +333,42 @@ def test_bad_arguments_get_a_sentence(arguments, message) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_nan_and_infinity_are_refused(bad, kind) -> None:
-    vectors = np.eye(3, dtype=np.float32)
-    vectors[1, 1] = bad
-    with pytest.raises(InputError, match="NaN or infinity"):
-        exact(kind(np.eye(3, dtype=np.float32)), kind(vectors), 1)
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, np.float64])
+def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
+    good = np.eye(30, dtype=np.float32)
+    vectors = good.copy()
+    vectors[17, 1] = bad
+    with pytest.raises(InputError, match="corpus: row 17 holds NaN or infinity"):
+        exact(kind(good), kind(vectors), 1)
+    with pytest.raises(InputError, match="queries: row 17 holds NaN or infinity"):
+        exact(kind(vectors), kind(good), 1)
 
 
-def test_unequal_dimensions_and_mixed_kinds_are_refused() -> None:
+@pytest.mark.parametrize("screen", SCREENS)
+def test_nan_in_a_late_block_of_a_memory_map_is_refused_with_its_row(screen, tmp_path) -> None:
+    vectors = np.lib.format.open_memmap(tmp_path / "corpus.npy", "w+", np.float32, (5000, 3))
+    vectors[:] = 1
+    vectors[4321, 2] = vectors[4999, 0] = np.nan
+    with pytest.raises(InputError, match="corpus: row 4321 holds NaN or infinity"):
+        search(screen, np.ones((1, 3)), vectors, 1, rows=10, threads=2)
+
+
+def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
     three, four = np.eye(3, dtype=np.float32), np.eye(4, dtype=np.float32)
     with pytest.raises(InputError, match="queries have 3 dimensions, the corpus has 4"):
         exact(three, four, 1)
     with pytest.raises(InputError, match="one is sparse"):
         exact(sp.csr_array(three), three, 1)
+    with pytest.raises(InputError, match="corpus: holds complex128; give real numbers"):
+        exact(three, three.astype(complex), 1)
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_is_not_there_is_refused(device) -> None:
+    import torch
+
+    there = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
+    if there:
+        pytest.skip(f"this machine has {device}")
+    with pytest.raises(InputError, match=f"device: '{device}' is not available here; give 'cpu' or 'auto'"):
+        exact(np.eye(3), np.eye(3), 1, device=device)

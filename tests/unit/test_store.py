@@ -7,16 +7,19 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lib import corpora, embedders, store, text
+from lib import embedders, neighbors, paths, store, text
 from lib.embedders.base import Embedder
 from lib.errors import InputError
 
+KILLS = 20
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
 
 
@@ -34,6 +37,21 @@ class Letters(Embedder):
         self.encoded += len(sentences)
         counts = np.array([[s.count(chr(97 + j)) for j in range(26)] for s in sentences], np.float32).reshape(-1, 26)
         return sp.csr_array(counts) if self.sparse else counts
+
+
+class Twin(Letters):
+    """One of two embedders whose vectors come out of the same pass."""
+
+    def __init__(self, name: str = "a") -> None:
+        super().__init__()
+        self.name = name
+
+    @property
+    def companions(self) -> list[Twin]:
+        return [Twin("b" if self.name == "a" else "a")]
+
+    def _encode_together(self, sentences) -> list:
+        return [self._encode(sentences), -self._encode(sentences)]
 
 
 @pytest.fixture(autouse=True)
@@ -100,35 +118,131 @@ def test_damage_is_noticed_and_made_good(tmp_path, sparse, damage, caplog) -> No
     assert ("damaged" in caplog.text) == (damage in ("flip", "truncate"))
 
 
-def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(tmp_path) -> None:
-    program = textwrap.dedent(
-        """
-        import os, signal, sys
-        from lib import store
-        from tests.unit.test_store import SENTENCES, Letters
+# -- processes: children forked from one without threads start at once ----------------------------
 
-        class Deadly(Letters):
-            def _encode(self, sentences):
-                if self.encoded >= int(sys.argv[2]):
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return super()._encode(sentences)
 
-        store.SHARD = 8
-        store.EmbeddingStore(sys.argv[1]).embed(Deadly(), SENTENCES)
-        """
+def apart(function: Callable[[Path], None], folder: Path) -> str:
+    """Run a function of this module in a Python of its own; what it prints."""
+    program = (
+        "import sys; from tests.unit import test_store; test_store.store.SHARD = 8; "
+        "getattr(test_store, sys.argv[1])(test_store.Path(sys.argv[2])); "
+        "assert not {'torch', 'spacy', 'gensim'} & set(sys.modules)"
     )
-    whole = store.EmbeddingStore(tmp_path / "whole")
-    whole.embed(Letters(), SENTENCES)
+    command = [sys.executable, "-c", program, function.__name__, folder]
+    return subprocess.run(command, cwd=paths.ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def child(function: Callable, *arguments) -> int:
+    """The id of a copy of this process that calls a function and ends."""
+    if number := os.fork():
+        return number
+    try:
+        function(*arguments)
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def ending(number: int) -> int:
+    """The exit status of a child, or minus the signal that has killed it, when it has ended."""
+    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def embed(folder: Path, embedder: Embedder) -> None:
+    store.EmbeddingStore(folder).embed(embedder, SENTENCES)
+
+
+class Deadly(Letters):
+    """Kills its process when it has encoded so many sentences."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self.after = after
+
+    def _encode(self, sentences):
+        if self.encoded >= self.after:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super()._encode(sentences)
+
+
+def die_on_the_way(folder: Path) -> None:
     for after in (0, 8, 40):
-        folder = tmp_path / f"killed after {after}"
-        ended = subprocess.run([sys.executable, "-c", program, folder, str(after)], cwd=corpora.paths.ROOT)
-        assert ended.returncode == -signal.SIGKILL
+        assert ending(child(embed, folder / str(after), Deadly(after))) == -signal.SIGKILL
+
+
+def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(tmp_path) -> None:
+    embed(tmp_path / "whole", Letters())
+    apart(die_on_the_way, tmp_path)
+    for after in (0, 8, 40):
         embedder = Letters()
-        store.EmbeddingStore(folder).embed(embedder, SENTENCES)
+        embed(tmp_path / str(after), embedder)
         assert embedder.encoded == 50 - after
-        for file in ("vectors", "shards.jsonl", "entry.json"):
-            one, other = (next(path.rglob(file)).read_bytes() for path in (tmp_path / "whole", folder))
-            assert one == other
+        assert files(tmp_path / str(after)) == files(tmp_path / "whole")
+
+
+def embed_and_search(folder: Path) -> None:
+    """What a study does: embeddings in the store, dense ones with their companion's and sparse ones; neighbors."""
+    sentences = [f"{i} {'abcdefgh'[i % 8] * (i % 11)}" for i in range(240)]
+    for name, embedder in (("dense", Twin()), ("sparse", Letters(sparse=True))):
+        vectors = store.EmbeddingStore(folder).embed(embedder, sentences)
+        ids = neighbors.exact(vectors[:40], vectors, 5, exclude=range(40)).ids
+        with open(folder / "ids.tmp", "wb") as stream:
+            np.save(stream, ids)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(folder / "ids.tmp", folder / f"{name}.npy")
+
+
+def kill_again_and_again(folder: Path) -> None:
+    """Kill `embed_and_search` after random delays and run it again until it completes, in one folder after another.
+
+    Prints in how many folders. The delays are much shorter than a run, so that kills fall everywhere.
+    """
+    begun = time.monotonic()
+    assert ending(child(embed_and_search, folder / "whole")) == 0
+    longest = (time.monotonic() - begun) / 4
+    killed, number = 0, 0
+    for delay in np.random.default_rng(0).uniform(0, longest, 50 * KILLS):
+        running = child(embed_and_search, folder / str(number))
+        time.sleep(delay)
+        os.kill(running, signal.SIGKILL)
+        if ending(running) == 0:
+            number += 1
+        else:
+            killed += 1
+        if killed == KILLS:
+            break
+    assert killed == KILLS
+    assert ending(child(embed_and_search, folder / str(number))) == 0
+    print(number + 1)
+
+
+def test_killed_twenty_times_at_random_store_and_search_end_with_the_same_bytes(tmp_path) -> None:
+    folders = int(apart(kill_again_and_again, tmp_path))
+    whole = files(tmp_path / "whole")
+    results = sorted(name.split("/")[-1] for name in whole if name.endswith(("vectors", "data", "npy")))
+    assert results == ["data", "dense.npy", "sparse.npy", "vectors", "vectors"]
+    for number in range(folders):
+        assert files(tmp_path / str(number)) == whole
+
+
+def embed_three_at_once(folder: Path) -> None:
+    assert [ending(number) for number in [child(embed, folder, Letters()) for _ in range(3)]] == [0, 0, 0]
+
+
+def test_several_processes_on_one_store_do_not_corrupt_it(tmp_path) -> None:
+    apart(embed_three_at_once, tmp_path)
+    embedder = Letters()
+    vectors = store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES)
+    np.testing.assert_array_equal(vectors, Letters().encode(SENTENCES))
+    assert embedder.encoded == 0
+
+
+# -- embedders ------------------------------------------------------------------------------------
 
 
 def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_is_missing(tmp_path) -> None:
@@ -143,18 +257,6 @@ def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_i
 
 
 def test_companions_are_stored_in_the_same_pass(tmp_path) -> None:
-    class Twin(Letters):
-        def __init__(self, name: str) -> None:
-            super().__init__()
-            self.name = name
-
-        @property
-        def companions(self):
-            return [Twin("b" if self.name == "a" else "a")]
-
-        def _encode_together(self, sentences):
-            return [self._encode(sentences), -self._encode(sentences)]
-
     stored = store.EmbeddingStore(tmp_path)
     first = stored.embed(Twin("a"), SENTENCES)
     second_embedder = Twin("b")
@@ -214,17 +316,22 @@ def test_a_full_disk_gets_a_sentence_and_loses_nothing(tmp_path) -> None:
     assert (entry / "vectors").stat().st_size == 8 * 26 * 4
 
 
-def test_two_processes_on_one_store_do_not_corrupt_it(tmp_path) -> None:
-    program = (
-        "import sys; from lib import store; from tests.unit.test_store import SENTENCES, Letters; store.SHARD = 8; "
-        "store.EmbeddingStore(sys.argv[1]).embed(Letters(), SENTENCES)"
-    )
-    running = [subprocess.Popen([sys.executable, "-c", program, tmp_path], cwd=corpora.paths.ROOT) for _ in range(3)]
-    assert [process.wait() for process in running] == [0, 0, 0]
-    embedder = Letters()
-    vectors = store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES)
-    np.testing.assert_array_equal(vectors, Letters().encode(SENTENCES))
-    assert embedder.encoded == 0
+def test_what_is_complete_is_read_where_nothing_can_be_written(tmp_path, monkeypatch) -> None:
+    expected = dense(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)).copy()
+    (entry,) = tmp_path.iterdir()
+    (entry / "lock").unlink()
+
+    def refuse(*arguments, **keywords):
+        raise PermissionError(13, "Permission denied")
+
+    # The superuser, whom no mode keeps from writing, runs tests too.
+    monkeypatch.setattr(store.FileLock, "acquire", refuse)
+    monkeypatch.setattr(store.Path, "mkdir", refuse)
+    np.testing.assert_array_equal(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES), expected)
+    assert not (entry / "lock").exists()
+    os.truncate(entry / "vectors", 100)
+    with pytest.raises(InputError, match=r"is not complete, and cannot be written \(Permission denied\); make it"):
+        store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)
 
 
 def test_size_and_prune(tmp_path) -> None:
