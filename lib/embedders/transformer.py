@@ -237,7 +237,9 @@ def _forward(loaded: files.Loaded, tokens: list[list[int]], device: str, lowered
 
 def _pool(hidden: torch.Tensor, real: torch.Tensor, lengths: torch.Tensor) -> dict[str, torch.Tensor]:
     """Each pooling of the hidden layer float32[n, tokens, dim], whose tokens are `real` or padding at the end."""
-    rows = range(len(hidden))
+    import torch
+
+    rows = torch.arange(len(hidden), device=hidden.device)
     return {
         "cls": hidden[:, 0],
         "last": hidden[rows, lengths - 1],

@@ -90,9 +90,7 @@ def check(folder: Path) -> dict[str, Any]:
     if not isinstance(config.get("model_type"), str):
         raise InputError(f"{folder / CONFIG}: names no model_type; give the configuration of a transformer")
     if config.get("is_encoder_decoder"):
-        raise InputError(
-            f"{folder / CONFIG}: {config['model_type']} has a decoder as well; give an encoder, as BERT is"
-        )
+        raise InputError(f"{folder / CONFIG}: {config['model_type']} needs a second text to decode; give an encoder")
     for name in _TOKENIZER_FILES:
         if (folder / name).is_file() and _is_web_page(folder / name):
             raise InputError(f"{folder / name}: is a saved web page; get the file again")

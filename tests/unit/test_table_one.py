@@ -7,6 +7,7 @@ of them is computed independently.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +22,16 @@ from lib.errors import InputError
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.static import write_fasttext_bin, write_fasttext_vec, write_glove_text, write_word2vec_binary
+from tests.official.transformers import write_bert, write_gpt
+from tests.official.use import deep_averaging, self_attention, write_use
 from tests.unit import test_elmo, test_infersent, test_transformer, test_use_hub
 
 SENTENCES = ["The dog barks at the Cat.", "a unicornish Dog , at . . . sleep", "dog"]
 WORDS = ["the", "The", "dog", "Dog", "barks", "at", "Cat", "Cat.", "cat", ".", "a", "</s>", "<s>", "sleep"]
 PAPER = list(published.load("n2o_table1")["embedder"])
 
-Prepare = Callable[[Path], np.ndarray]  # writes files into a data folder and says what comes of them
+Expected = dict[str, np.ndarray]  # a vector for each sentence
+Prepare = Callable[[Path], Expected]  # writes files into a data folder and says what comes of them
 
 
 @pytest.fixture
@@ -45,17 +49,15 @@ def word_vectors(dim: int = 300) -> dict[str, np.ndarray]:
     return {word: rng.standard_normal(dim).astype(np.float32) for word in WORDS}
 
 
-def means(vectors, tokenize) -> np.ndarray:
+def means(vectors, tokenize) -> Expected:
     """The average over the words that have a vector, one after the other."""
-    return np.array(
-        [
-            np.mean([vectors[word] for word in tokenize(sentence) if word in vectors], axis=0, dtype=np.float64)
-            for sentence in SENTENCES
-        ]
-    )
+    return {
+        sentence: np.mean([vectors[word] for word in tokenize(sentence) if word in vectors], axis=0, dtype=np.float64)
+        for sentence in SENTENCES
+    }
 
 
-def tfidf(folder: Path) -> np.ndarray:
+def tfidf(folder: Path) -> Expected:
     tokens = [text.gensim_tokens(sentence) for sentence in SENTENCES]
     dictionary = Dictionary(tokens)
     bags = [dictionary.doc2bow(sentence) for sentence in tokens]
@@ -64,30 +66,30 @@ def tfidf(folder: Path) -> np.ndarray:
     for row, bag in zip(expected, TfidfModel(bags)[bags], strict=True):
         for id, weight in bag:
             row[columns[dictionary[id]]] = weight
-    return expected
+    return dict(zip(SENTENCES, expected, strict=True))
 
 
-def word2vec(folder: Path) -> np.ndarray:
+def word2vec(folder: Path) -> Expected:
     write_word2vec_binary(folder / "word2vec/GoogleNews-vectors-negative300.bin.gz", word_vectors(), newline=False)
     return means(word_vectors(), text.word_tokens)
 
 
 def glove_6b(dim: int) -> Prepare:
-    def prepare(folder: Path) -> np.ndarray:
+    def prepare(folder: Path) -> Expected:
         write_glove_text(folder / f"glove/glove.6B.{dim}d.txt", word_vectors(dim))
         return means(word_vectors(dim), text.lower_word_tokens)
 
     return prepare
 
 
-def glove_840b(folder: Path) -> np.ndarray:
+def glove_840b(folder: Path) -> Expected:
     # The official file has tokens with blanks in them.
     write_glove_text(folder / "glove/glove.840B.300d.txt", word_vectors() | {". . .": np.ones(300, np.float32)})
     return means(word_vectors(), text.word_tokens)
 
 
 def fasttext_words(name: str) -> Prepare:
-    def prepare(folder: Path) -> np.ndarray:
+    def prepare(folder: Path) -> Expected:
         write_fasttext_vec(folder / "fasttext" / name, word_vectors())
         return means(word_vectors(), str.split)
 
@@ -95,7 +97,7 @@ def fasttext_words(name: str) -> Prepare:
 
 
 def fasttext_subwords(name: str) -> Prepare:
-    def prepare(folder: Path) -> np.ndarray:
+    def prepare(folder: Path) -> Expected:
         buckets = np.random.default_rng(1).standard_normal((50, 300)).astype(np.float32)
         file = folder / "fasttext" / name
         write_fasttext_bin(file, word_vectors(), buckets, 3, 6)
@@ -105,33 +107,52 @@ def fasttext_subwords(name: str) -> Prepare:
 
 
 def elmo(stem: str, **sizes: int) -> Prepare:
-    def prepare(folder: Path) -> np.ndarray:
+    def prepare(folder: Path) -> Expected:
         names = f"elmo_{stem}_options.json", f"elmo_{stem}_weights.hdf5"
         files = write_elmo(folder / "elmo", *names, **sizes)
-        return np.array([test_elmo.by_definition(text.word_tokens(sentence), files) for sentence in SENTENCES])
+        return {sentence: test_elmo.by_definition(text.word_tokens(sentence), files) for sentence in SENTENCES}
 
     return prepare
 
 
-def infersent(folder: Path) -> np.ndarray:
+def infersent(folder: Path) -> Expected:
     glove_840b(folder)
     weights, vectors = random_weights(300, 5), word_vectors()
     write_infersent(folder / "infersent/infersent1.pkl", weights)
-    tokens = [["<s>", *text.treebank_tokens(sentence), "</s>"] for sentence in SENTENCES]
-    known = [[word for word in sentence if word in vectors] for sentence in tokens]
-    return np.array([test_infersent.by_hand(words, weights, vectors) for words in known])
+    tokens = {sentence: ["<s>", *text.treebank_tokens(sentence), "</s>"] for sentence in SENTENCES}
+    known = {sentence: [word for word in words if word in vectors] for sentence, words in tokens.items()}
+    return {sentence: test_infersent.by_hand(words, weights, vectors) for sentence, words in known.items()}
+
+
+def pooled(hidden: np.ndarray, pooling: str) -> np.ndarray:
+    return {"cls": hidden[0], "last": hidden[-1], "avg": hidden.mean(axis=0)}[pooling]
 
 
 def bert(pooling: str, name: str = "bert-base-cased") -> Prepare:
-    return lambda folder: test_transformer.bert_by_definition(folder / name, SENTENCES, pooling)
+    def prepare(folder: Path) -> Expected:
+        write_bert(folder / name)
+        hidden = partial(test_transformer.by_definition, folder / name, test_transformer.bert_layers)
+        return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PIECES.items()}
+
+    return prepare
 
 
 def gpt(pooling: str) -> Prepare:
-    return lambda folder: test_transformer.gpt_by_definition(folder / "openai-gpt", SENTENCES, pooling)
+    def prepare(folder: Path) -> Expected:
+        write_gpt(folder / "openai-gpt")
+        hidden = partial(test_transformer.by_definition, folder / "openai-gpt", test_transformer.gpt_layers)
+        return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PAIRS.items()}
+
+    return prepare
 
 
-def use(name: str) -> Prepare:
-    return lambda folder: test_use_hub.by_definition(folder / f"use-{name}", name, SENTENCES)
+def use(name: str, graph: Callable) -> Prepare:
+    def prepare(folder: Path) -> Expected:
+        tensorflow = pytest.importorskip("tensorflow", reason="needs TensorFlow, which is an optional extra")
+        write_use(tensorflow, folder / name, test_use_hub.WORDS, test_use_hub.ARRAYS, graph)
+        return {sentence: test_use_hub.by_hand(name, sentence) for sentence in test_use_hub.SENTENCES}
+
+    return prepare
 
 
 OFFICIAL: dict[str, Prepare] = {
@@ -154,8 +175,8 @@ OFFICIAL: dict[str, Prepare] = {
     "gpt-last": gpt("last"),
     "gpt-avg": gpt("avg"),
     "infersent-v1": infersent,
-    "use-dan": use("dan"),
-    "use-trf": use("trf"),
+    "use-dan": use("use-dan", deep_averaging),
+    "use-trf": use("use-trf", self_attention),
 }
 
 
@@ -166,15 +187,14 @@ def test_all_21_are_read() -> None:
 
 @pytest.mark.parametrize("name", PAPER)
 def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
-    if name.startswith("use-"):
-        pytest.importorskip("tensorflow", reason="needs TensorFlow, which is an optional extra")
     expected = OFFICIAL[name](data)
     options = {"precision": "float32"} if name.startswith(("bert", "gpt")) else {}
     embedder = embedders.load(name, **options)
     assert embedder.name == name
-    vectors = embedder.fit(SENTENCES).encode(SENTENCES)
+    vectors = embedder.fit_encode(list(expected))
     dense = vectors.toarray() if sp.issparse(vectors) else vectors
-    np.testing.assert_allclose(dense, expected, atol=1e-5 * max(1, np.abs(expected).max()))
+    largest = max(np.abs(vector).max() for vector in expected.values())
+    np.testing.assert_allclose(dense, [*expected.values()], atol=1e-5 * max(1, largest))
 
 
 def test_a_file_of_another_size_under_the_official_name_is_refused(data) -> None:

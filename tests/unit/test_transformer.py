@@ -1,0 +1,528 @@
+"""Transformers from folders in the official layout: against plain NumPy, whatever the batch, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import huggingface_hub
+import numpy as np
+import pytest
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
+from scipy.special import erf, softmax
+
+from lib import text
+from lib.embedders.transformer import Transformer
+from lib.errors import InputError
+from tests.official.transformers import write_bert, write_gpt
+
+SENTENCES = [
+    "The cat",
+    "the cat, again: a cat!",
+    "",
+    "I don't (quite) know...",
+    "x",
+    "the the " * 9,
+    "Do cats do that?",
+]
+LONG = "a cat and the dog do not go there " * 4  # more than 40 tokens in both models
+
+
+@pytest.fixture(scope="module")
+def bert_folder(tmp_path_factory) -> Path:
+    return write_bert(tmp_path_factory.mktemp("official") / "bert-base-cased")
+
+
+@pytest.fixture(scope="module")
+def gpt_folder(tmp_path_factory) -> Path:
+    return write_gpt(tmp_path_factory.mktemp("official") / "openai-gpt")
+
+
+@pytest.fixture
+def bert(bert_folder) -> Callable[..., Transformer]:
+    return lambda pooling="avg", **options: exact(f"bert-base-{pooling}", bert_folder, pooling, **options)
+
+
+@pytest.fixture
+def gpt(gpt_folder) -> Callable[..., Transformer]:
+    return lambda pooling="avg", **options: exact(f"gpt-{pooling}", gpt_folder, pooling, **options)
+
+
+def exact(name: str, folder: Path, pooling: str, **options) -> Transformer:
+    return Transformer(name, folder, pooling, **({"precision": "float32", "device": "cpu"} | options))
+
+
+@pytest.fixture
+def copied(tmp_path) -> Callable[[Path], Path]:
+    return lambda folder: Path(shutil.copytree(folder, tmp_path / folder.name))
+
+
+# -- the definition, in NumPy --------------------------------------------------------------------
+
+
+def normalized(x: np.ndarray, scale: np.ndarray, shift: np.ndarray, epsilon: float) -> np.ndarray:
+    centered = x - x.mean(axis=1, keepdims=True)
+    return centered / np.sqrt((centered**2).mean(axis=1, keepdims=True) + epsilon) * scale + shift
+
+
+def attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, heads: int, causal: bool) -> np.ndarray:
+    """Vaswani et al. 2017, equation 1, for each head; float64[tokens, hidden]."""
+    parts = []
+    for q, k, v in zip(*(np.split(matrix, heads, axis=1) for matrix in (query, key, value)), strict=True):
+        scores = q @ k.T / np.sqrt(q.shape[1])
+        later = np.triu(np.ones_like(scores, bool), k=1) & causal
+        parts.append(softmax(np.where(later, -np.inf, scores), axis=1) @ v)
+    return np.hstack(parts)
+
+
+def bert_layers(weights: dict[str, np.ndarray], config: dict, ids: list[int]) -> np.ndarray:
+    """The last hidden layer of BERT (Devlin et al. 2019), float64[tokens, hidden]."""
+
+    def dense(name: str, x: np.ndarray) -> np.ndarray:
+        return x @ weights[f"bert.{name}.weight"].T + weights[f"bert.{name}.bias"]
+
+    def norm(name: str, x: np.ndarray) -> np.ndarray:
+        scale, shift = (weights[f"bert.{name}.LayerNorm.{part}"] for part in ("gamma", "beta"))
+        return normalized(x, scale, shift, config["layer_norm_eps"])
+
+    words, positions, types = (
+        weights[f"bert.embeddings.{kind}_embeddings.weight"] for kind in ("word", "position", "token_type")
+    )
+    x = norm("embeddings", words[ids] + positions[: len(ids)] + types[0])
+    for i in range(config["num_hidden_layers"]):
+        layer = f"encoder.layer.{i}"
+        projected = (dense(f"{layer}.attention.self.{part}", x) for part in ("query", "key", "value"))
+        attended = attention(*projected, config["num_attention_heads"], causal=False)
+        x = norm(f"{layer}.attention.output", x + dense(f"{layer}.attention.output.dense", attended))
+        inner = dense(f"{layer}.intermediate.dense", x)
+        inner = inner * (1 + erf(inner / np.sqrt(2))) / 2
+        x = norm(f"{layer}.output", x + dense(f"{layer}.output.dense", inner))
+    return x
+
+
+def gpt_layers(weights: dict[str, np.ndarray], config: dict, ids: list[int]) -> np.ndarray:
+    """The last hidden layer of GPT (Radford et al. 2018, equation 2), float64[tokens, hidden]."""
+
+    def dense(name: str, x: np.ndarray) -> np.ndarray:
+        return x @ weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    def norm(name: str, x: np.ndarray) -> np.ndarray:
+        return normalized(x, weights[f"{name}.weight"], weights[f"{name}.bias"], config["layer_norm_epsilon"])
+
+    x = weights["tokens_embed.weight"][ids] + weights["positions_embed.weight"][: len(ids)]
+    for i in range(config["n_layer"]):
+        attended = attention(*np.split(dense(f"h.{i}.attn.c_attn", x), 3, axis=1), config["n_head"], causal=True)
+        x = norm(f"h.{i}.ln_1", x + dense(f"h.{i}.attn.c_proj", attended))
+        inner = dense(f"h.{i}.mlp.c_fc", x)
+        inner = inner * (1 + np.tanh(np.sqrt(2 / np.pi) * (inner + 0.044715 * inner**3))) / 2
+        x = norm(f"h.{i}.ln_2", x + dense(f"h.{i}.mlp.c_proj", inner))
+    return x
+
+
+def by_definition(folder: Path, layers: Callable, symbols: list[str]) -> np.ndarray:
+    """The last hidden layer for these subwords; float64[tokens, hidden]."""
+    weights = {name: array.astype(np.float64) for name, array in load_file(folder / "model.safetensors").items()}
+    ids = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    config = json.loads((folder / "config.json").read_text())
+    return layers(weights, config, [ids[symbol] for symbol in symbols])
+
+
+# Subwords by hand. BERT: cased, pieces behind the first of a word are marked. GPT: spaCy's words in lower case.
+PIECES = {
+    "The cat": ["[CLS]", "The", "cat", "[SEP]"],
+    "Cat, the!": ["[CLS]", "C", "##a", "##t", ",", "the", "!", "[SEP]"],
+    "don't": ["[CLS]", "d", "##o", "##n", "'", "t", "[SEP]"],
+    "": ["[CLS]", "[SEP]"],
+}
+PAIRS = {
+    "The cat": ["the</w>", "cat</w>"],
+    "CAT, a tax!": ["cat</w>", ",</w>", "a</w>", "t", "a", "x</w>", "!</w>"],
+    "Don't": ["do</w>", "n't</w>"],
+    "wait\u2014it\u2019s": ["w", "a", "i", "t</w>", "-</w>", "i", "t</w>", "'", "s</w>"],
+    "well!!?": ["w", "e", "l", "l</w>", "!</w>", "!</w>", "?</w>"],
+    "caf\xe9": ["ca", "f", "<unk>"],
+}
+
+
+@pytest.mark.parametrize("sentence", PIECES)
+def test_bert_is_its_definition_in_numpy(bert, bert_folder, sentence) -> None:
+    hidden = by_definition(bert_folder, bert_layers, PIECES[sentence])
+    for pooling, expected in [("cls", hidden[0]), ("last", hidden[-1]), ("avg", hidden.mean(axis=0))]:
+        vectors = bert(pooling, poolings=("cls", "last", "avg")).encode([sentence])
+        np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
+        assert vectors.dtype == np.float32
+
+
+@pytest.mark.parametrize("sentence", PAIRS)
+def test_gpt_is_its_definition_in_numpy(gpt, gpt_folder, sentence) -> None:
+    hidden = by_definition(gpt_folder, gpt_layers, PAIRS[sentence])
+    np.testing.assert_allclose(gpt("last").encode([sentence])[0], hidden[-1], atol=1e-5)
+    np.testing.assert_allclose(gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5)
+
+
+def test_bert_is_that_of_transformers_with_its_own_tokenizer_and_padding(bert, bert_folder) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(bert_folder)
+    model = transformers.AutoModel.from_pretrained(bert_folder, dtype=torch.float32).eval()
+    batch = tokenizer(SENTENCES, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        hidden = model(**batch).last_hidden_state.numpy()
+    real = batch["attention_mask"].numpy()[:, :, None]
+    np.testing.assert_allclose(bert("cls").encode(SENTENCES), hidden[:, 0], atol=1e-5)
+    np.testing.assert_allclose(bert("avg").encode(SENTENCES), (hidden * real).sum(1) / real.sum(1), atol=1e-5)
+
+
+def test_gpt_is_that_of_transformers_where_its_tokenizer_needs_no_words(gpt, gpt_folder) -> None:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(gpt_folder)
+    model = transformers.AutoModel.from_pretrained(gpt_folder, dtype=torch.float32).eval()
+    sentences = ["the cat", "The dog, the cat", "a"]
+    with torch.inference_mode():
+        expected = [model(**tokenizer(s, return_tensors="pt")).last_hidden_state[0, -1].numpy() for s in sentences]
+    np.testing.assert_allclose(gpt("last").encode(sentences), expected, atol=1e-5)
+
+
+# -- batches --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["bert", "gpt"])
+@pytest.mark.parametrize("position", [0, -1])
+def test_a_vector_does_not_depend_on_its_batch(request, model, position) -> None:
+    make = request.getfixturevalue(model)
+    sentences = [*SENTENCES, LONG]
+    sentences.insert(position, "the end" if position else LONG)
+    embedder = make("avg")
+    together = embedder.encode_with_companions(sentences)
+    for companion, vectors in zip([embedder, *embedder.companions], together, strict=True):
+        alone = np.vstack([companion.encode([sentence]) for sentence in sentences])
+        np.testing.assert_allclose(vectors, alone, atol=1e-5)
+        np.testing.assert_allclose(companion.encode(sentences[::-1], batch_size=3)[::-1], vectors, atol=1e-5)
+
+
+def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> None:
+    before = torch.get_num_threads()
+    sentences = [f"{sentence} {i}" for i in range(60) for sentence in SENTENCES]
+    found = []
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            found.append(bert().encode(sentences))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_array_equal(*found)
+
+
+def test_companions_come_out_of_one_pass_as_they_would_alone(gpt, bert) -> None:
+    for first, other in [(gpt("last"), gpt("avg")), (bert("avg"), bert("cls"))]:
+        assert [(one.name, one.settings) for one in first.companions] == [(other.name, other.settings)]
+        both = first.encode_with_companions(SENTENCES)
+        np.testing.assert_array_equal(both[0], first.encode(SENTENCES))
+        np.testing.assert_array_equal(both[1], other.encode(SENTENCES))
+
+
+def test_no_sentences_no_vectors(gpt, bert) -> None:
+    assert gpt().encode([]).shape == bert().encode([]).shape == (0, 12)
+
+
+def test_an_embedder_can_be_sent_to_another_process(gpt) -> None:
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(gpt())).encode(SENTENCES), gpt().encode(SENTENCES))
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(bert, gpt) -> None:
+    empty = ["", " ", "\t\n"]
+    for pooling in ("last", "avg"):
+        np.testing.assert_array_equal(gpt(pooling).encode(empty), 0)
+    vectors = bert("avg").encode(empty)
+    assert np.abs(vectors).max() > 0.1
+    np.testing.assert_allclose(vectors, vectors[[0, 0, 0]], atol=1e-6)
+
+
+def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(bert_folder, copied, gpt) -> None:
+    folder = copied(bert_folder)
+    (folder / "tokenizer_config.json").unlink()
+    upper, lower = exact("bert", folder, "avg").encode(["The", "the"])
+    assert np.abs(upper - lower).max() > 0.1
+    np.testing.assert_array_equal(*gpt().encode(["The", "the"]))
+
+
+def test_a_bert_with_a_plain_vocabulary_only_is_read_as_its_config_says(bert_folder, copied, bert) -> None:
+    folder = copied(bert_folder)
+    (folder / "tokenizer.json").unlink()
+    np.testing.assert_allclose(exact("bert", folder, "avg").encode(SENTENCES), bert().encode(SENTENCES), atol=1e-6)
+
+
+def test_a_gpt_with_vocabulary_and_merges_only_is_read(gpt_folder, copied, gpt) -> None:
+    folder = copied(gpt_folder)
+    (folder / "tokenizer.json").unlink()
+    np.testing.assert_allclose(exact("gpt", folder, "avg").encode(SENTENCES), gpt().encode(SENTENCES), atol=1e-6)
+
+
+def test_words_may_be_cut_by_another_tokenizer(bert, gpt) -> None:
+    by_space = gpt("avg", tokenize=text.whitespace_tokens)
+    np.testing.assert_array_equal(by_space.encode(["do n't"]), gpt("avg").encode(["don't"]))
+    assert np.abs(by_space.encode(["don't"]) - gpt("avg").encode(["don't"])).max() > 0.1
+    np.testing.assert_array_equal(bert(tokenize=text.word_tokens).encode(["The cat"]), bert().encode(["The cat"]))
+    assert by_space.settings != gpt("avg").settings
+
+
+@pytest.mark.parametrize("model", ["bert", "gpt"])
+def test_a_long_sentence_is_cut_at_the_positions_of_the_model(request, model) -> None:
+    make = request.getfixturevalue(model)
+    ends = 2 if model == "bert" else 0
+    fitting, one_more = (" ".join("a" * length) for length in (40 - ends, 41 - ends))
+    for max_length in (None, 1000):
+        embedder = make(max_length=max_length)
+        np.testing.assert_array_equal(*embedder.encode([fitting, one_more]))
+        assert np.abs(np.subtract(*embedder.encode([fitting, fitting[2:]]))).max() > 1e-4
+    np.testing.assert_array_equal(*make(max_length=10).encode([fitting, " ".join("a" * (10 - ends))]))
+
+
+def test_sentence_transformers_own_length_is_the_default(bert_folder, copied, bert) -> None:
+    folder = copied(bert_folder)
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8, "do_lower_case": false}')
+    embedder = exact("bert", folder, "avg")
+    np.testing.assert_array_equal(embedder.encode([LONG]), bert(max_length=8).encode([LONG]))
+    assert embedder.settings != bert().settings
+
+
+@settings(max_examples=25)
+@given(sentences=st.lists(st.text(), max_size=5))
+def test_wild_text_is_taken(bert_folder, gpt_folder, sentences) -> None:
+    wild = [*sentences, "\x00", "e\u0301" * 50, "\ud800 half a surrogate pair", "a" * 10_000]
+    for folder in (bert_folder, gpt_folder):
+        vectors = exact("wild", folder, "avg").encode(wild)
+        assert vectors.shape == (len(wild), 12)
+        assert np.isfinite(vectors).all()
+
+
+# -- precision --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["bert", "gpt"])
+def test_bfloat16_is_near_float32_and_has_settings_of_its_own(request, model) -> None:
+    make = request.getfixturevalue(model)
+    full, lowered = make(), make(precision="bfloat16")
+    a, b = full.encode(SENTENCES), lowered.encode(SENTENCES)
+    assert 0 < np.abs(a - b).max() < 0.05 * np.abs(a).max()
+    assert b.dtype == np.float32
+    assert full.settings["precision"] != lowered.settings["precision"]
+    np.testing.assert_array_equal(full.encode(SENTENCES), a)  # the two do not share weights
+
+
+def test_weights_stored_in_half_precision_are_computed_in_float32(bert_folder, copied) -> None:
+    folder = copied(bert_folder)
+    tensors = load_file(folder / "model.safetensors")
+    halves = {name: array.astype(np.float16) for name, array in tensors.items()}
+    rounded = {name: array.astype(np.float32) for name, array in halves.items()}
+    found = []
+    for weights in (halves, rounded):
+        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+        found.append(exact("bert", folder, "avg").encode(SENTENCES))
+    np.testing.assert_array_equal(*found)
+
+
+# -- folders ----------------------------------------------------------------------------------------
+
+
+def tiny_model(kind: str, folder: Path, like: Path, **options) -> Path:
+    """A model of transformers as it saves itself, with the tokenizer of another folder."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = transformers.AutoConfig.from_pretrained(like, initializer_range=0.5)
+        getattr(transformers, kind)(config).save_pretrained(folder, **options)
+    for file in like.glob("*token*"):
+        shutil.copy(file, folder)
+    return folder
+
+
+def test_a_fine_tuned_classifier_is_read_as_its_encoder(bert_folder, tmp_path) -> None:
+    folder = tiny_model("BertForSequenceClassification", tmp_path / "bert-ft", bert_folder)
+    classifier = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    batch = transformers.AutoTokenizer.from_pretrained(folder)(["The cat"], return_tensors="pt")
+    with torch.inference_mode():
+        expected = classifier.bert(**batch).last_hidden_state[0, 0]
+    np.testing.assert_allclose(exact("bert-ft-cls", folder, "cls").encode(["The cat"])[0], expected, atol=1e-6)
+
+
+def test_reading_prints_nothing_and_draws_no_random_number(bert_folder, tmp_path, capfd, caplog) -> None:
+    folder = tiny_model("BertForMaskedLM", tmp_path / "without-pooler", bert_folder)
+    before, verbosity = torch.random.get_rng_state(), transformers.logging.get_verbosity()
+    capfd.readouterr()
+    caplog.clear()
+    exact("bert", folder, "avg").encode(["The cat"])
+    assert capfd.readouterr() == ("", "")
+    assert caplog.records == []
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert transformers.logging.get_verbosity() == verbosity
+
+
+def test_weights_in_several_files_are_read(bert_folder, tmp_path) -> None:
+    whole = tiny_model("BertModel", tmp_path / "whole", bert_folder)
+    parts = tiny_model("BertModel", tmp_path / "parts", bert_folder, max_shard_size="10KB")
+    assert not (parts / "model.safetensors").exists()
+    a, b = (exact("bert", folder, "avg") for folder in (whole, parts))
+    np.testing.assert_array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
+    assert a.settings != b.settings
+
+
+def test_a_folder_whose_weights_change_is_read_again_under_another_fingerprint(bert_folder, copied) -> None:
+    folder = copied(bert_folder)
+    embedder = exact("bert", folder, "avg")
+    before, vectors = embedder.settings, embedder.encode(SENTENCES)
+    write_bert(folder, seed=1)
+    assert {name for name, value in embedder.settings.items() if before[name] != value} == {"files"}
+    assert np.abs(embedder.encode(SENTENCES) - vectors).max() > 0.1
+
+
+def test_the_same_files_elsewhere_have_the_same_settings(bert_folder, copied) -> None:
+    assert exact("bert", copied(bert_folder), "avg").settings == exact("bert", bert_folder, "avg").settings
+
+
+def test_a_byte_of_the_tokenizer_changes_the_settings(bert_folder, copied) -> None:
+    folder = copied(bert_folder)
+    before = exact("bert", folder, "avg").settings
+    file = folder / "tokenizer.json"
+    file.write_text(file.read_text().replace('"lowercase": false', '"lowercase": true'))
+    assert exact("bert", folder, "avg").settings != before
+
+
+# -- the hub ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache, and a hub that refuses connections."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    return tmp_path / "hub"
+
+
+def test_a_model_in_the_hubs_cache_is_read_from_there(bert_folder, bert, hub_cache) -> None:
+    cached = hub_cache / "models--organization--tiny"
+    shutil.copytree(bert_folder, cached / "snapshots/0123abc")
+    (cached / "refs").mkdir()
+    (cached / "refs/main").write_text("0123abc")
+    embedder = exact("tiny", "organization/tiny", "avg")
+    np.testing.assert_array_equal(embedder.encode(SENTENCES), bert().encode(SENTENCES))
+    assert embedder.settings == bert().settings
+
+
+def test_a_model_that_the_hub_does_not_give_gets_a_sentence(hub_cache) -> None:
+    with pytest.raises(InputError, match="organization/missing is not in this machine's cache and cannot be fetched"):
+        Transformer("missing", "organization/missing")
+
+
+def test_a_path_may_be_a_string(bert_folder, bert) -> None:
+    np.testing.assert_array_equal(exact("bert", str(bert_folder), "avg").encode(["a"]), bert().encode(["a"]))
+
+
+# -- what is refused --------------------------------------------------------------------------------
+
+PAGE = "\n<!DOCTYPE html><html><body>Not Found</body></html>"
+
+
+def rewrite(name: str, content: str | bytes) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def remove(*names: str) -> Callable[[Path], None]:
+    return lambda folder: [(folder / name).unlink() for name in names]
+
+
+def cut_short(folder: Path) -> None:
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[:-100])
+
+
+def only_pickled(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def without(part: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        kept = {name: array for name, array in tensors.items() if part not in name}
+        save_file(kept, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return change
+
+
+def reconfigure(**values) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | values))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "bert-base-cased: no such folder"),
+        (remove("config.json"), "bert-base-cased: has no config.json"),
+        (rewrite("config.json", PAGE), "config.json: no JSON in it"),
+        (rewrite("config.json", "[1]"), "config.json: holds a list"),
+        (rewrite("config.json", "{}"), "config.json: names no model_type"),
+        (reconfigure(model_type="t5", is_encoder_decoder=True), "config.json: t5 needs a second text"),
+        (reconfigure(model_type="unheard-of"), "cannot be read as a transformer"),
+        (reconfigure(hidden_size=24), "cannot be read as a transformer"),
+        (remove("model.safetensors"), "has no model.safetensors; give weights in safetensors"),
+        (only_pickled, "a pytorch_model.bin, which is not read"),
+        (rewrite("model.safetensors", PAGE), "model.safetensors: cannot be read as safetensors (a saved web page)"),
+        (rewrite("model.safetensors", b""), "model.safetensors: cannot be read as safetensors"),
+        (cut_short, "model.safetensors: cannot be read as safetensors"),
+        (without("layer.1.output"), "model.safetensors: lacks the weights encoder.layer.1.output.LayerNorm"),
+        (remove("tokenizer.json", "vocab.txt"), "has no tokenizer; add its tokenizer.json or vocab.txt"),
+        (rewrite("tokenizer.json", PAGE), "tokenizer.json: is a saved web page"),
+        (rewrite("tokenizer.json", "{}"), "its tokenizer cannot be read"),
+    ],
+)
+def test_a_damaged_folder_gets_a_sentence(bert_folder, copied, damage, message) -> None:
+    folder = copied(bert_folder)
+    damage(folder)
+    with pytest.raises(InputError) as error:
+        exact("bert", folder, "avg").encode(["a"])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_files_of_two_models_do_not_go_together(bert_folder, gpt_folder, copied) -> None:
+    folder = copied(gpt_folder)
+    shutil.copy(bert_folder / "tokenizer.json", folder)
+    with pytest.raises(InputError, match="give the files of one model"):
+        exact("gpt", folder, "avg").encode(["a"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pooling": "max"}, "pooling: 'max' is not known"),
+        ({"pooling": "last"}, "pooling: 'last' is not known"),
+        ({"poolings": ("cls", "sum")}, "poolings: 'sum' is not known"),
+        ({"precision": "half"}, "precision: 'half' is not known"),
+        ({"device": "gpu"}, "device: 'gpu' is not known"),
+        ({"max_length": 2}, "max_length: 2 is not accepted; give 3 to"),
+        ({"folder": "bert-base-cased"}, "folder: no folder 'bert-base-cased' here"),
+    ],
+)
+def test_bad_options_get_a_sentence(bert_folder, options, message) -> None:
+    with pytest.raises(InputError) as error:
+        Transformer(**({"name": "bert", "folder": bert_folder} | options))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("device", ["cuda", "mps"])
+def test_a_device_that_is_not_there_gets_a_sentence(bert_folder, device) -> None:
+    if getattr(torch, device).is_available():
+        pytest.skip(f"this machine has {device}")
+    with pytest.raises(InputError, match=f"device: PyTorch finds no '{device}' here"):
+        Transformer("bert", bert_folder, device=device)
