@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,8 +16,11 @@ import pandas as pd
 from lib import embedders, progress, stats
 from lib.corpora import Corpus
 from lib.errors import InputError
-from lib.neighbors import Neighbors, exact
+from lib.neighbors import Neighbors, distributed
 from lib.store import EmbeddingStore
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 
 def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
@@ -83,7 +87,12 @@ def square(pairs: pd.Series, names: Sequence[str]) -> pd.DataFrame:
 
 
 def neighbors(
-    names: Sequence[str], corpus: Corpus, queries: np.ndarray, k: int, show_progress_bar: bool = True
+    names: Sequence[str],
+    corpus: Corpus,
+    queries: np.ndarray,
+    k: int,
+    client: Client | None = None,
+    show_progress_bar: bool = True,
 ) -> tuple[dict[str, Neighbors], pd.DataFrame]:
     """The k nearest neighbors of each query under each embedder, the query itself left out.
 
@@ -93,6 +102,7 @@ def neighbors(
     ----------
     names : embedders of the registry
     queries : int[q], corpus indices
+    client : of a cluster that encodes and searches (`lib.cluster.connect`); None to do it here
 
     Returns
     -------
@@ -103,9 +113,10 @@ def neighbors(
     store, found, costs = EmbeddingStore(), {}, []
     for name in progress.track(names, "embedders", unit="embedders", show=show_progress_bar):
         started = time.perf_counter()
-        vectors = store.embed(embedders.load(name), corpus, show_progress_bar=show_progress_bar)
+        vectors = store.embed(embedders.load(name), corpus, show_progress_bar=show_progress_bar, client=client)
         embedded = time.perf_counter()
-        one_more = exact(vectors[queries], vectors, min(k + 1, len(corpus) - 1), exclude=queries)
+        enough = min(k + 1, len(corpus) - 1)
+        one_more = distributed.exact(vectors[queries], vectors, enough, exclude=queries, client=client)
         searched = time.perf_counter()
         found[name] = Neighbors(one_more.ids[:, :k], one_more.similarities[:, :k])
         tied = ties(one_more.similarities, k)

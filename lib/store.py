@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from filelock import AcquireReturnProxy, FileLock
 
-from lib import cluster, paths, progress, text
+from lib import cluster, fitted, paths, progress, text
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
@@ -116,7 +116,8 @@ class _Work:
         return self.entries[0].open()
 
     def _encode_rest(self, done: int, client: Client | None, show: bool) -> None:
-        self._fit_if_needed(show)
+        if isinstance(self.embedder, Embedder):
+            fitted.fit(self.embedder, self.sentences, show)
         name, total = self.entries[0].name, len(self.sentences)
         starts = range(done, total, SHARD)
         batches = (self.sentences[start : start + SHARD] for start in starts)
@@ -128,10 +129,6 @@ class _Work:
                     if entry.rows == start:
                         entry.append(_checked(vectors, rows, entry.dim, entry.name))
                 bar.update(rows)
-
-    def _fit_if_needed(self, show: bool) -> None:
-        if isinstance(self.embedder, Embedder) and self.embedder.needs_fit and self.embedder.fitted_on is None:
-            self.embedder.fit(self.sentences, show_progress_bar=show)
 
 
 def _encode(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:

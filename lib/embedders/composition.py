@@ -52,6 +52,10 @@ class WordComposition(Embedder):
         vectors = self.training.settings if self.training else fingerprints.of_mapping(self.vectors)
         return {"vectors": vectors, "tokenize": fingerprints.of_function(self.tokenize)}
 
+    def __getstate__(self) -> dict[str, Any]:
+        # What was looked up stays here: a copy in another process looks up what it meets.
+        return vars(self) | {"_lexicon": None}
+
     @property
     def lexicon(self) -> Lexicon:
         """The vectors and weights of the types met so far."""

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from lib import paths
 from lib.errors import InputError
-from lib.neighbors import exact
+from lib.neighbors import exact, readahead
 from lib.neighbors.accelerator import Device
 from lib.neighbors.brute_force import nearest
 from lib.neighbors.contract import exclusions, unit
 from lib.neighbors.dense import Dense
 from lib.neighbors.heaps import Best, rounded
+from lib.neighbors.kernels import largest
 from lib.neighbors.screening import Bfloat16, Float32
 from lib.neighbors.sparse import Sparse
 
@@ -124,6 +125,16 @@ def test_an_order_that_no_screen_can_see(engine) -> None:
     np.testing.assert_array_equal(angles[found.ids[0]], np.arange(100))
 
 
+def test_a_cluster_that_bfloat16_cannot_see_is_screened_in_float32(monkeypatch, rng) -> None:
+    used = []
+    monkeypatch.setattr(Float32, "scores", lambda self, *rest, real=Float32.scores: used.append(1) or real(self, *rest))
+    spread = rng.normal(size=(4000, 30))
+    for corpus, finer in ((spread, False), (spread[:1] + 0.02 * spread, True)):
+        found = search("bfloat16", corpus[:20], corpus, 5, rows=500)
+        np.testing.assert_array_equal(found.ids, brute(corpus[:20], corpus, 5, [-1] * 20)[0])
+        assert bool(used) == finer
+
+
 def of_few_bits(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
     """Vectors of numbers halfway between two of bfloat16, all of one sign: their rounding errors add up."""
     return 1 + (2 * rng.integers(0, 100, size=(n, d)) + 1) * 2.0**-8
@@ -225,6 +236,18 @@ def test_vectors_are_taken_as_they_lie(rng, tmp_path) -> None:
         np.testing.assert_array_equal(found.similarities, expected.similarities)
 
 
+def test_a_memory_map_is_read_ahead_of_the_search(monkeypatch, rng, tmp_path) -> None:
+    monkeypatch.setattr(readahead, "STEP_BYTES", 4096)
+    np.save(tmp_path / "corpus.npy", rng.normal(size=(9000, 7)))
+    mapped = np.load(tmp_path / "corpus.npy", mmap_mode="r")
+    with readahead.read_ahead(mapped) as reached:
+        reached(8999)
+    assert readahead.is_mapped(np.asarray(mapped[5:]))
+    assert not readahead.is_mapped(np.array(mapped))
+    expected = search("float32", mapped[:5], np.array(mapped), 9)
+    np.testing.assert_array_equal(search("float32", mapped[:5], mapped, 9, rows=90).ids, expected.ids)
+
+
 def test_float64_vectors_of_extreme_lengths(rng) -> None:
     corpus = rng.normal(size=(50, 6))
     scaled = corpus * 10.0 ** rng.integers(-300, 300, size=(50, 1))
@@ -308,6 +331,13 @@ def test_tensorfloat32_is_off_during_a_search_and_as_before_afterwards() -> None
 def test_rounding_is_that_of_numpy(rng) -> None:
     values = np.concatenate([rng.uniform(-1, 1, 2000), [-1e-14, 0.5, -0.0, 1.0]])
     np.testing.assert_array_equal([rounded(value) for value in values], np.round(values, 12))
+
+
+def test_selecting_is_sorting_and_looking_up(rng) -> None:
+    for _ in range(500):
+        values = rng.integers(0, rng.integers(1, 30), rng.integers(1, 40)).astype(np.float32)
+        k = int(rng.integers(1, len(values) + 1))
+        assert largest(values.copy(), k) == np.sort(values)[-k]
 
 
 # -- what is refused ----------------------------------------------------------------------------

@@ -1,0 +1,329 @@
+"""Approximate search keeps the contract of `exact`, tuning finds the least effort, recall is what its name says."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+import faiss
+import numpy as np
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from benchmarks.approximate import n2o_change
+from lib.errors import InputError
+from lib.neighbors import Neighbors, approximate, exact, tuning
+
+NGT = pytest.param("ngt", marks=pytest.mark.skipif(find_spec("ngtpy") is None, reason="needs the package ngt"))
+METHODS = ["hnsw", "ivf", NGT]
+MOST = {"hnsw": 4096, "ivf": 4, "ngt": 3.0}
+SETTINGS = {"hnsw": {}, "ivf": {"nlist": 4}, "ngt": {}}
+
+
+def build(corpus: np.ndarray, method: str, **options: int) -> approximate.Index:
+    return approximate.build(corpus, method, **(SETTINGS[method] | options))
+
+
+@pytest.fixture(scope="module")
+def corpus() -> np.ndarray:
+    """1,000 vectors in clusters, as sentences of one subject are."""
+    rng = np.random.default_rng(1)
+    centers = rng.normal(size=(40, 24))
+    return (centers[rng.integers(0, 40, 1000)] + 0.5 * rng.normal(size=(1000, 24))).astype(np.float32)
+
+
+# -- the contract -------------------------------------------------------------------------------
+
+
+def cosines(queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
+    """The definition, in float64; 0 where a vector is zero."""
+    lengths = np.linalg.norm(queries.astype(float), axis=1)[:, None] * np.linalg.norm(corpus.astype(float), axis=1)
+    return np.round(queries.astype(float) @ corpus.astype(float).T / np.where(lengths > 0, lengths, 1), 12)
+
+
+@st.composite
+def searches(draw):
+    """Vectors that trip up an index: few, repeated, zero, of extreme lengths; queries that exclude a lot."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    n, d = draw(st.integers(4, 120)), draw(st.integers(1, 12))
+    vectors = rng.normal(size=(n, d))
+    kind = draw(st.sampled_from(["random", "repeated", "integers", "scales"]))
+    if kind == "repeated":
+        vectors = vectors[rng.integers(0, max(1, n // 10), n)]
+    if kind == "integers":
+        vectors = rng.integers(-1, 2, size=(n, d)).astype(float)
+    if kind == "scales":
+        vectors *= 10.0 ** rng.integers(-15, 16, size=(n, 1))
+    vectors[rng.random(n) < draw(st.sampled_from([0, 0.1, 0.9]))] = 0
+    vectors[0] = 1
+    excluded = [rng.choice(n, rng.integers(0, n // 2), replace=False).tolist() for _ in range(n)]
+    return vectors.astype(np.float32), draw(st.integers(1, n - n // 2)), excluded
+
+
+@pytest.mark.parametrize("method", METHODS)
+# Not shrunk: every failing search is as good as any, and the seed reproduces it.
+@settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@given(searches())
+def test_k_distinct_allowed_neighbors_sorted_with_their_true_cosines_at_the_least_effort(method, search) -> None:
+    vectors, k, excluded = search
+    index = build(vectors, method, **({"nlist": min(4, int(vectors.any(axis=1).sum()))} if method == "ivf" else {}))
+    found = index.search(vectors, k, excluded, effort=index.efforts(k)[0])
+    assert (found.ids.shape, found.ids.dtype, found.similarities.dtype) == ((len(vectors), k), np.int64, np.float32)
+    true = cosines(vectors, vectors)
+    np.testing.assert_allclose(found.similarities, np.take_along_axis(true, found.ids, axis=1), atol=1e-6)
+    for row, (ids, similarities) in enumerate(zip(found.ids, found.similarities, strict=True)):
+        assert len(set(ids)) == k
+        assert not set(ids) & set(excluded[row])
+        assert list(zip(-similarities, ids, strict=True)) == sorted(zip(-similarities, ids, strict=True))
+    nearest = exact(vectors, vectors, k, excluded)
+    assert (found.similarities <= nearest.similarities + 1e-6).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
+    queries = np.arange(0, 1000, 7)
+    truth = exact(corpus[queries], corpus, 10, exclude=queries)
+    found = build(corpus, method).search(corpus[queries], 10, exclude=queries, effort=MOST[method])
+    np.testing.assert_array_equal(found.ids, truth.ids)
+    np.testing.assert_array_equal(found.similarities, truth.similarities)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_zero_vectors_are_found_where_everything_else_points_away(method) -> None:
+    corpus = np.array([[-1, 0], [0, 0], [-1, -0.1], [0, 0], [-1, 0.1]], np.float32)
+    index = build(corpus, method, **({"nlist": 1} if method == "ivf" else {}))
+    found = index.search(np.array([[1, 0], [0, 0]], np.float32), 3, exclude=[-1, 1])
+    assert found.ids.tolist() == [[1, 3, 2], [0, 2, 3]]
+    np.testing.assert_allclose(found.similarities, [[0, 0, -1 / np.hypot(1, 0.1)], [0, 0, 0]], atol=1e-7)
+
+
+def test_cells_that_hold_fewer_than_k_are_not_the_end_of_the_search(corpus) -> None:
+    index = approximate.build(corpus, "ivf", nlist=200)
+    found = index.search(corpus[:20], 500, effort=1)
+    assert [len(set(row)) for row in found.ids] == [500] * 20
+
+
+def test_repeated_vectors_that_cut_an_hnsw_graph_apart_are_found_all_the_same() -> None:
+    corpus = np.repeat(np.eye(3, dtype=np.float32), 400, axis=0)
+    truth = exact(corpus[::400], corpus, 1000)
+    found = approximate.build(corpus, "hnsw", M=2).search(corpus[::400], 1000)
+    np.testing.assert_array_equal(found.similarities, truth.similarities)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_lengths_of_vectors_do_not_matter(method, corpus) -> None:
+    lengths = 2.0 ** np.random.default_rng(0).integers(-20, 20, size=(len(corpus), 1))
+    found = build(corpus, method).search(corpus[:50], 5)
+    scaled = build((corpus * lengths).astype(np.float32), method).search(8 * corpus[:50], 5)
+    np.testing.assert_array_equal(found.ids, scaled.ids)
+
+
+def test_a_memory_map_serves_as_corpus(corpus, tmp_path) -> None:
+    np.save(tmp_path / "corpus.npy", corpus)
+    mapped = np.load(tmp_path / "corpus.npy", mmap_mode="r")
+    found = build(mapped, "ivf").search(mapped[:9], 5)
+    np.testing.assert_array_equal(found.ids, build(corpus, "ivf").search(corpus[:9], 5).ids)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_queries_no_neighbors(method, corpus) -> None:
+    assert build(corpus, method).search(corpus[:0], 3).ids.shape == (0, 3)
+
+
+# -- building -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_builds_find_the_same(method, corpus) -> None:
+    first, second = (build(corpus, method, seed=3) for _ in range(2))
+    effort = first.efforts(5)[0]
+    np.testing.assert_array_equal(
+        first.search(corpus, 5, effort=effort).ids, second.search(corpus, 5, effort=effort).ids
+    )
+
+
+@pytest.mark.parametrize("method", ["hnsw", "ivf"])
+def test_faiss_builds_the_same_with_two_threads_and_another_with_another_seed(method, corpus) -> None:
+    def found(**options: int) -> np.ndarray:
+        return build(corpus, method, **options).search(corpus, 5, effort=1).ids
+
+    alone = found()
+    np.testing.assert_array_equal(alone, found(threads=2))
+    assert (alone != found(seed=1)).any()
+
+
+def test_the_number_of_faiss_threads_is_put_back(corpus) -> None:
+    before = faiss.omp_get_max_threads()
+    build(corpus, "ivf", threads=before + 1).search(corpus[:1], 1)
+    assert faiss.omp_get_max_threads() == before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_size_covers_the_index_and_building_takes_time(method, corpus) -> None:
+    index = build(corpus, method)
+    assert index.size() > corpus.nbytes
+    assert index.build_seconds > 0
+
+
+def test_usual_number_of_cells(corpus) -> None:
+    assert approximate.build(corpus, "ivf").settings == {"nlist": 1000 // 39}
+    assert approximate.build(corpus[:10], "ivf").settings == {"nlist": 1}
+
+
+# -- recall and tuning --------------------------------------------------------------------------
+
+
+def test_recall_by_ids_is_the_share_of_true_neighbors_found_in_any_order() -> None:
+    truth = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
+    found = np.array([[4, 3, 9, 1], [0, 1, 2, 3]])
+    assert tuning.recall_by_ids(found, truth).tolist() == [0.75, 0.0]
+
+
+def test_recall_by_distance_does_not_punish_ties() -> None:
+    truth = np.array([[0.9, 0.8, 0.8]], np.float32)
+    found = np.array([[0.8, 0.8, 0.8 - 5e-7], [0.9, 0.8, 0.79]], np.float32)
+    assert tuning.recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
+    vectors = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
+    nearest, others = exact(vectors[:1], vectors, 10), np.arange(40, 50)[None]
+    assert tuning.recall_by_ids(others, nearest.ids).tolist() == [0.0]
+    similarities = cosines(vectors[:1], vectors)[:, 40:50]
+    assert tuning.recall_by_distance(similarities, nearest.similarities).tolist() == [1.0]
+
+
+@pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
+def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus) -> None:
+    index = approximate.build(corpus, "ivf", nlist=40)
+    held_out = np.arange(0, 1000, 20)
+    truth = exact(corpus[held_out], corpus, 20, exclude=held_out)
+    found = [index.search(corpus[held_out], 20, held_out, effort=nprobe).ids for nprobe in range(1, 41)]
+    recalls = [tuning.recall_by_ids(ids, truth.ids).mean() for ids in found]
+    tuned = tuning.tune(index, corpus[held_out], 20, recall, exclude=held_out)
+    assert tuned.reached
+    assert tuned.effort == 1 + next(i for i, value in enumerate(recalls) if value >= recall)
+    assert tuned.recall_by_ids == recalls[tuned.effort - 1]
+    assert tuned == tuning.tune(index, corpus[held_out], 20, recall, truth=truth, exclude=held_out)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_tuned_effort_reaches_the_recall_by_distance(method, corpus) -> None:
+    index = build(corpus, method)
+    tuned = tuning.tune(index, corpus[:50], 10, 0.97, by="distance")
+    found = index.search(corpus[:50], 10, effort=tuned.effort)
+    truth = exact(corpus[:50], corpus, 10)
+    assert tuning.recall_by_distance(found.similarities, truth.similarities).mean() == tuned.recall_by_distance >= 0.97
+    assert str(tuned).startswith(f"{index.effort_name} {tuned.effort:g} reaches recall 0.97 (")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_recall_that_cannot_be_reached_is_said_to_be_with_the_best_there_is(method, corpus) -> None:
+    index = build(corpus[:300], method)
+    truth = exact(corpus[:20], corpus[:300], 10)
+    ids = truth.ids.copy()
+    ids[:10] = exact(-corpus[:10], corpus[:300], 10).ids  # half of the "true" neighbors are the farthest
+    tuned = tuning.tune(index, corpus[:20], 10, 0.9, truth=Neighbors(ids, truth.similarities))
+    assert not tuned.reached
+    assert tuned.recall_by_ids == 0.5
+    assert f"recall 0.9 cannot be reached: the best is {index.effort_name} {tuned.effort:g} (0.5000 by ids" in str(
+        tuned
+    )
+
+
+# -- N2O ----------------------------------------------------------------------------------------
+
+
+def test_change_of_n2o() -> None:
+    exact_ids = {"a": np.array([[0, 1, 2, 3]]), "b": np.array([[0, 1, 2, 4]]), "c": np.array([[0, 1, 5, 6]])}
+    assert n2o_change(exact_ids, exact_ids) == (0.0, 0.0, 1.0)
+    # N2O was a-b 0.75, a-c 0.5, b-c 0.5; it becomes 0.25, 0.5, 0.5: ranks 3, 1.5, 1.5 against 1, 2.5, 2.5.
+    change = n2o_change(exact_ids, exact_ids | {"b": np.array([[0, 5, 8, 9]])})
+    assert change == pytest.approx((0.5 / 3, 0.5, -1.0))
+
+
+def test_change_of_n2o_with_one_pair_has_no_ranking() -> None:
+    ids = {"a": np.array([[0, 1]]), "b": np.array([[1, 2]])}
+    assert np.isnan(n2o_change(ids, ids)[2])
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "lsh"}, "method: 'lsh' is not known; accepted: hnsw, ivf, ngt"),
+        ({"method": "ivf", "nlist": 11}, "nlist: 11 is not accepted; give 0 to 10"),
+        ({"method": "ivf", "M": 8}, "ivf: unknown parameter 'M'; accepted: nlist"),
+        ({"method": "hnsw", "M": 1}, "M: 1 is not accepted; give 2 to 512"),
+        ({"method": "hnsw", "M": 8.0}, "hnsw: M: 8.0 is a float; give a int"),
+        ({"method": "hnsw", "ef_construction": 0}, "ef_construction: 0 is not accepted"),
+        ({"threads": 0}, "threads: 0 is not accepted"),
+        ({"seed": -1}, "seed: -1 is not accepted"),
+    ],
+)
+def test_bad_settings_get_a_sentence(options, message) -> None:
+    with pytest.raises(InputError) as error:
+        approximate.build(np.eye(10, dtype=np.float32), **options)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("method", ["hnsw", "ivf"])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_infinity_are_refused(method, bad, corpus) -> None:
+    spoiled = corpus[:50].copy()
+    spoiled[3, 3] = bad
+    with pytest.raises(InputError, match="corpus: row 3 holds NaN or infinity"):
+        approximate.build(spoiled, method)
+    with pytest.raises(InputError, match="queries: row 3 holds NaN or infinity"):
+        approximate.build(corpus[:50], method).search(spoiled, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"queries": np.ones((2, 3))}, "queries have 3 dimensions, the corpus has 24"),
+        ({"queries": np.ones(24)}, "give two-dimensional arrays"),
+        ({"k": 1001}, "k: 1001 is not accepted; give 1 to 1000"),
+        ({"k": 0}, "k: 0 is not accepted"),
+        ({"k": 1000, "exclude": [0, -1]}, "give 1 to 999"),
+        ({"exclude": [0]}, "exclude: has 1 entries for 2 queries"),
+        ({"effort": 0}, "nprobe: 0 is not accepted; give 1 to 4"),
+        ({"effort": 5}, "nprobe: 5 is not accepted; give 1 to 4"),
+    ],
+)
+def test_bad_searches_get_a_sentence(arguments, message, corpus) -> None:
+    with pytest.raises(InputError) as error:
+        build(corpus, "ivf").search(**({"queries": corpus[:2], "k": 1} | arguments))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"recall": 0.0}, "recall: 0.0 is not accepted; give more than 0 and at most 1"),
+        ({"recall": 1.01}, "recall: 1.01 is not accepted"),
+        ({"recall": np.nan}, "recall: nan is not accepted"),
+        ({"by": "name"}, "by: 'name' is not known; accepted: distance, ids"),
+        ({"queries": np.empty((0, 24), np.float32)}, "queries: none are held out"),
+        ({"truth": Neighbors(np.zeros((1, 1), int), np.zeros((1, 1)))}, "shapes (2, 1) and (1, 1)"),
+    ],
+)
+def test_bad_tuning_gets_a_sentence(arguments, message, corpus) -> None:
+    with pytest.raises(InputError) as error:
+        tuning.tune(build(corpus, "ivf"), **({"queries": corpus[:2], "k": 1} | arguments))
+    assert message in str(error.value)
+
+
+def test_a_corpus_of_zeros_and_a_sparse_one_get_a_sentence() -> None:
+    from scipy.sparse import csr_array
+
+    with pytest.raises(InputError, match="corpus: none of its 3 vectors differs from zero"):
+        approximate.build(np.zeros((3, 2)))
+    with pytest.raises(InputError, match="corpus: is sparse"):
+        approximate.build(csr_array(np.eye(3)))
+
+
+def test_without_the_package_ngt_it_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "ngtpy", None)
+    with pytest.raises(InputError, match="pip install ngt"):
+        approximate.build(np.eye(3, dtype=np.float32), "ngt")

@@ -1,0 +1,393 @@
+"""A cluster finds and encodes what one process does, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from lib import cluster, neighbors, paths, store
+from lib.embedders.static import WordVectors
+from lib.errors import InputError
+from lib.neighbors import distributed
+from tests.unit.test_store import SENTENCES, Letters, Twin, dense, files
+
+QUERIES = np.array([0, 3, 70, 119])
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory) -> Iterator:
+    """Of two worker processes on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paths, "CACHE", tmp_path_factory.mktemp("cache"))
+        with cluster.connect("local", processes=2) as client:
+            yield client
+
+
+def kill_a_worker(client) -> None:
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+class After:
+    """Stands in for a progress bar and acts once, when it has moved `count` times."""
+
+    def __init__(self, count: int, act) -> None:
+        self.count, self.act, self.moved, self.total = count, act, 0, 0
+
+    def __call__(self, total: int, *args, **kwargs) -> After:
+        self.total = total
+        return self
+
+    def __enter__(self) -> After:
+        return self
+
+    def __exit__(self, *args) -> None:
+        pass
+
+    def update(self, n: int = 1) -> None:
+        self.moved += 1
+        if self.moved == self.count:
+            self.act()
+
+
+# -- search -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def vectors() -> np.ndarray:
+    """120 vectors of small integers, so that many similarities are equal, and the same again further on, scaled."""
+    rng = np.random.default_rng(1)
+    once = rng.integers(-1, 2, size=(60, 6)).astype(np.float32)
+    once[::9] = 0
+    return np.concatenate([once, 3 * once])
+
+
+def saved(vectors: np.ndarray, folder: Path) -> np.ndarray:
+    np.save(folder / "vectors.npy", vectors)
+    return np.load(folder / "vectors.npy", mmap_mode="r")
+
+
+def stored(vectors: np.ndarray, folder: Path, sparse: bool):
+    """As the store returns them."""
+
+    class Given:
+        def encode(self, sentences):
+            rows = vectors[[int(sentence) for sentence in sentences]]
+            return sp.csr_array(rows) if sparse else rows
+
+    return store.EmbeddingStore(folder).embed(Given(), [str(i) for i in range(len(vectors))], name="given")
+
+
+def by_definition(vectors: np.ndarray, k: int) -> np.ndarray:
+    """The nearest neighbors of QUERIES other than themselves, ties to the lower index."""
+    norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
+    units = vectors / np.where(norms > 0, norms, 1)[:, None]
+    cosines = np.round(units[QUERIES] @ units.T, 12)
+    cosines[np.arange(len(QUERIES)), QUERIES] = -2
+    return np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+
+
+KINDS = {
+    "array": lambda vectors, folder: vectors,
+    "float64, column by column": lambda vectors, folder: np.asfortranarray(vectors, dtype=np.float64),
+    "memory-map": saved,
+    "the store's memory-map": lambda vectors, folder: stored(vectors, folder, sparse=False),
+    "CSR": lambda vectors, folder: sp.csr_array(vectors),
+    "the store's CSR": lambda vectors, folder: stored(vectors, folder, sparse=True),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shards", [None, 7, 50])  # of 50 shards each is smaller than k
+def test_same_neighbors_as_one_process_with_ties_across_shards(client, vectors, tmp_path, kind, shards) -> None:
+    corpus = KINDS[kind](vectors, tmp_path)
+    found = distributed.exact(corpus[QUERIES], corpus, 9, exclude=QUERIES, client=client, shards=shards)
+    alone = neighbors.exact(corpus[QUERIES], corpus, 9, exclude=QUERIES)
+    np.testing.assert_array_equal(found.ids, alone.ids)
+    np.testing.assert_array_equal(found.similarities, alone.similarities)
+    np.testing.assert_array_equal(found.ids, by_definition(vectors, 9))
+    assert (found.ids.dtype, found.similarities.dtype) == (np.int64, np.float32)
+
+
+def test_more_queries_than_go_out_at_a_time(client, vectors, monkeypatch) -> None:
+    monkeypatch.setattr(distributed, "QUERIES", 50)
+    itself = np.arange(len(vectors))
+    found = distributed.exact(vectors, vectors, 5, exclude=itself, client=client, shards=3)
+    np.testing.assert_array_equal(found.ids, neighbors.exact(vectors, vectors, 5, exclude=itself).ids)
+
+
+def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the_others(client) -> None:
+    corpus = np.eye(4, dtype=np.float32)
+    found = distributed.exact(corpus[:2], corpus, 2, exclude=[[0, 1], []], client=client, shards=2)
+    assert found.ids.tolist() == [[2, 3], [1, 0]]
+    nothing = distributed.exact(corpus[:0], corpus, 2, client=client)
+    assert nothing.ids.shape == (0, 2)
+
+
+def test_without_a_client_the_search_is_made_here(vectors) -> None:
+    found = distributed.exact(vectors[:3], vectors, 4, exclude=[0, 1, 2])
+    np.testing.assert_array_equal(found.ids, neighbors.exact(vectors[:3], vectors, 4, exclude=[0, 1, 2]).ids)
+
+
+def test_a_worker_killed_in_the_middle_changes_nothing(client, rng, tmp_path, monkeypatch) -> None:
+    once = rng.normal(size=(8000, 32)).astype(np.float32)
+    corpus = saved(np.concatenate([once, once]), tmp_path)
+    queries, itself = corpus[:200], np.arange(200)
+    before = set(client.run(os.getpid).values())
+    bar = After(3, lambda: kill_a_worker(client))
+    with monkeypatch.context() as patch:
+        patch.setattr(distributed.progress, "bar", bar)
+        found = distributed.exact(queries, corpus, 10, exclude=itself, client=client, shards=40)
+    assert bar.moved == bar.total == 40
+    client.wait_for_workers(2, timeout=30)
+    assert set(client.run(os.getpid).values()) != before
+    np.testing.assert_array_equal(found.ids, neighbors.exact(queries, corpus, 10, exclude=itself).ids)
+
+
+def test_the_log_tells_shards_rate_and_time_left(client, vectors, tmp_path, monkeypatch) -> None:
+    log = tmp_path / "log"
+    monkeypatch.setenv(paths.LOG_VARIABLE, str(log))
+    distributed.exact(vectors[:2], vectors, 2, client=client, shards=5, show_progress_bar=True)
+    assert re.search(r"^search: 5 of 5 shards \(100 %\), +[\d.]+ shards/s, 00:00 left$", log.read_text(), re.M)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"queries": np.ones((1, 5), np.float32)}, "queries have 5 dimensions, the corpus has 6"),
+        ({"queries": sp.csr_array(np.ones((1, 6), np.float32))}, "one is sparse"),
+        ({"queries": np.full((1, 6), np.nan)}, "queries: row 0 holds NaN or infinity"),
+        ({"k": 0}, "k: 0 is not accepted; give 1 to 120"),
+        ({"k": 121}, "k: 121 is not accepted"),
+        ({"k": 120, "exclude": [0]}, "k: 120 is not accepted; give 1 to 119"),
+        ({"exclude": [120]}, "exclude[0]: 120 is not an index of the corpus; give 0 to 119"),
+        ({"exclude": [0, 1]}, "2 entries for 1 queries"),
+        ({"shards": 0}, "shards: 0 is not accepted; give 1 to 120"),
+        ({"shards": 121}, "shards: 121 is not accepted"),
+    ],
+)
+def test_bad_arguments_get_a_sentence(client, vectors, arguments, message) -> None:
+    with pytest.raises(InputError) as error:
+        distributed.exact(**{"queries": vectors[:1], "corpus": vectors, "k": 3, "client": client} | arguments)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_nan_and_infinity_in_any_shard_are_refused(client, vectors, bad) -> None:
+    corpus = vectors.copy()
+    corpus[100, 2] = bad
+    with pytest.raises(InputError, match="begins at row 90: corpus: row 10 holds NaN or infinity"):
+        distributed.exact(vectors[:1], corpus, 3, client=client, shards=4)
+
+
+def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_path) -> None:
+    corpus = saved(vectors, tmp_path)
+    (tmp_path / "vectors.npy").unlink()
+    with pytest.raises(InputError, match=r"vectors\.npy: the worker on .* workers must see the same files"):
+        distributed.exact(vectors[:1], corpus, 3, client=client)
+
+
+# -- what travels -------------------------------------------------------------------------------
+
+
+def test_memory_maps_are_named_and_not_copied(tmp_path, rng) -> None:
+    vectors = rng.integers(1, 5, size=(9000, 40)).astype(np.float32)
+    mapped, sparse = saved(vectors, tmp_path), stored(vectors, tmp_path, sparse=True)
+    for part in (mapped, mapped[10:8000], np.asarray(mapped)[5:], np.asarray(mapped[1000:])[3:7000]):
+        assert len(cluster.pack(part)) < 1000
+        np.testing.assert_array_equal(cluster.unpack(cluster.pack(part)), part)
+    rows = distributed._rows(sparse, 2000, 9000)
+    assert len(cluster.pack(rows)) < 4 * 7000 + 2000  # where each row ends does travel
+    np.testing.assert_array_equal(dense(cluster.unpack(cluster.pack(rows))), vectors[2000:])
+    embedder = WordVectors("words", [str(i) for i in range(9000)], mapped)
+    assert len(cluster.pack(embedder)) < mapped.nbytes / 4
+    np.testing.assert_array_equal(cluster.unpack(cluster.pack(embedder))["77"], vectors[77])
+
+
+def test_what_memory_and_file_may_disagree_about_is_copied(tmp_path, vectors) -> None:
+    file = tmp_path / "vectors.npy"
+    np.save(file, vectors)
+    private, every_other = np.load(file, mmap_mode="c"), np.load(file, mmap_mode="r")[::2]
+    private[3] = 7
+    for part in (private, every_other, every_other[:0]):
+        copied = cluster.unpack(cluster.pack(part))
+        file.rename(tmp_path / "elsewhere")
+        np.testing.assert_array_equal(copied, part)
+        (tmp_path / "elsewhere").rename(file)
+
+
+def test_results_come_in_order_and_few_items_are_taken_ahead(client) -> None:
+    taken = []
+    items = (taken.append(i) or i for i in range(20))
+    results = cluster.in_order(divmod, 100, (i + 1 for i in items), client)
+    assert next(results) == (100, 0)
+    assert len(taken) == cluster.AHEAD * cluster.threads(client)
+    assert list(results) == [divmod(100, i + 1) for i in range(1, 20)]
+
+
+def die(shared, item) -> None:
+    """Takes its worker along."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_work_that_kills_every_worker_gets_a_sentence(client, monkeypatch) -> None:
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    with pytest.raises(InputError, match="one worker after the other died over the same piece of work"):
+        list(cluster.in_order(die, None, [0], client))
+
+
+# -- encoding -----------------------------------------------------------------------------------
+
+
+class Centered(Letters):
+    """Has learned something from its text."""
+
+    needs_fit = True
+
+    def _fit(self, sentences, show_progress_bar) -> None:
+        self.mean = super()._encode(sentences).mean(axis=0)
+
+    def _encode(self, sentences):
+        return super()._encode(sentences) - self.mean
+
+
+EMBEDDERS = {"dense": Letters, "sparse": lambda: Letters(sparse=True), "companions": Twin, "fitted": Centered}
+
+
+@pytest.mark.parametrize("kind", EMBEDDERS)
+def test_a_cluster_writes_the_same_bytes_as_one_process(client, tmp_path, monkeypatch, kind) -> None:
+    monkeypatch.setattr(store, "SHARD", 8)
+    embedder = EMBEDDERS[kind]()
+    far = store.EmbeddingStore(tmp_path / "cluster").embed(embedder, SENTENCES, client=client)
+    assert embedder.encoded == (50 if kind == "fitted" else 0)  # what it encodes here is what it is fitted on
+    here = store.EmbeddingStore(tmp_path / "here").embed(EMBEDDERS[kind](), SENTENCES)
+    np.testing.assert_array_equal(dense(far), dense(here))
+    assert files(tmp_path / "cluster") == files(tmp_path / "here")
+
+
+def test_an_interrupted_run_goes_on_with_the_same_bytes_and_only_what_is_missing(client, tmp_path, monkeypatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(store, "SHARD", 8)
+    whole = store.EmbeddingStore(tmp_path / "whole")
+    whole.embed(Letters(), SENTENCES)
+    for after in (1, 5):
+        stored = store.EmbeddingStore(tmp_path / str(after))
+        monkeypatch.setattr(store.progress, "bar", After(after, interrupt))
+        with pytest.raises(KeyboardInterrupt):
+            stored.embed(Letters(), SENTENCES, client=client)
+        rest = After(0, interrupt)
+        monkeypatch.setattr(store.progress, "bar", rest)
+        stored.embed(Letters(), SENTENCES, client=client)
+        assert rest.moved == 7 - after
+        assert files(stored.path) == files(whole.path)
+
+
+def test_a_worker_killed_while_encoding_changes_nothing(client, tmp_path, monkeypatch) -> None:
+    sentences = [f"{i} times the same words" for i in range(3000)]
+    monkeypatch.setattr(store, "SHARD", 50)
+    client.wait_for_workers(2, timeout=30)
+    with monkeypatch.context() as patch:
+        patch.setattr(store.progress, "bar", After(3, lambda: kill_a_worker(client)))
+        killed = store.EmbeddingStore(tmp_path / "killed").embed(Letters(), sentences, client=client)
+    np.testing.assert_array_equal(killed, store.EmbeddingStore(tmp_path / "here").embed(Letters(), sentences))
+    assert files(tmp_path / "killed") == files(tmp_path / "here")
+
+
+def test_an_embedder_that_cannot_travel_gets_a_sentence(client, tmp_path) -> None:
+    embedder = Letters()
+    embedder.lock = threading.Lock()
+    with pytest.raises(InputError, match=r"letters: cannot be sent to a cluster's workers .* use cluster: none"):
+        store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES, client=client)
+
+
+def test_what_a_foreign_encode_returns_is_checked_here(client, tmp_path) -> None:
+    class Wrong:
+        def encode(self, sentences):
+            return np.full((len(sentences), 3), np.nan)
+
+    with pytest.raises(InputError, match="mine: encode returned NaN"):
+        store.EmbeddingStore(tmp_path).embed(Wrong(), SENTENCES, name="mine", client=client)
+
+
+# -- clusters -----------------------------------------------------------------------------------
+
+
+def test_a_local_cluster_listens_on_this_machine_only(client) -> None:
+    def sockets(dask_worker) -> list[str]:
+        return [socket.getsockname()[0] for socket in dask_worker.http_server._sockets.values()]
+
+    listening = [client.scheduler.address, *client.nthreads()]
+    assert {address.rsplit(":", 1)[0] for address in listening} == {"tcp://127.0.0.1"}
+    assert {address for found in client.run(sockets).values() for address in found} == {"127.0.0.1"}
+    assert set(client.nthreads().values()) == {1}
+
+
+def test_a_running_scheduler_is_joined_by_its_address_and_left_running(client) -> None:
+    with cluster.connect(client.scheduler.address) as other:
+        assert other.submit(sum, [1, 2]).result() == 3
+    assert client.submit(sum, [3, 4]).result() == 7
+
+
+def test_no_cluster_imports_no_dask() -> None:
+    program = """
+import sys
+from lib import cluster, store
+from lib.neighbors import distributed
+with cluster.connect("none") as client:
+    pass
+assert client is None and not {"dask", "distributed"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=paths.ROOT, check=True)
+
+
+@pytest.mark.parametrize(
+    "address", ["", "None", "Local", "host:8786", "tcp//host:8786", "tcp://host", "http://host:80", "tcp://a b:1", None]
+)
+def test_a_malformed_address_gets_a_sentence(address) -> None:
+    with pytest.raises(InputError, match=r"cluster: .* is not accepted; give none, local or .* tcp://host:8786"):
+        cluster.connect(address).__enter__()
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://no-such-host.invalid:8786"])
+def test_an_unreachable_scheduler_gets_a_sentence_with_its_address(monkeypatch, address) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
+    with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}"):
+        cluster.connect(address).__enter__()
+
+
+def test_what_is_no_scheduler_and_says_nothing_gets_a_sentence(monkeypatch) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"no Dask scheduler answers at {address} \(waited 0.3 s\)"):
+            cluster.connect(address).__enter__()
+
+
+def test_tls_without_certificates_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"tls://127\.0\.0\.1:1 needs TLS certificates"):
+        cluster.connect("tls://127.0.0.1:1").__enter__()
+
+
+def test_other_versions_on_the_workers_get_a_sentence(client, monkeypatch) -> None:
+    from distributed import Client
+
+    def other(self, packages):
+        package = {"packages": {"python": "3.11.7", "numpy": "2.0.0"}}
+        here = {"packages": {"python": "3.11.7", "numpy": "2.4.6"}}
+        return {"client": here, "scheduler": here, "workers": {"tcp://10.0.0.7:4": package}}
+
+    monkeypatch.setattr(Client, "get_versions", other)
+    with pytest.raises(InputError, match=r"cluster: numpy is 2\.4\.6 here and 2\.0\.0 at tcp://10\.0\.0\.7:4"):
+        cluster.connect(client.scheduler.address).__enter__()
