@@ -34,7 +34,7 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 	@$(BIN)/python -m lib.finetuning --task "$(TASK)" --model "$(MODEL)" --output "$(OUTPUT)"
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
-	@for part in encode search approximate; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+	@for part in word_vectors encode search approximate; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write the pages that are made from the catalogs: docs/data.md, docs/embedders.md
 	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md

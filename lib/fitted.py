@@ -24,7 +24,8 @@ from lib.embedders.base import Embedder
 def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: bool = False) -> Embedder:
     """The embedder, fitted on a text: by what the cache holds, or else by its own `fit`, which the cache then keeps.
 
-    One that has been fitted already, or that learns nothing from text, is returned as it is.
+    One that has been fitted already, or that learns nothing from text, is returned as it is. One that does not say
+    what it has learned (`Embedder.state` is empty) learns each time.
     """
     if not embedder.needs_fit or embedder.fitted_on is not None:
         return embedder
@@ -33,7 +34,8 @@ def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: b
     file = _file(embedder, fingerprint)
     if not _restored(embedder, file, fingerprint):
         embedder.fit(sentences, show_progress_bar)
-        _write(file, embedder.state())
+        if state := embedder.state():
+            _write(file, state)
     return embedder
 
 

@@ -72,6 +72,10 @@ class WordComposition(Embedder):
             self.vectors = self.training.train(sentences, show_progress_bar)
         self._lexicon = None
 
+    def _state(self) -> dict[str, np.ndarray]:
+        # The trained vectors themselves are kept by their training.
+        return {"trained": np.array(1)} if self.training else {}
+
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
         if self.training:
             self.vectors = self.training.trained(fitted_on)
@@ -177,7 +181,7 @@ class SIF(WordComposition):
         return word_means.means(words, self.normalize, self.components, self.removed)
 
     def _state(self) -> dict[str, np.ndarray]:
-        state = {"components": self.components, "removed": self.removed, "a": np.array(self.a)}
+        state = super()._state() | {"components": self.components, "removed": self.removed, "a": np.array(self.a)}
         if self.given is None:
             words = list(self.probabilities)
             state |= {"words": packed(words), "p": np.array([self.probabilities[word] for word in words])}

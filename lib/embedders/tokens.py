@@ -56,6 +56,11 @@ class Tokenization:
         self._batches.move_to_end(key)
         return self._batches[key]
 
+    def forget(self) -> None:
+        """Drop the remembered batches; types keep their ids."""
+        self._batches.clear()
+        self._kept = 0
+
     def _tokenized(self, sentences: Sequence[str]) -> Tokens:
         number = self._ids.__getitem__
         ids = [[*map(number, self.tokenize(sentence))] for sentence in sentences]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import lru_cache
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lib import processor, text
+from lib.embedders import batches, fingerprints
 from lib.embedders import transformer_files as files
 from lib.embedders.base import Embedder
 from lib.errors import InputError
@@ -104,7 +105,7 @@ class Transformer(Embedder):
         """SHA-256 of the files, versions of the libraries, and the options, "auto" resolved."""
         libraries = {library: version(library) for library in ("torch", "transformers")}
         options = {name: getattr(self, name) for name in ("pooling", "precision", "max_length", "device")}
-        words = self.tokenize and f"{self.tokenize.__module__}.{self.tokenize.__qualname__}"
+        words = self.tokenize and fingerprints.of_function(self.tokenize)
         return {"files": files.fingerprint(self.folder), "tokenize": words} | libraries | options
 
     @property
@@ -138,8 +139,8 @@ class Transformer(Embedder):
             for pooling in self.poolings:
                 pooled[pooling][rows] = vectors[pooling]
 
-        batches = list(_batches([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
-        (_one_a_core if self.device == "cpu" else _one_by_one)(encode, batches)
+        of_like_length = list(batches.longest_first([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
+        (_one_a_core if self.device == "cpu" else _one_by_one)(encode, of_like_length)
         return pooled
 
     def _tokens(self, sentences: Sequence[str], loaded: files.Loaded) -> list[list[int]]:
@@ -186,19 +187,7 @@ def _cleaned_for_gpt(sentence: str) -> str:
 # -- batches ------------------------------------------------------------------------------------
 
 
-def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Rows that have tokens, the longest first, as many at a time as fit: little of a batch is padding."""
-    batch: list[int] = []
-    for row in sorted(np.flatnonzero(lengths).tolist(), key=lengths.__getitem__, reverse=True):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
-
-
-def _one_a_core(work: Callable[[list[int]], None], batches: Sequence[list[int]]) -> None:
+def _one_a_core(work: Callable[[list[int]], None], rows: Sequence[list[int]]) -> None:
     """Give each core batches of its own: cores that share small matrices mostly wait for each other.
 
     Since one thread computes a batch, vectors do not depend on the number of cores.
@@ -208,14 +197,14 @@ def _one_a_core(work: Callable[[list[int]], None], batches: Sequence[list[int]])
     cores = torch.get_num_threads()
     try:
         with ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            for _ in pool.map(work, batches):
+            for _ in pool.map(work, rows):
                 pass
     finally:
         torch.set_num_threads(cores)
 
 
-def _one_by_one(work: Callable[[list[int]], None], batches: Sequence[list[int]]) -> None:
-    for batch in batches:
+def _one_by_one(work: Callable[[list[int]], None], rows: Sequence[list[int]]) -> None:
+    for batch in rows:
         work(batch)
 
 

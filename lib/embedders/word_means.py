@@ -47,9 +47,12 @@ def means(
     parts = max(1, min(cores(), n // SENTENCES_PER_THREAD))
     edges = np.linspace(0, n, parts + 1).astype(np.int64)
 
+    rows, weights = words.rows[words.ids], words.weights[words.ids]
+
     def work(part: int) -> None:
-        first, last = edges[part], edges[part + 1]
-        _compose(*words, first, last, average, NORMALIZATIONS[normalize], components, removed, out)
+        span = edges[part], edges[part + 1]
+        how = average, NORMALIZATIONS[normalize]
+        _compose(words.starts, words.table, words.more, rows, weights, *span, *how, components, removed, out)
 
     if parts == 1:
         work(0)
@@ -99,7 +102,7 @@ def _remove(total, components, removed):
 
 
 @njit(nogil=True, cache=True)
-def _compose(ids, starts, table, more, rows, weights, first, last, average, how, components, removed, out):
+def _compose(starts, table, more, rows, weights, first, last, average, how, components, removed, out):
     total, squares = np.empty(out.shape[1]), np.empty(out.shape[1])
     end = starts[last] - AHEAD
     for i in range(first, last):
@@ -108,15 +111,14 @@ def _compose(ids, starts, table, more, rows, weights, first, last, average, how,
         squares[:] = 0.0
         for t in range(starts[i], starts[i + 1]):
             # The rows of a large table lie anywhere in memory: without this, the sum waits for each of them.
-            if t < end and 0 <= rows[ids[t + AHEAD]] < len(table):
-                prefetch_row(table, rows[ids[t + AHEAD]])
-            row = rows[ids[t]]
-            if row >= 0:
+            if t < end and 0 <= rows[t + AHEAD] < len(table):
+                prefetch_row(table, rows[t + AHEAD])
+            if rows[t] >= 0:
                 known += 1
-                if row < len(table):
-                    _add_word(total, squares, table, row, weights[ids[t]], how)
+                if rows[t] < len(table):
+                    _add_word(total, squares, table, rows[t], weights[t], how)
                 else:
-                    _add_word(total, squares, more, row - len(table), weights[ids[t]], how)
+                    _add_word(total, squares, more, rows[t] - len(table), weights[t], how)
         if average and known:
             total /= known
         if how != PLAIN:

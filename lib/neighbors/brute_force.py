@@ -100,18 +100,21 @@ def nearest(
 
 
 def _alike(queries: Vectors, corpus: Vectors) -> tuple[Vectors, Vectors]:
-    """Both as CSR arrays or both as arrays; what only looks like an array (a data set in HDF5) stays as it is."""
+    """Both as CSR arrays or both as arrays."""
     if sp.issparse(corpus) != sp.issparse(queries):
         raise InputError("queries and corpus: one is sparse and the other dense; give both of one kind")
-    if sp.issparse(corpus):
-        queries, corpus = sp.csr_array(queries), sp.csr_array(corpus)
-    else:
-        is_array = isinstance(corpus, np.ndarray) or not all(hasattr(corpus, name) for name in ("shape", "dtype"))
-        queries, corpus = np.asarray(queries), np.asarray(corpus) if is_array else corpus
+    kind = sp.csr_array if sp.issparse(corpus) else _array
+    queries, corpus = kind(queries), kind(corpus)
     for name, vectors in (("queries", queries), ("corpus", corpus)):
         if vectors.dtype.kind not in REAL:
             raise InputError(f"{name}: holds {vectors.dtype}; give real numbers")
     return queries, corpus
+
+
+def _array(vectors: Any) -> np.ndarray:
+    """An array; but what is read from a file when it is sliced (a data set in HDF5) stays what it is."""
+    lazy = isinstance(getattr(vectors, "dtype", None), np.dtype) and hasattr(vectors, "ndim")
+    return vectors if lazy and not isinstance(vectors, np.ndarray) else np.asarray(vectors)
 
 
 def _sparse(*arguments: Any, **options: Any) -> Any:

@@ -65,3 +65,21 @@ def test_what_needs_no_text_or_has_it_is_left_alone(fits, cache) -> None:
     assert fitted.fit(once, SENTENCES).vocabulary == {"other": 0, "words": 1}
     assert fits == ["bow"]
     assert not cache.exists()
+
+
+class Forgetful(Embedder):
+    """Learns, and does not say what."""
+
+    name, settings, needs_fit = "forgetful", {}, True
+
+    def _fit(self, sentences, show_progress_bar) -> None:
+        self.length = len(sentences)
+
+    def _encode(self, sentences) -> np.ndarray:
+        return np.full((len(sentences), 1), self.length, np.float32)
+
+
+def test_one_that_does_not_say_what_it_learned_learns_each_time(fits) -> None:
+    for _ in range(2):
+        assert fitted.fit(Forgetful(), SENTENCES).encode(["x"]) == len(SENTENCES)
+    assert fits == ["forgetful"] * 2
