@@ -279,6 +279,7 @@ def large(folder: Path, vectors: int, queries: np.ndarray) -> str:
         with _anonymous_memory() as memory:
             cold = _seconds(search)
             warm = sorted(_seconds(search) for _ in range(3))
+        device = _on_an_accelerator(queries, corpus)
     finally:
         file.unlink(missing_ok=True)
     size = f"{vectors:,} x {DIMENSIONS} float32 ({gigabytes:.1f} GB)"
@@ -287,8 +288,18 @@ def large(folder: Path, vectors: int, queries: np.ndarray) -> str:
         f"In the page cache: {warm[1]:.2f} s ({warm[0]:.2f} to {warm[2]:.2f}), {gigabytes / warm[1]:.2f} GB/s. "
         f"From disk: {cold:.1f} s, {gigabytes / cold:.2f} GB/s; dd reads the file at {gigabytes / plain:.2f} GB/s. "
         f"The process's anonymous memory rose from {memory[0] / 2**20:.0f} to at most {max(memory) / 2**20:.0f} MiB "
-        f"(the search may use {LARGE_MEMORY / 2**20:.0f} MiB)."
+        f"(the search may use {LARGE_MEMORY / 2**20:.0f} MiB). On an accelerator: {device}."
     )
+
+
+def _on_an_accelerator(queries: np.ndarray, corpus: np.ndarray) -> str:
+    """The same search, its screening on a CUDA device; the corpus comes from the page cache each time."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return "not measured, none was there"
+    seconds = sorted(_seconds(partial(exact, queries, corpus, K, device="cuda")) for _ in range(3))[1]
+    return f"{seconds:.2f} s, {corpus.nbytes / 1e9 / seconds:.1f} GB/s ({torch.cuda.get_device_name()})"
 
 
 def _create(file: Path, vectors: int) -> np.ndarray:

@@ -79,6 +79,14 @@ def heatmap_axes(size: int) -> tuple[Figure, Axes]:
     return figure, axes
 
 
+def stacked_heatmap_axes(sizes: Sequence[int]) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with one square table of so many annotated rows below the other, cells of one size."""
+    heights = [0.3 * size + 1.6 for size in sizes]  # the names below the columns take the rest
+    shape = (max(PAGE_WIDTH, 0.36 * max(sizes) + 2.2), sum(heights))
+    figure, panels = plt.subplots(len(sizes), figsize=shape, height_ratios=heights, layout="constrained", squeeze=False)
+    return figure, panels[:, 0]
+
+
 def heatmap(
     table: pd.DataFrame,
     axes: Axes,

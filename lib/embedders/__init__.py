@@ -14,11 +14,22 @@ import pandas as pd
 
 from lib.embedders import naming
 from lib.embedders.base import Embedder, Embeddings
-from lib.embedders.entries import COMPOSITIONS
+from lib.embedders.entries import COMPOSITIONS, WordSet
 from lib.embedders.registry import ENTRIES
 from lib.errors import InputError
 
-__all__ = ["Embedder", "Embeddings", "catalog", "check_names", "compositions", "family", "load", "names"]
+__all__ = [
+    "Embedder",
+    "Embeddings",
+    "catalog",
+    "check_names",
+    "composes_words",
+    "compositions",
+    "family",
+    "load",
+    "missing",
+    "names",
+]
 
 
 def names() -> list[str]:
@@ -45,6 +56,11 @@ def missing(chosen: Sequence[str]) -> dict[str, str]:
 def family(name: str) -> str:
     """The family that an embedder belongs to: sparse, static, trained on the corpus, contextual or encoder."""
     return naming.parse("embedder", name).family
+
+
+def composes_words(name: str) -> bool:
+    """Whether an embedder composes static word vectors: their average, or by a suffix (`compositions`)."""
+    return all(isinstance(part.entry, WordSet) for part in naming.parse("embedder", name).parts)
 
 
 def load(name: str, **options: Any) -> Embedder:

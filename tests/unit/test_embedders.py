@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lib import catalog, corpora, embedders, paths, published
+from lib import catalog, cluster, corpora, embedders, paths, published
 from lib.embedders.__main__ import page
 from lib.errors import InputError
 
@@ -171,6 +171,13 @@ def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentence
     np.testing.assert_array_equal(dense(again.encode(sentences[:9])), dense(fitted(name).encode(sentences[:9])))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sentences) -> None:
+    before = dense(fitted(name).encode(sentences[:5]))
+    there = cluster.unpack(cluster.pack(fitted(name)))
+    np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
+
+
 @pytest.mark.parametrize("name", COMPOSED)
 def test_a_composition_is_named_and_sized_as_asked_for(name, fitted, sentences) -> None:
     dims = {"power-means": 150, "borep": 4096, "random-lstm-64d": 64}
@@ -179,6 +186,18 @@ def test_a_composition_is_named_and_sized_as_asked_for(name, fitted, sentences) 
     expected = 450 if name.startswith("glove-6b-50d+w2v") else expected
     assert fitted(name).name == name
     assert fitted(name).encode(sentences[:2]).shape[1] == expected
+
+
+def test_who_composes_word_vectors() -> None:
+    names = [
+        "glove-6b-50d",
+        "w2v-corpus-300d",
+        "glove-6b-50d+w2v-corpus+power-means",
+        "tfidf",
+        "minilm-avg",
+        "wordllama",
+    ]
+    assert [embedders.composes_words(name) for name in names] == [True, True, True, False, False, False]
 
 
 def test_the_sum_of_words_is_the_mean_times_their_number(fitted) -> None:
