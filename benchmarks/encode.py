@@ -1,6 +1,6 @@
 """How fast sentences become vectors, beside the peers that users would take, with results compared first.
 
-``python -m benchmarks.encode --sentences 2000`` prints one table in Markdown. Every part is a function that returns
+``python -m benchmarks.encode --sentences 2000`` writes docs/benchmarks/encode.md. Every part is a function that returns
 rows of it.
 """
 
@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import measure
-from lib import catalog, corpora, embedders, n2o
+from lib import catalog, corpora, embedders, n2o, paths
 from lib.neighbors import exact
 from lib.parameters import in_range
 
+PAGE = paths.ROOT / "docs" / "benchmarks" / "encode.md"
 CORPORA = ("bible-gospels", "lee")
 K, QUERIES = 50, 500
 
@@ -90,16 +91,20 @@ def _neighbors(vectors: np.ndarray) -> np.ndarray:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure every part on every text and print the table."""
+    """Measure every part on every text and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.encode", description=__doc__.splitlines()[0])
     parser.add_argument("--sentences", type=int, default=2000, metavar="N", help="of each text (default: 2000)")
     options = parser.parse_args(arguments)
     in_range("sentences", options.sentences, 2 * K, 10**7, f"each has {K} neighbors")
     texts = {corpus: sample(corpus, options.sentences) for corpus in CORPORA}
     parts = [part(text, sentences) for part in (transformers,) for text, sentences in texts.items()]
-    print(f"{measure.machine()}; {_threads()}")
-    print(measure.versions("torch", "transformers", "tokenizers", "sentence-transformers", "numpy"), end="\n\n")
-    print(measure.markdown(pd.concat(parts)))
+    packages = measure.versions("torch", "transformers", "tokenizers", "sentence-transformers", "numpy")
+    head = (
+        f"# Encoding\n\n{measure.machine()}; {_threads()}. {packages}. {options.sentences:,} sentences of each text.\n"
+    )
+    page = f"{head}\n{measure.markdown(pd.concat(parts))}\n"
+    PAGE.write_text(page, encoding="utf-8")
+    print(page)
     return 0
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib import download, paths
+from lib import download, files, paths
 from lib.asset import Asset
 from lib.errors import InputError
 from lib.parameters import one_of
@@ -110,7 +110,7 @@ def status(asset: Asset) -> str:
     except InputError:
         return "missing"
     known = [(place, entry["sha256"]) for place, entry in zip(found, asset.files, strict=True) if "sha256" in entry]
-    same = all(download.sha256(place) == expected for place, expected in known)
+    same = all(files.sha256(place) == expected for place, expected in known)
     return "here" if same else "here, another copy"
 
 

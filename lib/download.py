@@ -22,7 +22,7 @@ import pooch
 import requests
 from filelock import FileLock
 
-from lib import paths, progress
+from lib import files, paths, progress
 from lib.asset import Asset
 from lib.errors import InputError
 
@@ -148,16 +148,11 @@ class _Resuming:
 # -- checking -----------------------------------------------------------------------------------
 
 
-def sha256(file: Path) -> str:
-    """Hexadecimal SHA-256 of a file."""
-    return pooch.file_hash(str(file), alg="sha256")
-
-
 def _check(file: Path, source: dict[str, Any]) -> str:
     """The sha256 of a file; InputError unless it is what the catalog or an earlier success says it is."""
     _refuse_web_page(file, source["url"])
     expected = source.get("sha256") or _recorded().get(source["url"])
-    actual = sha256(file)
+    actual = files.sha256(file)
     if not expected:
         _check_format(file, source)
     elif actual != expected:
@@ -167,9 +162,7 @@ def _check(file: Path, source: dict[str, Any]) -> str:
 
 
 def _refuse_web_page(file: Path, url: str) -> None:
-    with file.open("rb") as stream:
-        head = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if head.startswith((b"<!doctype html", b"<html", b"<head")):
+    if files.is_web_page(file):
         raise InputError(f"{url} gave a web page in place of the file; open it in a browser to see what it wants")
 
 

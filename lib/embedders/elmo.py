@@ -15,6 +15,7 @@ from lib.embedders import batches, fingerprints
 from lib.embedders import elmo_files as files
 from lib.embedders.base import Embedder
 from lib.errors import InputError
+from lib.files import sha256
 from lib.parameters import one_of
 
 if TYPE_CHECKING:
@@ -83,8 +84,8 @@ class Elmo(Embedder):
     def settings(self) -> dict[str, Any]:
         """SHA-256 of the two files, the tokenizer, the precision, the version of PyTorch."""
         return {
-            "options": files.sha256(self.options_file),
-            "weights": files.sha256(self.weights_file),
+            "options": sha256(self.options_file),
+            "weights": sha256(self.weights_file),
             "tokenize": fingerprints.of_function(self.tokenize),
             "precision": self.precision,
             "torch": version("torch"),

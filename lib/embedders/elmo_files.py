@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib import files
 from lib.errors import InputError
 
 if TYPE_CHECKING:
@@ -203,19 +202,5 @@ def _check_file(file: Path, ending: str) -> None:
     """Raise InputError unless there is a file, and one that is no web page saved in its place."""
     if not file.is_file():
         raise InputError(f"{file}: no such file; give the path of an ELMo model's {ending}")
-    with file.open("rb") as stream:
-        head = stream.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(b"<"):
+    if files.is_web_page(file):
         raise InputError(f"{file}: a web page in place of an ELMo model's {ending}; download it again")
-
-
-def sha256(file: Path) -> str:
-    """Hexadecimal SHA-256 of a file, computed once as long as its size and time of change stay the same."""
-    status = file.stat()
-    return _sha256(file, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=16)
-def _sha256(file: Path, size: int, changed: int) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

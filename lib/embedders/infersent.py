@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib import text
+from lib import files, text
 from lib.embedders import batches, fingerprints
 from lib.embedders.base import Embedder
 from lib.errors import InputError
@@ -92,8 +91,7 @@ class InferSent(Embedder):
 
     @cached_property
     def _digest(self) -> str:
-        with self.weights.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return files.sha256(self.weights)
 
     @property
     def dim(self) -> int:
@@ -174,9 +172,8 @@ def _unpickled(weights: Path) -> Any:
 
     if not weights.is_file():
         raise InputError(f"{weights}: no such file; {WANTED}")
-    with weights.open("rb") as stream:
-        if stream.read(64).lstrip().startswith(b"<"):
-            raise InputError(f"{weights}: a web page was saved in place of the weights; {WANTED}")
+    if files.is_web_page(weights):
+        raise InputError(f"{weights}: a web page was saved in place of the weights; {WANTED}")
     try:
         return torch.load(weights, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes can raise nearly anything

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
+from lib import files
 from lib.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,13 +86,13 @@ def check(folder: Path) -> dict[str, Any]:
     """
     if lacking := _lacking(folder):
         raise InputError(f"{folder}: {lacking}")
-    config = _read_json(folder / CONFIG)
+    config = files.read_json(folder / CONFIG)
     if not isinstance(config.get("model_type"), str):
         raise InputError(f"{folder / CONFIG}: names no model_type; give the configuration of a transformer")
     if config.get("is_encoder_decoder"):
         raise InputError(f"{folder / CONFIG}: {config['model_type']} needs a second text to decode; give an encoder")
     for name in _TOKENIZER_FILES:
-        if (folder / name).is_file() and _is_web_page(folder / name):
+        if (folder / name).is_file() and files.is_web_page(folder / name):
             raise InputError(f"{folder / name}: is a saved web page; get the file again")
     for file in weight_files(folder):
         _check_safetensors(file)
@@ -103,7 +103,7 @@ def weight_files(folder: Path) -> list[Path]:
     """The one file of weights, or those that the index of a sharded model names."""
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
-    shards = _read_json(folder / SHARDED).get("weight_map")
+    shards = files.read_json(folder / SHARDED).get("weight_map")
     if not isinstance(shards, dict) or not all(Path(str(name)).name == name for name in shards.values()):
         raise InputError(f"{folder / SHARDED}: has no weight_map from tensors to files beside it; get the file again")
     return [folder / name for name in sorted(set(shards.values()))]
@@ -114,24 +114,8 @@ def _check_safetensors(file: Path) -> None:
         with safe_open(file, framework="numpy"):  # reads the header and compares it with the length of the file
             pass
     except (SafetensorError, OSError) as error:
-        page = "a saved web page" if file.is_file() and _is_web_page(file) else _one_line(error)
+        page = "a saved web page" if file.is_file() and files.is_web_page(file) else _one_line(error)
         raise InputError(f"{file}: cannot be read as safetensors ({page}); get the file again") from error
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
-    if not isinstance(content, dict):
-        raise InputError(f"{file}: holds a {type(content).__name__}; give the file of a transformer")
-    return content
-
-
-def _is_web_page(file: Path) -> bool:
-    with file.open("rb") as stream:
-        head = stream.read(512).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    return head.startswith((b"<!doctype html", b"<html", b"<head"))
 
 
 def _one_line(error: BaseException) -> str:
@@ -141,7 +125,7 @@ def _one_line(error: BaseException) -> str:
 def own_length(folder: Path) -> int | None:
     """The number of tokens at which sentence-transformers cuts for this model, where it says so."""
     file = folder / SENTENCE_TRANSFORMERS
-    return _read_json(file).get("max_seq_length") if file.is_file() else None
+    return files.read_json(file).get("max_seq_length") if file.is_file() else None
 
 
 # -- the fingerprint ----------------------------------------------------------------------------
@@ -152,16 +136,8 @@ def fingerprint(folder: Path) -> str:
     names = [folder / name for name in (CONFIG, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)]
     digest = hashlib.sha256()
     for file in [*(file for file in names if file.is_file()), *weight_files(folder)]:
-        status = file.stat()
-        digest.update(f"{file.name} {_sha256(file, status.st_size, status.st_mtime_ns)}\n".encode())
+        digest.update(f"{file.name} {files.sha256(file)}\n".encode())
     return digest.hexdigest()
-
-
-@lru_cache(maxsize=64)
-def _sha256(file: Path, size: int, modified: int) -> str:
-    """Of a file's content; hashed once as long as size and time of modification stay (0.3 s for 440 MB)."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 # -- loading ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ import numpy as np
 
 from lib.embedders.base import Embedder
 from lib.errors import InputError
+from lib.files import is_web_page
 from lib.parameters import in_range
 
 VERSION = 1
@@ -121,9 +122,8 @@ def _check(folder: Path) -> None:
     for file in (folder / "tfhub_module.pb", folder / "saved_model.pb"):
         if not file.is_file():
             raise InputError(f"{folder}: has no {file.name}; {WANTED}")
-        with file.open("rb") as stream:
-            if stream.read(64).lstrip().startswith(b"<"):
-                raise InputError(f"{file}: a web page was saved in its place; {WANTED}")
+        if is_web_page(file):
+            raise InputError(f"{file}: a web page was saved in its place; {WANTED}")
 
 
 def _tensorflow(threads: int) -> Any:

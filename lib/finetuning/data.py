@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import catalog, tasks, text
+from lib import catalog, files, tasks, text
 from lib.errors import InputError
 from lib.parameters import one_of
 
@@ -122,7 +122,7 @@ def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _begins(line: bytes) -> str:
-    if line.lstrip().lower().startswith((b"<!doctype", b"<html", b"<head")):
+    if files.begins_web_page(line):
         return "begins a web page"
     return f"begins {line[:_SHOWN].decode(errors='replace')!r}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -16,6 +15,7 @@ import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from lib import files
 from lib.errors import InputError
 from lib.finetuning.training import head_seed
 
@@ -35,30 +35,16 @@ def check(folder: Path) -> None:
         if not any((folder / name).is_file() for name in needed):
             raise InputError(f"model: {folder}: no {' or '.join(needed)} in it; give a folder of BERT with safetensors")
     for file in folder.glob("*.json"):
-        _read_json(file)
-    family = _read_json(folder / CONFIG).get("model_type")
+        files.read_json(file)
+    family = files.read_json(folder / CONFIG).get("model_type")
     if family != _FAMILY:
         raise InputError(f"model: {folder / CONFIG}: model_type is {family!r}; give a BERT ({_FAMILY!r})")
-
-
-def _read_json(file: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"model: {file}: no JSON in it (perhaps a saved web page); get the file again") from error
-    if not isinstance(content, dict):
-        raise InputError(f"model: {file}: holds a {type(content).__name__}; give the file of a model")
-    return content
 
 
 def sha256(folder: Path) -> dict[str, str]:
     """SHA-256 of each file of a model that the result of fine-tuning depends on, by name."""
     names = [name for name in (CONFIG, WEIGHTS, *TOKENIZER) if (folder / name).is_file()]
-    digests = {}
-    for name in names:
-        with (folder / name).open("rb") as stream:
-            digests[name] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return digests
+    return {name: files.sha256(folder / name) for name in names}
 
 
 def load(folder: Path, classes: Sequence[str], seed: int) -> tuple[Any, Any]:
@@ -109,7 +95,7 @@ def load_classifier(folder: str | Path) -> tuple[Any, Any]:
     check(folder)
     if not (folder / CLASSIFIER).is_file():
         raise InputError(f"folder: {folder}: no {CLASSIFIER} in it; give a folder that fine-tuning has written")
-    classes = list(_read_json(folder / CONFIG)["id2label"].values())
+    classes = list(files.read_json(folder / CONFIG)["id2label"].values())
     model, tokenizer = load(folder, classes, seed=0)
     model.load_state_dict(load_file(folder / CLASSIFIER), strict=False)
     return model.eval(), tokenizer

@@ -188,8 +188,8 @@ def test_all_21_are_read() -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
     expected = OFFICIAL[name](data)
-    options = {"bert": {"precision": "float32"}, "gpt": {"precision": "float32"}, "use": {"threads": 0}}
-    embedder = embedders.load(name, **options.get(name.split("-")[0], {}))
+    options = {"threads": 0} if name.startswith("use") else {}  # TensorFlow, which wrote the module, runs already
+    embedder = embedders.load(name, **options)
     assert embedder.name == name
     vectors = embedder.fit_encode(list(expected))
     dense = vectors.toarray() if sp.issparse(vectors) else vectors

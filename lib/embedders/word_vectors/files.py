@@ -28,6 +28,7 @@ import numpy as np
 from lib.embedders.word_vectors.byte_source import BLOCK, Source
 from lib.embedders.word_vectors.text_rows import END, RowError, Rows, numbers_at_end, parse_rows
 from lib.errors import InputError
+from lib.files import begins_web_page
 
 HEAD = 1 << 20  # bytes that tell the format
 SAMPLE = 100  # lines that tell the dimension
@@ -126,7 +127,7 @@ def _refuse_others(path: Path, head: bytes) -> None:
     start = head[:1000].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if not start:
         raise InputError(f"{path}: is empty; download it again")
-    if start.startswith((b"<!doctype html", b"<html", b"<?xml")):
+    if begins_web_page(start):
         raise InputError(f"{path}: is a web page that was saved in place of the weights; download the file itself")
     if head.startswith(b"PK\x03\x04"):
         raise InputError(f"{path}: is a zip archive; unpack it and give the file inside")

@@ -1,0 +1,45 @@
+"""Files that come from elsewhere: what they are, and what stands for their content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from lib.errors import InputError
+
+
+def sha256(file: Path) -> str:
+    """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same."""
+    status = file.stat()
+    return _sha256(file, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _sha256(file: Path, size: int, changed: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def is_web_page(file: Path) -> bool:
+    """Whether a file is a web page, which a download has left in the place of what it should have been."""
+    with file.open("rb") as stream:
+        return begins_web_page(stream.read(512))
+
+
+def begins_web_page(start: bytes) -> bool:
+    """Whether these are the first bytes of a web page."""
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; InputError if there is none."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: holds a {type(content).__name__}; give a file with an object")
+    return content
