@@ -57,7 +57,7 @@ def exact(
         Unequal dimensions, NaN or infinity, an index in `exclude` that the corpus does not have, fewer than `k`
         vectors left for some query, too little memory, or a device that is not there.
     """
-    queries, corpus = _alike(queries, corpus)
+    queries, corpus = alike(queries, corpus)
     check_shapes(queries, corpus)
     excluded = exclusions(exclude, queries.shape[0], corpus.shape[0])
     check_k(k, excluded, corpus.shape[0])
@@ -99,7 +99,7 @@ def nearest(
     return similarities, ids
 
 
-def _alike(queries: Vectors, corpus: Vectors) -> tuple[Vectors, Vectors]:
+def alike(queries: Vectors, corpus: Vectors) -> tuple[Vectors, Vectors]:
     """Both as CSR arrays or both as arrays."""
     if sp.issparse(corpus) != sp.issparse(queries):
         raise InputError("queries and corpus: one is sparse and the other dense; give both of one kind")

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from lib import cluster, neighbors, progress
 from lib.errors import InputError
-from lib.neighbors.brute_force import _alike, nearest
+from lib.neighbors.brute_force import alike, nearest
 from lib.neighbors.contract import Neighbors, Vectors, best, check_k, check_shapes, exclusions
 from lib.parameters import in_range
 
@@ -90,7 +90,7 @@ def exact(
     """
     if client is None:
         return neighbors.exact(queries, corpus, k, exclude, show_progress_bar=show_progress_bar)
-    queries, corpus = _alike(queries, corpus)
+    queries, corpus = alike(queries, corpus)
     check_shapes(queries, corpus)
     n = corpus.shape[0]
     excluded = exclusions(exclude, queries.shape[0], n)
