@@ -90,9 +90,11 @@ def file(path: str) -> Path:
 def _missing(asset: Asset, missing: list[str]) -> InputError:
     searched = ", ".join(map(str, folders()))
     more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    how = asset.how_to_get
+    if asset.access in ("free", "package"):
+        how += f", or put it into {paths.DATA / missing[0]} from {asset.page}"
     return InputError(
-        f"{asset.title} is not here: no {missing[0]}{more} in {searched} ({DATA_VARIABLE}); "
-        f"to get it: {asset.how_to_get}, or put it into {paths.DATA / missing[0]} from {asset.page} "
+        f"{asset.title} is not here: no {missing[0]}{more} in {searched} ({DATA_VARIABLE}); to get it: {how} "
         f"(license: {asset.license})"
     )
 
