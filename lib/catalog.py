@@ -133,8 +133,8 @@ def _size(asset: Asset) -> int | None:
     """What the catalog says, or else the bytes of the files that are here."""
     if asset.size is not None or status(asset) == "missing":
         return asset.size
-    files = (inner for place in locate(asset.id) for inner in ([place] if place.is_file() else place.rglob("*")))
-    return sum(inner.stat().st_size for inner in files)
+    every = (inner for place in locate(asset.id) for inner in ([place] if place.is_file() else place.rglob("*")))
+    return sum(inner.stat().st_size for inner in every)
 
 
 def page() -> str:

@@ -190,7 +190,7 @@ def _read_model(folder: Path) -> PreTrainedModel:
     import transformers
 
     try:
-        with _quiet(), torch.random.fork_rng(devices=[]):  # what is missing would be drawn at random
+        with quiet(), torch.random.fork_rng(devices=[]):  # what is missing would be drawn at random
             model, found = transformers.AutoModel.from_pretrained(
                 folder,
                 dtype=torch.float32,
@@ -216,7 +216,7 @@ def _read_tokenizer(folder: Path) -> Any:
     import transformers
 
     try:
-        with _quiet():
+        with quiet():
             if (folder / "tokenizer.json").is_file():
                 file = str(folder / "tokenizer.json")
                 return transformers.PreTrainedTokenizerFast(tokenizer_file=file).backend_tokenizer
@@ -245,7 +245,7 @@ def _positions(model: PreTrainedModel) -> int | None:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Without transformers' bars and its reports of weights that are missing or not needed, which are checked here."""
     from transformers import logging
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from lib import files
+from lib.embedders.transformer_files import quiet
 from lib.errors import InputError
 from lib.finetuning.training import head_seed
 
@@ -54,7 +54,7 @@ def load(folder: Path, classes: Sequence[str], seed: int) -> tuple[Any, Any]:
     """
     labels = {"id2label": dict(enumerate(classes)), "label2id": {name: code for code, name in enumerate(classes)}}
     try:
-        with _quiet(), torch.random.fork_rng(devices=[]):
+        with quiet(), torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(head_seed(seed))
             model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
                 folder,
@@ -129,18 +129,3 @@ def _write(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None
     for file in folder.iterdir():
         with file.open("r+b") as stream:
             os.fsync(stream.fileno())
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' bars and its reports of weights that are new or not needed, which we check ourselves."""
-    logs = transformers.logging
-    verbosity, bars = logs.get_verbosity(), logs.is_progress_bar_enabled()
-    logs.set_verbosity_error()
-    logs.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logs.set_verbosity(verbosity)
-        if bars:
-            logs.enable_progress_bar()
