@@ -1,4 +1,4 @@
-"""What a notebook ran on: its footer."""
+"""What a notebook ran on, and what it had to do without."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -30,3 +31,9 @@ def _processor() -> str:
         return platform.processor() or platform.machine()
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.machine()
+
+
+def left_out(absent: Mapping[str, str]) -> str:
+    """A list for a notebook: what was asked for and is not on this machine, each with what it lacks."""
+    lines = [f"- `{name}` is left out: {reason}" for name, reason in absent.items()]
+    return "\n".join(lines) or "Everything that was asked for is on this machine."

@@ -15,10 +15,12 @@ import pandas as pd
 from lib.embedders import naming
 from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.entries import COMPOSITIONS, WordSet
+from lib.embedders.groups import GROUPS, expand
 from lib.embedders.registry import ENTRIES
 from lib.errors import InputError
 
 __all__ = [
+    "GROUPS",
     "Embedder",
     "Embeddings",
     "catalog",
@@ -29,6 +31,7 @@ __all__ = [
     "load",
     "missing",
     "names",
+    "select",
 ]
 
 
@@ -45,6 +48,20 @@ def check_names(parameter: str, chosen: Sequence[str], at_least: int = 1) -> Non
             raise InputError(f"{parameter}: {name!r} is there twice; name each embedder once")
     if len(chosen) < at_least:
         raise InputError(f"{parameter}: names {len(chosen)} embedders; give at least {at_least}")
+
+
+def select(parameter: str, chosen: Sequence[str], at_least: int = 1) -> tuple[list[str], dict[str, str]]:
+    """Those of some embedders that are on this machine; and the others, each with what it lacks and how to get it.
+
+    `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1". Raises InputError, naming the
+    `parameter`, for an unknown or repeated name, or if fewer than `at_least` are here.
+    """
+    wanted = expand(chosen)
+    check_names(parameter, wanted)
+    absent = missing(wanted)
+    here = [name for name in wanted if name not in absent]
+    check_names(parameter, here, at_least)
+    return here, absent
 
 
 def missing(chosen: Sequence[str]) -> dict[str, str]:

@@ -61,7 +61,10 @@ def test_no_cell_is_longer_than_fifteen_lines(notebook) -> None:
 
 
 def test_parameters_cell_comments_each_parameter(notebook) -> None:
-    (source,) = [source for source in cells(notebook, "code") if source.startswith("corpus_name")]
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    (source,) = [
+        "".join(cell["source"]) for cell in content["cells"] if parameters.TAG in cell["metadata"].get("tags", [])
+    ]
     for statement in ast.parse(source).body:
         if statement.lineno == statement.end_lineno:
             assert "#" in source.splitlines()[statement.lineno - 1]

@@ -269,3 +269,22 @@ def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) ->
 
 def test_the_page_in_the_docs_is_that_of_the_registry() -> None:
     assert (paths.ROOT / "docs" / "embedders.md").read_text(encoding="utf-8") == page() + "\n"
+
+
+def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
+    here, absent = embedders.select("embedder_names", ["tfidf", "glove-840b-300d", "sampler"], at_least=2)
+    assert here == ["tfidf", *(name for name in embedders.GROUPS["sampler"] if name != "tfidf")]
+    assert set(absent) == set(embedders.missing(["glove-840b-300d"]))
+
+
+def test_groups_hold_what_they_say() -> None:
+    assert list(embedders.GROUPS["table-1"]) == list(published.load("n2o_table1")["embedder"])
+    assert not embedders.missing(embedders.GROUPS["installed"])
+    assert not embedders.missing(embedders.GROUPS["sampler"])
+
+
+def test_too_few_embedders_here_are_refused() -> None:
+    with pytest.raises(InputError, match="embedder_names: names 1 embedders; give at least 2"):
+        embedders.select("embedder_names", ["tfidf"], at_least=2)
+    with pytest.raises(InputError, match="'sampl'"):
+        embedders.select("embedder_names", ["sampl"])

@@ -98,7 +98,7 @@ def test_an_error_of_ours_names_the_cell_and_keeps_what_was_executed(project) ->
 def test_digest_covers_what_a_notebook_imports_and_nothing_else(project) -> None:
     files = {file.name for file in library_files([GOOD])}
     assert {"paths.py", "progress.py"} <= files
-    assert not {"n2o.py", "plotting.py", "store.py"} & files
+    assert not {"n2o.py", "heatmaps.py", "store.py"} & files
     embedding = {file.name for file in library_files(["from lib import embedders, published"])}
     assert {"transformer.py", "composition.py", "n2o.csv"} <= embedding
 

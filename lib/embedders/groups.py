@@ -1,0 +1,35 @@
+"""Groups of embedders under one name, so that studies can speak of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+GROUPS = {
+    # what installs with pip or is trained on the text at hand
+    "installed": (
+        "tfidf", "bow", "pca-bow", "lsa-corpus-100d", "pv-dbow-corpus", "wordllama", "minilm-cls", "minilm-avg",
+        "use-multilingual-q8", "glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif", "glove-6b-50d+power-means",
+        "glove-6b-50d+borep-512d", "glove-6b-50d+random-lstm-128d", "w2v-corpus", "w2v-corpus-300d", "w2v-corpus-cbow",
+        "w2v-corpus+sif", "w2v-corpus+usif", "fasttext-corpus", "fasttext-corpus-sub",
+    ),
+    # some of every family, quick to compute, to try things out
+    "sampler": (
+        "tfidf", "lsa-corpus-50d", "wordllama", "minilm-cls", "minilm-avg", "use-multilingual-q8", "glove-6b-50d",
+        "glove-6b-50d+usif", "glove-6b-50d+power-means", "w2v-corpus", "w2v-corpus+sif", "fasttext-corpus",
+        "fasttext-corpus-sub",
+    ),
+    # the N2O paper's Table 1
+    "table-1": (
+        "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",
+        "fasttext-cc-sub", "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cls",
+        "bert-base-avg", "bert-ft-cls", "bert-ft-avg", "gpt-last", "gpt-avg", "infersent-v1", "use-dan", "use-trf",
+    ),
+}  # fmt: skip
+
+
+def expand(chosen: Sequence[str]) -> list[str]:
+    """The names with each group in the place of its name; an embedder that a group before it brought is not repeated."""
+    names: list[str] = []
+    for name in chosen:
+        names += [member for member in GROUPS[name] if member not in names] if name in GROUPS else [name]
+    return names

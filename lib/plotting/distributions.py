@@ -1,0 +1,58 @@
+"""Estimates with their intervals, and how values are spread."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lib.plotting.style import COLORS
+
+
+def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str) -> None:
+    """Horizontal bars with error bars; `table` has columns mean, low, high, its index names the bars."""
+    errors = np.abs(table[["low", "high"]].to_numpy() - table[["mean"]].to_numpy()).T
+    axes.barh(
+        table.index, table["mean"], xerr=errors, color=COLORS[0], height=0.7, error_kw={"ecolor": "0.15", "capsize": 2}
+    )
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+
+
+def boxplots(table: pd.DataFrame, axes: Axes, chance: float, label: str = "N2O with each other embedder") -> None:
+    """A box for each row of a symmetric table, over its entries off the diagonal, which are drawn as points."""
+    values = {name: table.loc[name].drop(name).to_numpy() for name in table.index}
+    order = sorted(values, key=lambda name: -float(np.median(values[name])))
+    axes.boxplot(
+        [values[name] for name in order],
+        orientation="horizontal",
+        showfliers=False,
+        widths=0.6,
+        medianprops={"color": COLORS[1], "linewidth": 1.6},
+    )
+    for i, name in enumerate(order, start=1):
+        axes.plot(
+            values[name],
+            np.full(len(values[name]), i),
+            linestyle="",
+            marker="o",
+            markersize=2.5,
+            color=COLORS[0],
+            alpha=0.7,
+        )
+    axes.axvline(chance, color="0.4", linestyle=":", linewidth=1)
+    axes.annotate(
+        "chance",
+        (chance, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(2, 2),
+        textcoords="offset points",
+        color="0.3",
+    )
+    axes.set_yticks(range(1, len(order) + 1), order)
+    axes.invert_yaxis()
+    axes.set_xlim(left=0)
+    axes.set_xlabel(label)
+    axes.grid(axis="x", color="0.9")

@@ -1,0 +1,76 @@
+"""Points in a plane whose directions mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from lib.plotting.style import COLORS, MARKERS
+
+
+def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes) -> None:
+    """Names at their places in the plane (columns x, y), colored and marked by family."""
+    kinds = sorted(set(families.values()))
+    for i, kind in enumerate(kinds):
+        members = points[[families[name] == kind for name in points.index]]
+        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
+        axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=28, zorder=2)
+    axes.margins(0.18, 0.15)
+    _bare(axes)
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
+    _label_points(points, axes)
+
+
+def _label_points(points: pd.DataFrame, axes: Axes) -> None:
+    """Name each point beside it, where the name covers neither points nor other names."""
+    from adjustText import adjust_text
+
+    axes.figure.draw_without_rendering()  # settles the scales, which the names' places depend on
+    axes.figure.set_layout_engine("none")
+    names = [axes.text(x, y, name) for name, (x, y) in points[["x", "y"]].iterrows()]
+    adjust_text(
+        names,
+        points["x"].to_numpy(),
+        points["y"].to_numpy(),
+        ax=axes,
+        expand=(1.15, 1.9),
+        force_text=(0.3, 0.5),
+        min_arrow_len=12,
+        arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
+    )
+
+
+def toy_neighbors(points: Mapping[str, tuple[float, float]], nearest: str, axes: Axes, title: str) -> None:
+    """A few sentences in the plane; the first is the query, joined to its `nearest`, which lies on the circle."""
+    query = next(iter(points))
+    origin, end = np.asarray(points[query]), np.asarray(points[nearest])
+    radius = float(np.linalg.norm(end - origin))
+    axes.add_patch(plt.Circle(tuple(origin), radius, fill=False, linestyle="--", color="0.6"))
+    axes.plot(*np.array([origin, end]).T, color="0.3", linewidth=1)
+    for i, (sentence, place) in enumerate(points.items()):
+        # The query is a ring, so that a sentence on the very same point shows inside it.
+        size, face = (16, "none") if sentence == query else (8, COLORS[i])
+        axes.plot(
+            *place,
+            linestyle="",
+            marker=MARKERS[i],
+            color=COLORS[i],
+            markerfacecolor=face,
+            markersize=size,
+            label=sentence,
+        )
+    axes.margins(0.3)
+    _bare(axes)
+    axes.set_title(title)
+
+
+def _bare(axes: Axes) -> None:
+    """A plane whose directions mean nothing: equal scales, no ticks, a thin frame."""
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set(visible=True, color="0.8")
