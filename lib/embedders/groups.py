@@ -28,7 +28,7 @@ GROUPS = {
 
 
 def expand(chosen: Sequence[str]) -> list[str]:
-    """The names with each group in the place of its name; an embedder that a group before it brought is not repeated."""
+    """The names, with each group in the place of its name; a group does not repeat what stands before it."""
     names: list[str] = []
     for name in chosen:
         names += [member for member in GROUPS[name] if member not in names] if name in GROUPS else [name]
