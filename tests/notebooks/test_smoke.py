@@ -16,6 +16,7 @@ from lib import paths
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 SMOKE = paths.FIGURES / "smoke"
+KEPT = (".png", ".svg", ".csv", ".parquet")
 
 
 def run_all(cache, hash_seed: str) -> subprocess.CompletedProcess:
@@ -26,7 +27,7 @@ def run_all(cache, hash_seed: str) -> subprocess.CompletedProcess:
 
 def results() -> dict[str, bytes]:
     """The files that must be the same on every run: all but executed notebooks and what measures time."""
-    files = [file for file in SMOKE.rglob("*") if file.suffix in (".png", ".svg", ".csv") and file.stem != "timings"]
+    files = [file for file in SMOKE.rglob("*") if file.suffix in KEPT and not file.stem.startswith("timings")]
     return {str(file.relative_to(SMOKE)): file.read_bytes() for file in files}
 
 
