@@ -141,7 +141,16 @@ class Samples:
     """
 
     def __init__(self, candidates: np.ndarray, n: int, samples: int, rng: np.random.Generator) -> None:
-        drawn = [rng.choice(np.asarray(candidates, np.int64), size=n, replace=False) for _ in range(samples)]
+        self._hold([rng.choice(np.asarray(candidates, np.int64), size=n, replace=False) for _ in range(samples)])
+
+    @classmethod
+    def of(cls, drawn: Sequence[np.ndarray]) -> Samples:
+        """Samples that were drawn before: the corpus indices of each one's queries, int[n], distinct."""
+        samples = cls.__new__(cls)
+        samples._hold([np.asarray(sample, np.int64) for sample in drawn])
+        return samples
+
+    def _hold(self, drawn: Sequence[np.ndarray]) -> None:
         self.queries = np.unique(np.concatenate(drawn))
         self.members = [np.searchsorted(self.queries, np.sort(sample)) for sample in drawn]
         self.weights = np.bincount(np.concatenate(self.members), minlength=len(self.queries)).astype(np.float64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lib.errors import InputError
 from lib.parameters import in_range
 
 
@@ -31,22 +32,129 @@ def bootstrap_mean(
     -------
     low, high : float[m], the bounds; each column's interval stands alone (no correction for many columns)
     """
+    return percentiles(resampled_means(values, rng, groups, weights, repetitions), confidence)
+
+
+def resampled_means(
+    values: np.ndarray,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    repetitions: int = 1000,
+) -> np.ndarray:
+    """The weighted mean of each column in each resample, float64[repetitions, m]; parameters as for `bootstrap_mean`.
+
+    For the interval of what is computed from means: compute it from each resample, then take `percentiles`.
+    """
     in_range("repetitions", repetitions, 1, 10**7)
-    in_range("confidence", confidence, 0.01, 0.9999)
     weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
-    labels = np.arange(len(values)) if groups is None else _own_group_if_negative(np.asarray(groups))
-    _, member = np.unique(labels, return_inverse=True)
-    count = member.max() + 1
-    sums = np.zeros((count, values.shape[1]))
+    member, draws = _draw_groups(len(values), groups, rng, repetitions)
+    sums = np.zeros((draws.shape[1], values.shape[1]))
     np.add.at(sums, member, values * weights[:, None])
-    sizes = np.bincount(member, weights, count)
-    draws = rng.multinomial(count, np.full(count, 1 / count), size=repetitions)
-    means = (draws @ sums) / (draws @ sizes)[:, None]
+    sizes = np.bincount(member, weights, draws.shape[1])
+    return (draws @ sums) / (draws @ sizes)[:, None]
+
+
+def percentiles(resampled: np.ndarray, confidence: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds low and high of the middle `confidence` of the resamples, which run along the first axis."""
+    in_range("confidence", confidence, 0.01, 0.9999)
     tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
     return low, high
 
 
-def _own_group_if_negative(groups: np.ndarray) -> np.ndarray:
+def bootstrap_spearman(
+    x: np.ndarray,
+    y: np.ndarray,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    repetitions: int = 1000,
+    confidence: float = 0.95,
+) -> tuple[float, float, float]:
+    """Spearman's rank correlation of two columns, and its percentile bootstrap interval.
+
+    Parameters
+    ----------
+    x, y : float[n], one row an observation; neither may be constant
+    groups : int[n], equal for rows that are drawn together; a negative number stands for a group of its own
+    repetitions, confidence : as for `bootstrap_mean`
+
+    Returns
+    -------
+    rho, low, high : float in [-1, 1]. Resamples in which a column is constant have no correlation and do not count.
+
+    Raises InputError for columns of different length or a column that is constant.
+    """
+    in_range("repetitions", repetitions, 1, 10**7)
+    in_range("confidence", confidence, 0.01, 0.9999)
+    (x_values, x_levels), (y_values, y_levels) = (np.unique(column, return_inverse=True) for column in (x, y))
+    if len(x_levels) != len(y_levels):
+        raise InputError(f"x and y: have {len(x_levels)} and {len(y_levels)} rows; give equally many")
+    if min(len(x_values), len(y_values)) < 2:
+        raise InputError("x and y: one of them is constant, or empty; a rank correlation needs two different values")
+    member, draws = _draw_groups(len(x_levels), groups, rng, repetitions)
+    resampled = np.array([_weighted_spearman(x_levels, y_levels, draw[member]) for draw in draws])
+    tail = (1 - confidence) / 2
+    low, high = np.nanquantile(resampled, [tail, 1 - tail])
+    return _weighted_spearman(x_levels, y_levels, np.ones(len(x_levels))), float(low), float(high)
+
+
+def _weighted_spearman(x_levels: np.ndarray, y_levels: np.ndarray, weights: np.ndarray) -> float:
+    """Spearman's correlation where row i occurs ``weights[i]`` times; NaN if a column is constant then."""
+    ranks = np.stack([_weighted_ranks(levels, weights) for levels in (x_levels, y_levels)])
+    if np.ptp(ranks[:, weights > 0], axis=1).min() == 0:
+        return np.nan
+    covariance = np.cov(ranks, aweights=weights, ddof=0)
+    return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
+
+
+def _weighted_ranks(levels: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Ranks counted from zero; equal rows share the middle of the ranks that they take up."""
+    occurrences = np.bincount(levels, weights)
+    return (np.cumsum(occurrences) - occurrences / 2)[levels]
+
+
+def _draw_groups(
+    rows: int, groups: np.ndarray | None, rng: np.random.Generator, repetitions: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The group of each row, int[rows], and how often each resample draws each group, int[repetitions, groups]."""
+    _, member = np.unique(np.arange(rows) if groups is None else clusters(groups), return_inverse=True)
+    count = member.max() + 1
+    return member, rng.multinomial(count, np.full(count, 1 / count), size=repetitions)
+
+
+def clusters(groups: np.ndarray) -> np.ndarray:
+    """int[n] where each negative number of `groups`, which stands for a group of its own, has become a new one."""
+    groups = np.asarray(groups)
     unknown = groups < 0
     return np.where(unknown, groups.max() + 1 + np.arange(len(groups)), groups)
+
+
+def spearman_matrix(rows: np.ndarray) -> np.ndarray:
+    """Spearman's rank correlation of every two rows; equal values share the mean of their ranks.
+
+    Parameters
+    ----------
+    rows : float[..., c, m]; the axes before the last two (resamples, say) are worked through one by one
+
+    Returns
+    -------
+    float64[..., c, c] in [-1, 1], symmetric
+
+    Raises
+    ------
+    InputError
+        Fewer than two values in a row, NaN, or a row whose values are all equal: it ranks nothing.
+    """
+    from scipy.stats import rankdata
+
+    rows = np.asarray(rows, dtype=np.float64)
+    if rows.ndim < 2 or rows.shape[-1] < 2 or np.isnan(rows).any():
+        raise InputError(f"rank correlation: shape {rows.shape}; give rows of two or more numbers, none of them NaN")
+    ranks = rankdata(rows, axis=-1)
+    ranks -= ranks.mean(axis=-1, keepdims=True)
+    lengths = np.sqrt((ranks**2).sum(axis=-1, keepdims=True))
+    if (lengths == 0).any():
+        raise InputError("rank correlation: all values of a row are equal; give at least two that differ")
+    ranks /= lengths
+    return np.clip(ranks @ np.swapaxes(ranks, -1, -2), -1.0, 1.0)
