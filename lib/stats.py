@@ -63,6 +63,39 @@ def percentiles(resampled: np.ndarray, confidence: float = 0.95) -> tuple[np.nda
     return low, high
 
 
+def bootstrap_pearson(
+    x: np.ndarray,
+    y: np.ndarray,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    repetitions: int = 1000,
+    confidence: float = 0.95,
+) -> tuple[float, float, float]:
+    """Pearson's correlation of two columns, and its percentile bootstrap interval; all as for `bootstrap_spearman`."""
+    in_range("confidence", confidence, 0.01, 0.9999)
+    x, y = (np.asarray(column, dtype=np.float64) for column in (x, y))
+    if x.shape != y.shape:
+        raise InputError(f"x and y: have {len(x)} and {len(y)} rows; give equally many")
+    if min(map(np.ptp, (x, y))) == 0:
+        raise InputError("x and y: one of them is constant; a correlation needs two different values")
+    # Centered, so that a variance as the difference of two means loses no digits.
+    x, y = x - x.mean(), y - y.mean()
+    moments = np.column_stack([x, y, x * x, y * y, x * y])
+    resampled = _correlation(resampled_means(moments, rng, groups, repetitions=repetitions))
+    tail = (1 - confidence) / 2
+    low, high = np.nanquantile(resampled, [tail, 1 - tail])
+    return float(_correlation(moments.mean(axis=0))), float(low), float(high)
+
+
+def _correlation(moments: np.ndarray) -> np.ndarray:
+    """Pearson's correlation from the means of x, y, x x, y y and x y (last axis); NaN if a column is constant."""
+    x, y, xx, yy, xy = np.moveaxis(moments, -1, 0)
+    variances = np.stack([xx - x * x, yy - y * y])
+    varies = (variances > 1e-12 * np.stack([xx, yy])).all(axis=0)
+    deviations = np.sqrt(np.where(varies, variances, np.nan)).prod(axis=0)
+    return np.clip((xy - x * y) / deviations, -1.0, 1.0)
+
+
 def bootstrap_spearman(
     x: np.ndarray,
     y: np.ndarray,
@@ -101,9 +134,9 @@ def bootstrap_spearman(
 
 def _weighted_spearman(x_levels: np.ndarray, y_levels: np.ndarray, weights: np.ndarray) -> float:
     """Spearman's correlation where row i occurs ``weights[i]`` times; NaN if a column is constant then."""
-    ranks = np.stack([_weighted_ranks(levels, weights) for levels in (x_levels, y_levels)])
-    if np.ptp(ranks[:, weights > 0], axis=1).min() == 0:
+    if any(np.count_nonzero(np.bincount(levels, weights)) < 2 for levels in (x_levels, y_levels)):
         return np.nan
+    ranks = np.stack([_weighted_ranks(levels, weights) for levels in (x_levels, y_levels)])
     covariance = np.cov(ranks, aweights=weights, ddof=0)
     return float(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1]))
 

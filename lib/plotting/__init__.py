@@ -3,30 +3,47 @@
 from lib.plotting.distributions import bars_with_intervals, boxplots
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
-from lib.plotting.output import save, show, write_table
+from lib.plotting.output import save, save_table, show, write_table
 from lib.plotting.planes import scatter_map, toy_neighbors
 from lib.plotting.popularity import known_neighbors
+from lib.plotting.retrieval import dots, fan, rank_map
+from lib.plotting.robustness import diagonal, logarithmic, reference, scatter
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
+from lib.plotting.usif import advantage_map, arrows, densities, expansions, grouped_bars, upright
 
 __all__ = [
     "COLORS",
     "MARKERS",
     "PAGE_WIDTH",
     "SEQUENTIAL",
+    "advantage_map",
     "against",
+    "arrows",
     "bars_with_intervals",
     "boxplots",
     "clustered_heatmap",
     "curves",
     "dendrogram",
+    "densities",
+    "diagonal",
+    "dots",
+    "expansions",
+    "fan",
+    "grouped_bars",
     "heatmap",
     "heatmap_axes",
     "known_neighbors",
+    "logarithmic",
+    "rank_map",
+    "reference",
     "save",
+    "save_table",
+    "scatter",
     "scatter_map",
     "show",
     "stacked_heatmap_axes",
     "toy_neighbors",
+    "upright",
     "use_style",
     "write_table",
 ]

@@ -9,11 +9,15 @@ from matplotlib.axes import Axes
 from lib.plotting.style import COLORS
 
 
-def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str) -> None:
-    """Horizontal bars with error bars; `table` has columns mean, low, high, its index names the bars."""
+def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str, highlighted: str | None = None) -> None:
+    """Horizontal bars with error bars; `table` has columns mean, low, high, its index names the bars.
+
+    One bar may be `highlighted` by another color.
+    """
     errors = np.abs(table[["low", "high"]].to_numpy() - table[["mean"]].to_numpy()).T
+    colors = [COLORS[4] if name == highlighted else COLORS[0] for name in table.index]
     axes.barh(
-        table.index, table["mean"], xerr=errors, color=COLORS[0], height=0.7, error_kw={"ecolor": "0.15", "capsize": 2}
+        table.index, table["mean"], xerr=errors, color=colors, height=0.7, error_kw={"ecolor": "0.15", "capsize": 2}
     )
     axes.invert_yaxis()
     axes.set_xlabel(label)

@@ -36,10 +36,13 @@ def heatmap(
     bar: bool = True,
     square: bool = True,
     label: str = "N2O",
+    lowest: float = 0.0,
+    decimals: int = 2,
 ) -> None:
     """An annotated heatmap of a symmetric table in [0, 1]; its diagonal is left out.
 
-    `highest` is the value of the darkest color: the largest off the diagonal if not given.
+    `highest` is the value of the darkest color: the largest off the diagonal if not given. `lowest` is that of the
+    lightest; the numbers have so many `decimals`.
     """
     diagonal = np.eye(len(table), dtype=bool)
     highest = highest or table.to_numpy()[~diagonal].max()
@@ -47,10 +50,10 @@ def heatmap(
         table,
         mask=diagonal,
         cmap=SEQUENTIAL,
-        vmin=0,
+        vmin=lowest,
         vmax=highest,
         annot=True,
-        fmt=".2f",
+        fmt=f".{decimals}f",
         annot_kws={"size": 8},
         square=square,
         linewidths=0.5,

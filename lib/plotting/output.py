@@ -39,4 +39,9 @@ def save(figure: Figure, folder: Path, name: str, alt: str) -> None:
 
 def write_table(table: pd.DataFrame, notebook: str, name: str, index: bool = False) -> None:
     """Write ``name.csv`` in the notebook's folder, numbers with six significant digits."""
-    table.to_csv(paths.figures_folder(notebook) / f"{name}.csv", index=index, float_format="%.6g")
+    save_table(table, paths.figures_folder(notebook), name, index)
+
+
+def save_table(table: pd.DataFrame, folder: Path, name: str, index: bool = False) -> None:
+    """Write ``name.csv`` in a folder, numbers with six significant digits."""
+    table.to_csv(folder / f"{name}.csv", index=index, float_format="%.6g")

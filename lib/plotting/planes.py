@@ -12,26 +12,30 @@ from matplotlib.axes import Axes
 from lib.plotting.style import COLORS, MARKERS
 
 
-def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes) -> None:
-    """Names at their places in the plane (columns x, y), colored and marked by family."""
+def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, highlighted: str | None = None) -> None:
+    """Names at their places in the plane (columns x, y), colored and marked by family; one larger and in bold."""
     kinds = sorted(set(families.values()))
     for i, kind in enumerate(kinds):
         members = points[[families[name] == kind for name in points.index]]
         color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
         axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=28, zorder=2)
+        if highlighted in members.index:
+            place = members.loc[highlighted, ["x", "y"]]
+            axes.scatter(*place, color=color, marker=marker, edgecolors="0.1", s=80, zorder=3)
     axes.margins(0.18, 0.15)
     _bare(axes)
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
-    _label_points(points, axes)
+    _label_points(points, axes, highlighted)
 
 
-def _label_points(points: pd.DataFrame, axes: Axes) -> None:
+def _label_points(points: pd.DataFrame, axes: Axes, bold: str | None) -> None:
     """Name each point beside it, where the name covers neither points nor other names."""
     from adjustText import adjust_text
 
     axes.figure.draw_without_rendering()  # settles the scales, which the names' places depend on
     axes.figure.set_layout_engine("none")
-    names = [axes.text(x, y, name) for name, (x, y) in points[["x", "y"]].iterrows()]
+    places = points[["x", "y"]].iterrows()
+    names = [axes.text(x, y, name, weight="bold" if name == bold else "normal") for name, (x, y) in places]
     adjust_text(
         names,
         points["x"].to_numpy(),
@@ -40,6 +44,7 @@ def _label_points(points: pd.DataFrame, axes: Axes) -> None:
         expand=(1.15, 1.9),
         force_text=(0.3, 0.5),
         min_arrow_len=12,
+        iter_lim=500,  # some hundred are enough; its own limit is one of time, which a busy machine reaches earlier
         arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
     )
 

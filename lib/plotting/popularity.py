@@ -7,6 +7,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from lib.plotting.style import COLORS, SEQUENTIAL
 
@@ -25,7 +26,7 @@ def known_neighbors(known: pd.DataFrame, axes: Axes, label: str) -> None:
         fmt="d",
         annot_kws={"size": 8},
         linewidths=0.5,
-        cbar_kws={"label": label},
+        cbar_kws={"label": label, "ticks": MaxNLocator(integer=True)},
         ax=axes,
     )
     for row, column in np.argwhere(known.to_numpy() == 1):

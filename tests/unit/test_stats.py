@@ -57,3 +57,38 @@ def test_a_constant_has_an_interval_of_no_width() -> None:
 def test_bad_settings_get_a_sentence(bad) -> None:
     with pytest.raises(InputError, match="is not accepted"):
         stats.bootstrap_mean(np.ones((3, 1)), np.random.default_rng(6), **bad)
+
+
+def test_rank_correlation_is_scipys_with_ties(rng) -> None:
+    x, y = rng.integers(0, 5, 60), rng.integers(0, 4, 60)
+    rho, low, high = stats.bootstrap_spearman(x, y, rng)
+    assert rho == pytest.approx(scipy_stats.spearmanr(x, y).statistic)
+    assert low < rho < high
+
+
+def test_rank_correlation_resamples_whole_groups() -> None:
+    rng = np.random.default_rng(7)
+    x, y, groups = rng.normal(size=24), rng.integers(0, 5, 24), np.repeat(np.arange(8), 3)
+    _, low, high = stats.bootstrap_spearman(x, y, np.random.default_rng(8), groups, 200, 0.9)
+    draws = np.random.default_rng(8).multinomial(8, np.full(8, 1 / 8), size=200)
+    repeated = [np.repeat(np.arange(24), draw[groups]) for draw in draws]
+    by_scipy = [scipy_stats.spearmanr(x[rows], y[rows]).statistic for rows in repeated]
+    np.testing.assert_allclose([low, high], np.quantile(by_scipy, [0.05, 0.95]))
+
+
+def test_resamples_without_a_correlation_do_not_count() -> None:
+    # Half of the resamples of two rows hold one of them twice; the others say 1.
+    assert stats.bootstrap_spearman([1, 2], [3, 5], np.random.default_rng(9)) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        ([1, 2, 3], [1, 2], "have 3 and 2 rows"),
+        ([1, 1, 1], [1, 2, 3], "is constant, or empty"),
+        ([], [], "is constant, or empty"),
+    ],
+)
+def test_what_has_no_rank_correlation_gets_a_sentence(x, y, message) -> None:
+    with pytest.raises(InputError, match=message):
+        stats.bootstrap_spearman(x, y, np.random.default_rng(10))

@@ -1,0 +1,44 @@
+"""One quantity of each embedder pair against another; logarithmic scales with plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullLocator
+
+from lib.plotting.style import COLORS
+
+
+def scatter(x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str) -> None:
+    """A cloud of many points, light where they are few."""
+    axes.plot(x, y, linestyle="", marker="o", markersize=3, markeredgewidth=0, color=COLORS[0], alpha=0.5)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
+
+
+def diagonal(axes: Axes, label: str) -> None:
+    """A dashed line through all places where the ordinate equals the abscissa; the view stays as it is."""
+    axes.axline((0, 0), slope=1, color="0.4", linestyle="--", linewidth=1, label=label)
+    axes.legend(frameon=False, loc="upper left")
+
+
+def reference(value: float, axes: Axes, label: str) -> None:
+    """A dotted level line with its name above its right end."""
+    axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
+    axes.annotate(
+        label, (1, value), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points", ha="right"
+    )
+
+
+def logarithmic(axis: Axis, at: Sequence[float] | None = None) -> None:
+    """Make ``axes.xaxis`` or ``axes.yaxis`` logarithmic, with plain numbers: 1, 2, 5, 10 ... or those given."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:,g}")
+    if at is not None:
+        axis.set_ticks(at)

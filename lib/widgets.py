@@ -1,0 +1,51 @@
+"""What a reader can play with in JupyterLab, and what stands in its place where nobody is there to play."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lib import paths
+from lib.errors import InputError
+
+
+def pick(function: Callable[[Any], Any], options: Mapping[str, Any], description: str) -> None:
+    """Show what `function` makes of one of some options, and let the reader pick another one.
+
+    In JupyterLab that is a field that completes what is typed into it. In a notebook that is executed headlessly
+    (``make figures``) only the result for the first option is shown, and needs no JavaScript.
+
+    Parameters
+    ----------
+    function : takes an option's value, returns something to display
+    options : what the reader sees of each option, and its value; the first is shown until another is picked
+    description : what is picked, such as "query"
+    """
+    from IPython.display import display
+
+    if not options:
+        raise InputError(f"{description}: there is nothing to pick from; give at least one option")
+    if paths.FIGURES_VARIABLE in os.environ:
+        display(function(next(iter(options.values()))))
+    else:
+        display(_picker(function, options, description))
+
+
+def _picker(function: Callable[[Any], Any], options: Mapping[str, Any], description: str) -> Any:
+    import ipywidgets
+
+    first = next(iter(options))
+    field = ipywidgets.Combobox(
+        options=list(options),
+        ensure_option=True,
+        placeholder=f"type a few words; empty: {first}",
+        description=description,
+        layout=ipywidgets.Layout(width="100%"),
+    )
+
+    def show(choice: str) -> Any:
+        # An empty field stands for the first option: a browser offers only options that hold what is in the field.
+        return function(options[choice or first])
+
+    return ipywidgets.interactive(show, {"auto_display": True}, choice=field)
