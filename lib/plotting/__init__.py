@@ -8,6 +8,7 @@ from lib.plotting.planes import scatter_map, toy_neighbors
 from lib.plotting.popularity import known_neighbors
 from lib.plotting.retrieval import dots, fan, rank_map
 from lib.plotting.robustness import diagonal, logarithmic, reference, scatter
+from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
 from lib.plotting.usif import advantage_map, arrows, densities, expansions, grouped_bars, upright
 
@@ -45,5 +46,6 @@ __all__ = [
     "toy_neighbors",
     "upright",
     "use_style",
+    "weights_over_frequency",
     "write_table",
 ]

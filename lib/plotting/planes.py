@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,17 +12,19 @@ from matplotlib.axes import Axes
 
 from lib.plotting.style import COLORS, MARKERS
 
+POINT, HIGHLIGHTED = 28, 70  # sizes of marks, square points
+
 
 def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, highlighted: str | None = None) -> None:
-    """Names at their places in the plane (columns x, y), colored and marked by family; one larger and in bold."""
+    """Names at their places in the plane (columns x, y), colored and marked by family; one larger, its name in bold."""
     kinds = sorted(set(families.values()))
     for i, kind in enumerate(kinds):
         members = points[[families[name] == kind for name in points.index]]
         color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
-        axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=28, zorder=2)
+        axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=POINT, zorder=2)
         if highlighted in members.index:
             place = members.loc[highlighted, ["x", "y"]]
-            axes.scatter(*place, color=color, marker=marker, edgecolors="0.1", s=80, zorder=3)
+            axes.scatter(*place, color=color, marker=marker, edgecolors="0.1", s=HIGHLIGHTED, zorder=3)
     axes.margins(0.18, 0.15)
     _bare(axes)
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
@@ -38,8 +41,7 @@ def _label_points(points: pd.DataFrame, axes: Axes, bold: str | None) -> None:
     names = [axes.text(x, y, name, weight="bold" if name == bold else "normal") for name, (x, y) in places]
     adjust_text(
         names,
-        points["x"].to_numpy(),
-        points["y"].to_numpy(),
+        *_avoided(points, axes, bold).T,
         ax=axes,
         expand=(1.15, 1.9),
         force_text=(0.3, 0.5),
@@ -47,6 +49,17 @@ def _label_points(points: pd.DataFrame, axes: Axes, bold: str | None) -> None:
         iter_lim=500,  # some hundred are enough; its own limit is one of time, which a busy machine reaches earlier
         arrowprops={"arrowstyle": "-", "color": "0.6", "linewidth": 0.6},
     )
+
+
+def _avoided(points: pd.DataFrame, axes: Axes, bold: str | None) -> np.ndarray:
+    """Places that no name may cover: the points, and the corners of the larger mark of the one whose name is bold."""
+    places = points[["x", "y"]].to_numpy()
+    if bold is None:
+        return places
+    reach = axes.figure.dpi / 72 * np.sqrt(HIGHLIGHTED) / 2  # pixels
+    center = axes.transData.transform(points.loc[bold, ["x", "y"]])
+    corners = [center + (reach * x, reach * y) for x, y in product((-1, 1), repeat=2)]
+    return np.vstack([places, axes.transData.inverted().transform(corners)])
 
 
 def toy_neighbors(points: Mapping[str, tuple[float, float]], nearest: str, axes: Axes, title: str) -> None:
