@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -58,7 +57,7 @@ def _avoided(points: pd.DataFrame, axes: Axes, bold: str | None) -> np.ndarray:
         return places
     reach = axes.figure.dpi / 72 * np.sqrt(HIGHLIGHTED) / 2  # pixels
     center = axes.transData.transform(points.loc[bold, ["x", "y"]])
-    corners = [center + (reach * x, reach * y) for x, y in product((-1, 1), repeat=2)]
+    corners = center + reach * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
     return np.vstack([places, axes.transData.inverted().transform(corners)])
 
 

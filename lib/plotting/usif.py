@@ -76,9 +76,8 @@ def densities(curves: Mapping[str, np.ndarray], centers: np.ndarray, axes: Axes,
 def upright(value: float, axes: Axes, label: str) -> None:
     """A dotted vertical line with its name beside its upper end."""
     axes.axvline(value, color="0.3", linestyle=":", linewidth=1.2)
-    axes.annotate(
-        label, (value, 1), xycoords=("data", "axes fraction"), xytext=(3, -9), textcoords="offset points", color="0.2"
-    )
+    place = {"xycoords": ("data", "axes fraction"), "xytext": (3, -9), "textcoords": "offset points"}
+    axes.annotate(label, (value, 1), color="0.2", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8}, **place)
 
 
 def grouped_bars(table: pd.DataFrame, label: str) -> Figure:

@@ -1,0 +1,377 @@
+"""Transfer: against scikit-learn, what a test sentence must not be able to change, folds, and the tasks of our own."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import embedders, tasks, transfer
+from lib.corpora import bible
+from lib.errors import InputError
+from lib.tasks import PairTask, local
+from lib.transfer.classifiers import Setting
+
+
+def clouds(rng: np.random.Generator, n: int = 120, d: int = 6, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    """A class a cloud, which overlap, in columns of very different scale."""
+    labels = np.arange(n) % classes
+    centers = rng.normal(size=(classes, d))
+    return (centers[labels] + rng.normal(size=(n, d))) * np.logspace(-2, 2, d) + 5, labels
+
+
+@pytest.fixture
+def hasty_perceptrons(monkeypatch) -> None:
+    monkeypatch.setattr("lib.transfer.classifiers.PATIENCE", (3, 3))
+
+
+# -- against scikit-learn -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classifier", ["logistic", "svm"])
+def test_linear_classifiers_agree_with_scikit_learn(rng, classifier, classes, normalized) -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
+    vectors, labels = clouds(rng, 400, classes=classes)
+    train, test = (vectors[:200], labels[:200]), (vectors[200:], labels[200:])
+    scaler = StandardScaler(with_std=normalized).fit(train[0])
+    factor = 1 if normalized else np.sqrt(scaler.transform(train[0]).var(axis=0).mean())
+    known, asked = (scaler.transform(split[0]) / factor for split in (train, test))
+    strength = 1 / (0.3 * vectors.shape[1])
+    if classifier == "logistic":
+        ours, theirs = transfer.Logistic([0.3]), LogisticRegression(C=strength, tol=1e-8, max_iter=10_000)
+    else:
+        ours, theirs = transfer.SVM([0.3]), LinearSVC(C=strength, tol=1e-8, dual=False)
+    found = transfer.train_test(train, test, classifier=ours, normalize=(normalized,))
+    predicted = theirs.fit(known, train[1]).predict(asked)
+    assert (found.predicted != predicted).mean() <= 0.01
+    assert found.accuracy == (found.predicted == test[1]).mean()
+
+
+def test_pairs_are_seen_as_difference_and_product(rng) -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    left, right = rng.normal(size=(2, 300, 5))
+    labels = (np.abs(left - right)[:, 0] > 1).astype(int)
+    features = np.hstack([np.abs(left - right), left * right])
+    features = (features - features[:200].mean(axis=0)) / np.sqrt(features[:200].var(axis=0).mean())
+    theirs = LogisticRegression(C=1 / (0.1 * 10), tol=1e-8).fit(features[:200], labels[:200]).predict(features[200:])
+    train, test = (((left[rows], right[rows]), labels[rows]) for rows in (slice(0, 200), slice(200, 300)))
+    found = transfer.train_test(train, test, classifier=transfer.Logistic([0.1]), normalize=(False,))
+    np.testing.assert_array_equal(found.predicted, theirs)
+
+
+def test_sparse_vectors_get_the_labels_of_dense_ones(rng) -> None:
+    vectors, labels = clouds(rng, 300)
+    vectors[rng.random(vectors.shape) < 0.6] = 0
+    for normalized in (False, True):
+        options = {"classifier": transfer.Logistic([0.1]), "normalize": (normalized,), "folds": 3}
+        dense, sparse = (transfer.cross_validate(v, labels, **options) for v in (vectors, sp.csr_array(vectors)))
+        assert (dense.predicted != sparse.predicted).mean() <= 0.01
+
+
+def test_scores_are_those_of_scikit_learn(rng) -> None:
+    from sklearn.metrics import accuracy_score, f1_score
+
+    vectors, labels = clouds(rng, 110)
+    found = transfer.cross_validate(vectors, labels, folds=4, inner_folds=2)
+    fold = transfer.deal(labels, 4, np.random.default_rng(0))
+    by_fold = [accuracy_score(labels[fold == k], found.predicted[fold == k]) for k in range(4)]
+    assert found.accuracy == pytest.approx(np.mean(by_fold))
+    assert found.std == pytest.approx(np.std(by_fold, ddof=1))
+    assert found.f1 == pytest.approx(f1_score(labels, found.predicted))
+    assert found.low < found.accuracy < found.high
+    assert found.f1_low < found.f1 < found.f1_high
+    np.testing.assert_array_equal(found.correct, found.predicted == labels)
+
+
+def test_f1_is_of_two_classes_only_and_a_single_split_has_no_deviation(rng) -> None:
+    vectors, labels = clouds(rng, 90, classes=3)
+    found = transfer.train_test((vectors[:60], labels[:60]), (vectors[60:], labels[60:]), inner_folds=2)
+    assert (found.f1, found.f1_low, found.f1_high, found.std, found.folds) == (None, None, None, None, 1)
+
+
+def test_the_perceptron_learns_what_no_linear_classifier_can() -> None:
+    rng = np.random.default_rng(1)
+    vectors = rng.uniform(-1, 1, size=(600, 2))
+    labels = (vectors[:, 0] * vectors[:, 1] > 0).astype(int)
+    linear, layered = (
+        transfer.cross_validate(vectors, labels, classifier=classifier, folds=2, inner_folds=1).accuracy
+        for classifier in ("logistic", transfer.MLP(penalties=[0.01], hidden=[50]))
+    )
+    assert linear < 0.65 < 0.85 < layered
+
+
+# -- what may not matter ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("classifier", ["logistic", "svm", transfer.MLP([1], [10])], ids=["logistic", "svm", "mlp"])
+def test_neither_normalization_nor_penalty_sees_the_test_fold(classifier, hasty_perceptrons) -> None:
+    vectors, labels = clouds(np.random.default_rng(4), 200)
+    options = {"classifier": classifier, "folds": 3, "inner_folds": 2}
+    expected = transfer.cross_validate(vectors, labels, **options)
+    fold = transfer.deal(labels, 3, np.random.default_rng(0))
+    for k in range(3):
+        of_fold = np.flatnonzero(fold == k)
+        wild = vectors.copy()
+        wild[of_fold[::2]] *= -1e4
+        found = transfer.cross_validate(wild, labels, **options)
+        assert found.choices[k] == expected.choices[k]
+        np.testing.assert_array_equal(found.predicted[of_fold[1::2]], expected.predicted[of_fold[1::2]])
+
+
+def test_test_labels_change_nothing_but_the_score(rng) -> None:
+    vectors, labels = clouds(rng, 200)
+    train, test = (vectors[:120], labels[:120]), (vectors[120:], labels[120:])
+    expected = transfer.train_test(train, test)
+    found = transfer.train_test(train, (test[0], 1 - test[1]))
+    assert found.choices == expected.choices
+    np.testing.assert_array_equal(found.predicted, expected.predicted)
+    assert found.accuracy == pytest.approx(1 - expected.accuracy)
+
+
+def test_the_choice_is_the_best_on_dev_and_the_simplest_of_equals(rng) -> None:
+    vectors, labels = clouds(rng, 300)
+    train, dev, test = ((vectors[rows::3], labels[rows::3]) for rows in range(3))
+    penalties = (10.0, 1.0, 0.1)
+    single = {
+        (normalized, penalty): transfer.train_test(
+            train, dev, classifier=transfer.Logistic([penalty]), normalize=(normalized,)
+        ).accuracy
+        for normalized in (False, True)
+        for penalty in penalties
+    }
+    choice = transfer.train_test(train, test, dev, classifier=transfer.Logistic(penalties)).choices[0]
+    assert (choice.normalized, choice.setting.penalty) == max(single, key=single.__getitem__)
+
+
+@given(st.integers(0, 2**32), st.floats(0.01, 100))
+def test_a_shift_a_factor_and_a_rotation_of_all_vectors_do_not_matter(seed, factor) -> None:
+    rng = np.random.default_rng(seed)
+    vectors, labels = clouds(rng, 60, 4)
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    options = {"classifier": transfer.SVM([1]), "normalize": (False,), "folds": 2, "repetitions": 10}
+    expected, moved = (
+        transfer.cross_validate(v, labels, **options).predicted for v in (vectors, vectors @ turn * factor + factor)
+    )
+    assert (expected != moved).mean() <= 0.05
+
+
+def test_the_same_seed_gives_the_same_result_and_another_seed_other_folds(rng, hasty_perceptrons) -> None:
+    vectors, labels = clouds(rng, 200)
+    options = {"classifier": transfer.MLP([1], [5, 10]), "folds": 3, "inner_folds": 1}
+    first, again, other = (transfer.cross_validate(vectors, labels, seed=seed, **options) for seed in (3, 3, 4))
+    assert first.row() == again.row()
+    np.testing.assert_array_equal(first.predicted, again.predicted)
+    assert first.choices == again.choices
+    assert not np.array_equal(first.predicted, other.predicted)
+
+
+def test_penalty_and_size_of_the_row_are_those_of_most_folds(rng) -> None:
+    vectors, labels = clouds(rng, 60)
+    found = transfer.cross_validate(vectors, labels, folds=3, inner_folds=2)
+    choices = [transfer.Choice(z, Setting(penalty, 50)) for z, penalty in ((True, 1.0), (False, 0.1), (False, 0.1))]
+    object.__setattr__(found, "choices", choices)
+    assert (found.penalty, found.hidden, found.normalized) == (0.1, 50, pytest.approx(1 / 3))
+    assert "seconds" not in found.row()
+
+
+def test_fits_that_do_not_converge_are_counted_and_not_printed(rng, monkeypatch) -> None:
+    monkeypatch.setattr("lib.transfer.classifiers.ITERATIONS", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = transfer.cross_validate(*clouds(rng), classifier=transfer.Logistic([1, 0.1]), folds=2, inner_folds=1)
+    # In each fold two settings for either kind of normalization, and the fits up to the one that was chosen.
+    assert 10 <= found.convergence_warnings <= 12
+    assert found.row()["convergence_warnings"] == found.convergence_warnings
+
+
+# -- folds --------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 6), st.integers(2, 4), st.integers(0, 2**32))
+def test_folds_are_alike_in_size_and_classes(folds, classes, seed) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.concatenate([np.arange(classes).repeat(folds), rng.integers(0, classes, 30)]))
+    fold = transfer.deal(labels, folds, rng)
+    for counts in [np.bincount(fold), *(np.bincount(fold[labels == c], minlength=folds) for c in range(classes))]:
+        assert counts.max() - counts.min() <= 1
+
+
+@given(st.integers(2, 5), st.integers(0, 2**32))
+def test_what_says_the_same_is_in_one_fold(folds, seed) -> None:
+    rng = np.random.default_rng(seed)
+    groups = rng.permutation(np.append(np.arange(40).repeat(3), np.full(20, -1)))
+    labels = np.where(groups < 0, rng.integers(0, 2, len(groups)), groups % 2)
+    fold = transfer.deal(labels, folds, rng, groups)
+    assert all(len(set(fold[groups == group])) == 1 for group in range(40))
+    assert len(set(fold[groups == -1])) > 1
+
+
+def test_groups_are_kept_together_in_the_inner_folds_too(rng, monkeypatch) -> None:
+    seen = []
+    vectors = np.column_stack([rng.normal(size=90), np.arange(90) // 3])
+    labels = np.arange(90) // 3 % 2
+
+    def spy(self, features, labels, setting, seed):
+        seen.append(features)
+        return type("Model", (), {"predict": lambda self, rows: np.zeros(len(rows), int)})()
+
+    monkeypatch.setattr(transfer.SVM, "fit", spy)
+    # The second column is the group, and recognizable after centering and scaling: all three of a group, or none.
+    transfer.cross_validate(vectors, labels, classifier="svm", folds=3, inner_folds=3, groups=np.arange(90) // 3)
+    assert seen
+    for features in seen:
+        assert set(np.unique(features[:, 1].round(4), return_counts=True)[1]) == {3}
+
+
+# -- tasks --------------------------------------------------------------------------------------
+
+
+def test_official_splits_are_encoded_once_and_kept_apart(monkeypatch) -> None:
+    words = {"red": [0.0, 1], "blue": [1.0, 0], "pink": [0.2, 1]}
+    parts = {
+        "train": tasks.ClassificationTask(["red", "blue"] * 5, np.array([0, 1] * 5)),
+        "test": tasks.ClassificationTask(["pink", "blue"], np.array([0, 1])),
+    }
+    monkeypatch.setattr(tasks, "load", lambda name, split: parts[split])
+    calls = []
+
+    def encode(sentences):
+        calls.append(list(sentences))
+        return np.array([words[sentence] for sentence in sentences], np.float32)
+
+    found = transfer.on_task("TREC", encode, inner_folds=2)
+    assert calls == [["red", "blue"] * 5 + ["pink", "blue"]]
+    assert (found.predicted.tolist(), found.accuracy, found.folds) == ([0, 1], 1.0, 1)
+
+
+def test_pairs_with_labels_are_a_task_and_pairs_with_scores_are_not(rng) -> None:
+    vectors = dict(zip("abcdef", rng.normal(size=(6, 3)), strict=True))
+    left, right = [*"abcdef" * 4], [*"abcfde" * 4]
+    labels = np.array([a == b for a, b in zip(left, right, strict=True)], int)
+    encode = lambda sentences: np.array([vectors[sentence] for sentence in sentences])  # noqa: E731
+    assert transfer.on_task(PairTask(left, right, label=labels), encode, folds=3, inner_folds=2).accuracy == 1
+    with pytest.raises(InputError, match="scores and no labels"):
+        transfer.on_task(PairTask(left, right, score=labels), encode)
+
+
+def test_translations_are_balanced_and_a_verse_is_a_group() -> None:
+    task = local.translations(verses=20)
+    assert np.bincount(task.labels).tolist() == [20] * len(bible.TRANSLATIONS)
+    assert set(np.unique(task.groups, return_counts=True)[1]) == {len(bible.TRANSLATIONS)}
+    fold = transfer.deal(task.labels, 5, np.random.default_rng(0), task.groups)
+    assert [np.bincount(task.labels[fold == k]).tolist() for k in range(5)] == [[4] * 5] * 5
+
+
+def test_books_are_balanced_and_the_labels_are_right() -> None:
+    task = local.books(verses=10)
+    assert np.bincount(task.labels).tolist() == [10] * 5
+    books = {verse.text: verse.number // 1_000_000 - 40 for verse in bible.verses(bible.MATTHEW, bible.ROMANS)}
+    assert [books[sentence] for sentence in task.sentences] == task.labels.tolist()
+    assert len(set(task.groups.tolist())) == len(task)
+
+
+def test_tasks_of_verses_stand_in_the_default_corpus() -> None:
+    from lib import corpora
+
+    sentences = corpora.load(local.CORPUS).sentences
+    for task in (local.translations(5), local.books(5)):
+        assert [sentences[i] for i in task.indices.tolist()] == task.sentences
+
+
+def test_questions_have_lost_the_mark_that_tells_them() -> None:
+    task = local.questions(sentences=50)
+    assert np.bincount(task.labels).tolist() == [50, 50]
+    assert not any("?" in sentence or sentence[-1] in ".!,;:\"'\u00ab\u00bb" for sentence in task.sentences)
+    assert len(set(task.groups.tolist())) == 100
+
+
+@pytest.mark.parametrize("make", [local.translations, local.books, local.questions])
+def test_tasks_are_drawn_by_their_seed(make) -> None:
+    first, again, other = (make(8, seed=seed).sentences for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_a_task_larger_than_its_corpus_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"verses: 9999 is not accepted; there are \d+ in Matthew: give 1 to"):
+        local.books(9999)
+
+
+def test_questions_of_any_text(tmp_path) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text('Who?\n"Where to?"\nHere.\nIs it? It is.\nThere!\n')
+    task = local.questions(2, corpus=f"lines:{file}")
+    found = dict(zip(task.sentences, task.labels.tolist(), strict=True))
+    assert found == {'"Where to': 1, "Who": 1, "Here": 0, "There": 0}
+    with pytest.raises(InputError, match="sentences: 3 is not accepted; there are 2 questions in 'lines:"):
+        local.questions(3, corpus=f"lines:{file}")
+
+
+def test_glove_on_mrpc_and_customer_reviews(data_file) -> None:
+    data_file("senteval/MRPC/msr_paraphrase_train.txt")
+    data_file("senteval/CR/custrev.pos")
+    embedder = embedders.load("glove-6b-50d")
+    found = transfer.on_task("MRPC", embedder.encode, inner_folds=3)
+    assert 0.66 < found.accuracy < 0.74 < found.f1 < 0.83
+    assert 0.70 < transfer.on_task("CR", embedder.encode, folds=5, inner_folds=1).accuracy < 0.80
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+VECTORS, LABELS = clouds(np.random.default_rng(0), 20)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"labels": LABELS[:5]}, "for 5 labels; give a row for each label"),
+        ({"labels": np.zeros(20, int)}, "all sentences are of class 0; give two classes"),
+        ({"labels": np.append(LABELS[:19], 7)}, r"class 7 has too few members \(1\)"),
+        ({"labels": LABELS, "folds": 11}, r"class 0 has too few members \(10\).* give 11 or more"),
+        ({"groups": LABELS}, r"too few groups \(1\)"),
+        ({"groups": LABELS[:5]}, "groups: 5 for 20 labels"),
+        ({"folds": 1}, "folds: 1 is not accepted"),
+        ({"inner_folds": 0}, "inner_folds: 0 is not accepted"),
+        ({"normalize": ()}, "normalize: is empty"),
+        ({"vectors": VECTORS * np.nan}, "the vectors hold NaN"),
+        ({"vectors": np.ones((20, 3))}, "all training rows are alike"),
+        ({"vectors": (VECTORS, VECTORS[:, :2])}, "two sides of one shape"),
+        ({"vectors": VECTORS[:0], "labels": LABELS[:0]}, "labels: there are none"),
+        ({"classifier": "forest"}, "classifier: 'forest' is not known"),
+    ],
+)
+def test_what_cannot_be_cross_validated_gets_a_sentence(given, message) -> None:
+    with pytest.raises(InputError, match=message):
+        transfer.cross_validate(**{"vectors": VECTORS, "labels": LABELS, "folds": 2} | given)
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "message"),
+    [
+        ((VECTORS, LABELS), (VECTORS, LABELS + 1), "test: has the label 2, which train does not have"),
+        ((VECTORS, np.append(LABELS[:19], 7)), (VECTORS, LABELS), "class 7 has too few members"),
+        ((VECTORS, LABELS), (VECTORS[:3], LABELS), "test: vectors of shape"),
+    ],
+)
+def test_splits_that_do_not_match_get_a_sentence(train, test, message) -> None:
+    with pytest.raises(InputError, match=message):
+        transfer.train_test(train, test)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: transfer.Logistic([]), "penalties"),
+    (lambda: transfer.SVM([0]), "give numbers above 0"),
+    (lambda: transfer.MLP(hidden=[0]), "hidden"),
+])  # fmt: skip
+def test_settings_that_make_no_sense_get_a_sentence(make, message) -> None:
+    with pytest.raises(InputError, match=message):
+        make()
