@@ -7,13 +7,16 @@ ASSET ?=
 TASK ?= multinli
 MODEL ?=
 OUTPUT ?=
+EMBEDDER ?=
+NAME ?=
+NEIGHBORS ?=
 
 BIN := .venv/bin
 READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test lab data finetune bench page lint lock cache prune clean
+.PHONY: help figures test lab data situate finetune bench page lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,11 +33,14 @@ lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
 	@$(BIN)/python -m lib.catalog --asset "$(ASSET)"
 
+situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
+	@$(BIN)/python -m lib.situate --embedder "$(EMBEDDER)" --name "$(NAME)" --neighbors "$(NEIGHBORS)" --output "$(OUTPUT)"
+
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.finetuning --task "$(TASK)" --model "$(MODEL)" --output "$(OUTPUT)"
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
-	@for part in word_vectors encode search approximate; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+	@for part in word_vectors encode search approximate sent2vec; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write the pages that are made from the catalogs: docs/data.md, docs/embedders.md
 	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md

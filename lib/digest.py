@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -78,12 +79,25 @@ def _files_of(module: str) -> Iterator[Path]:
 
 
 def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:
-    """Files outside the project that a run may read: the user's own text, and the data folders where they count."""
+    """Files outside the project that a run may read: those that it names, and the data folders where they count."""
     named = [value for value in values if isinstance(value, str)]
     for value in named:
-        kind, colon, path = value.partition(":")
-        if colon and kind in ("lines", "text") and paths.from_root(path).exists():
-            yield paths.from_root(path)
+        yield from _named_files(value)
     if profile == "paper" or any(re.match(r"reuters$|gigaword:", value) for value in named):
         for folder in catalog.folders():
-            yield from sorted(file for file in folder.rglob("*") if file.is_file())
+            yield from _files_below(folder)
+
+
+def _named_files(value: str) -> Iterator[Path]:
+    """The files of a user's text (``lines:PATH``), embedder (``PATH.py:function``, a model's folder) or neighbors."""
+    kind, _, rest = value.partition(":")
+    is_text = kind in ("lines", "text")
+    path = paths.from_root(rest if is_text else kind)
+    if os.path.isfile(path) and (is_text or path.suffix in (".py", ".parquet")):
+        yield path
+    elif os.path.isfile(path / "config.json"):
+        yield from _files_below(path)
+
+
+def _files_below(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.is_file())

@@ -98,18 +98,17 @@ def classify(
     Parameters
     ----------
     encoders : by the names that the table shows (`encoder`)
-    task_names : of `lib.tasks`, or Translations, Books, Questions (`lib.tasks.local`)
+    task_names : of `lib.tasks`
 
     Returns
     -------
     DataFrame with columns embedder, dataset and those of `lib.transfer.Result.row`
     """
-    sets = {task: local.MAKERS[task](seed=seed) if task in local.MAKERS else task for task in task_names}
     rows = []
     for name in progress.track(list(encoders), "classification", unit="embedders", show=show_progress_bar):
-        for task, data in sets.items():
+        for task in task_names:
             result = transfer.on_task(
-                data, encoders[name], folds=folds, inner_folds=inner_folds, normalize=(False,), seed=seed
+                task, encoders[name], folds=folds, inner_folds=inner_folds, normalize=(False,), seed=seed
             )
             rows.append({"embedder": name, "dataset": task} | result.row())
     return pd.DataFrame(rows)

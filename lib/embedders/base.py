@@ -112,8 +112,16 @@ class Embedder(ABC):
 def stack(parts: Sequence[Embeddings]) -> Embeddings:
     """Put batches of vectors one below the other."""
     if sp.issparse(parts[0]):
-        return sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32)
+        return narrow(sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32))
     return np.concatenate(parts).astype(np.float32, copy=False)
+
+
+def narrow(matrix: sp.csr_array) -> sp.csr_array:
+    """The matrix with index arrays of int32, which is all that some libraries take, unless it is too large for them."""
+    if matrix.indices.dtype == np.int32 or max(matrix.nnz, *matrix.shape) > np.iinfo(np.int32).max:
+        return matrix
+    arrays = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return sp.csr_array(arrays, shape=matrix.shape)
 
 
 def packed(words: Sequence[str]) -> np.ndarray:

@@ -6,14 +6,14 @@ Words without a vector are skipped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from lib import progress, text
-from lib.embedders import fingerprints, word_means
+from lib.embedders import fingerprints, word_means, word_probabilities
 from lib.embedders.base import Embedder, packed, unpacked
-from lib.embedders.lexicon import Lexicon
+from lib.embedders.lexicon import Lexicon, Words
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.errors import InputError
@@ -69,8 +69,7 @@ class WordComposition(Embedder):
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         if self.training:
-            self.vectors = self.training.train(sentences, show_progress_bar)
-        self._lexicon = None
+            self.vectors, self._lexicon = self.training.train(sentences, show_progress_bar), None
 
     def _state(self) -> dict[str, np.ndarray]:
         # The trained vectors themselves are kept by their training.
@@ -96,22 +95,49 @@ class Sum(WordComposition):
         return word_means.means(self.lexicon.words(sentences), average=False)
 
 
+# What the papers leave open, and the values that are accepted; the first of each is SIF's.
+DECISIONS: dict[str, tuple[str | None, ...]] = {
+    "normalize": (None, "divide", "multiply"),
+    "removal": ("whole", "share", "share-squared"),
+    "one_word": ("normalize", "keep"),
+    "unlisted": ("rarest", "never", "skip"),
+    "unknown": ("skip", "count"),
+}
+
+
 class SIF(WordComposition):
     """Smoothed inverse frequency (Arora et al. 2017): weights a / (a + p(w)), then m common components removed.
 
     Parameters
     ----------
     vectors : mapping word -> float32[d], or a `trained.Training`
-    probabilities : mapping word -> p(w); a word that it lacks is looked up in lower case, and then gets the smallest
-        p(w) that it has. None for those of the words of the fitted text.
-    a : float, the smoothing parameter
+    probabilities : mapping word -> p(w), above 0 and at most 1; a word that it lacks is looked up in lower case. None
+        for those of the words of the fitted text.
+    a : float above 0, the smoothing parameter
     m : int, how many first singular vectors of the fitted text's embeddings are removed; 0 for none
+    normalize : how the vectors of a sentence's words are evened out in each dimension before they are weighted:
+        "divide" by the dimension's L2 norm across the sentence (a dimension of zeros stays zero), "multiply" by it,
+        or None
+    removal : of the projection on component i, "whole" is taken away; the "share" s_i**2 / sum_j s_j**2, with s the
+        singular values of the m components; or "share-squared", as programs do that apply the share twice
+    one_word : whether a sentence of one known word, which "divide" turns into a vector of -1, 0 and 1, is to
+        "normalize" all the same or to "keep" its vector
+    unlisted : what becomes of a word with a vector that `probabilities` lacks: it counts as the "rarest" word there
+        is, as one that occurs "never" (p(w) = 0), or is to "skip"
+    unknown : whether words without a vector "skip" or "count" in the length that a sum of vectors is divided by
 
-    The singular value decomposition is not centered, as in the authors' program.
+    The singular value decomposition is not centered, as in the authors' program. A sentence without known words has a
+    zero vector.
+
+    Raises
+    ------
+    InputError
+        Options that are not accepted; probabilities that are none (`word_probabilities.checked`); from `fit`, fewer
+        sentences than `m`, or vectors that are all zero or not finite.
     """
 
     needs_fit = True
-    normalize: Literal["divide", "multiply"] | None = None
+    own: ClassVar[dict[str, str | None]] = {decision: accepted[0] for decision, accepted in DECISIONS.items()}
 
     def __init__(
         self,
@@ -121,31 +147,44 @@ class SIF(WordComposition):
         m: int = 1,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "sif",
+        **decisions: str | None,
     ) -> None:
         super().__init__(name, vectors, tokenize)
-        if a <= 0:
+        if not 0 < a < np.inf:
             raise InputError(f"a: {a!r} is not accepted; give a number above 0")
-        if m < 0:
+        if m < 0 or m % 1:
             raise InputError(f"m: {m!r} is not accepted; give 0 or more components")
         self.a, self.m, self.given = a, m, probabilities
+        self.decisions = self._decided(decisions)
         self.probabilities: Mapping[str, float] = {}
         if probabilities is not None:
             self._look_up_in(probabilities)
         self.components = self.removed = None
 
+    def _decided(self, decisions: dict[str, str | None]) -> dict[str, str | None]:
+        if unknown := decisions.keys() - DECISIONS.keys():
+            raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}")
+        for decision, chosen in decisions.items():
+            if chosen not in DECISIONS[decision]:
+                accepted = ", ".join(map(repr, DECISIONS[decision]))
+                raise InputError(f"{decision}: {chosen!r} is not known; accepted: {accepted}")
+        return self.own | decisions
+
     @property
     def settings(self) -> dict[str, Any]:
         probabilities = "of the fitted text" if self.given is None else fingerprints.of_mapping(self.given)
-        return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m}
+        differing = {decision: chosen for decision, chosen in self.decisions.items() if chosen != self.own[decision]}
+        return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m} | differing
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
-        if not probabilities:
-            raise InputError(f"{self.name}: probabilities is empty; give a mapping from words to p(w)")
-        self.probabilities, self.rarest = probabilities, min(probabilities.values())
+        self.listed = word_probabilities.checked(self.name, probabilities)
+        self.probabilities = probabilities
+        # The weight of a word that never ceases to occur is 0, by which it is told from the others.
+        self.unlisted = {"rarest": self.listed.min(), "never": 0.0, "skip": np.inf}[self.decisions["unlisted"]]
 
     def _probability(self, word: str) -> float:
         p = self.probabilities.get(word)
-        return self.probabilities.get(word.lower(), self.rarest) if p is None else p
+        return self.probabilities.get(word.lower(), self.unlisted) if p is None else p
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         return self.a / (self.a + np.array([self._probability(word) for word in words]))
@@ -154,6 +193,7 @@ class SIF(WordComposition):
         super()._fit(sentences, show_progress_bar)
         if self.given is None:
             self._look_up_in(text.relative_frequencies(sentences, self.tokenize))
+            self._lexicon = None
         self._derive_weights(sentences)
         self._find_components(sentences, show_progress_bar)
 
@@ -161,24 +201,60 @@ class SIF(WordComposition):
         """What the weights take from the fitted text besides probabilities."""
 
     def _find_components(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        gram = 0.0
+        if len(sentences) < self.m:
+            raise InputError(
+                f"{self.name}: fitted on {len(sentences)} sentences, which cannot have {self.m} common components; "
+                f"give {self.m} sentences or more, or fewer components (m)"
+            )
+        gram, known = 0.0, False
         starts = range(0, len(sentences), self.batch_size)
         for start in progress.track(starts, f"fit {self.name}", "batches", show_progress_bar):
-            words = self.lexicon.words(sentences[start : start + self.batch_size])
-            vectors = word_means.means(words, self.normalize).astype(np.float64)
-            gram = gram + vectors.T @ vectors
+            words = self._words(sentences[start : start + self.batch_size])
+            vectors = self._composed(words).astype(np.float64)
+            gram, known = gram + vectors.T @ vectors, known or bool((words.rows[words.ids] >= 0).any())
+        self._check(gram, known)
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues their squared values.
         squares, directions = np.linalg.eigh(gram)
         self.components = directions[:, ::-1][:, : self.m].T
         self.removed = self._shares(squares[::-1][: self.m])
 
+    def _check(self, gram: np.ndarray, known: bool) -> None:
+        if not np.isfinite(gram).all():
+            raise InputError(f"{self.name}: vectors: those of the fitted text hold NaN or infinity; give numbers")
+        if known and not gram.any():
+            raise InputError(
+                f"{self.name}: vectors: those of the fitted text are all zero; give vectors with a direction"
+            )
+
     def _shares(self, squares: np.ndarray) -> np.ndarray:
-        """float64[m]: how much of the projection on each component is removed."""
-        return np.ones(len(squares))
+        """float64[m]: how much of the projection on each component is removed; nothing where there is none."""
+        total = squares.sum()
+        if total <= 0:
+            return np.zeros(len(squares))
+        exponent = {"whole": 0, "share": 1, "share-squared": 2}[self.decisions["removal"]]
+        return (squares / total) ** exponent
+
+    def _words(self, sentences: Sequence[str]) -> Words:
+        words = self.lexicon.words(sentences)
+        if self.decisions["unlisted"] == "skip":
+            words = words._replace(rows=np.where(words.weights > 0, words.rows, -1))
+        return words
+
+    def _composed(self, words: Words, *removal: np.ndarray) -> np.ndarray:
+        """float32[n, d]: the weighted means, less what `removal` (components and shares) takes away."""
+        means = word_means.means(words, self.decisions["normalize"], *removal)
+        if self.decisions["one_word"] == "normalize" and self.decisions["unknown"] == "skip":
+            return means
+        lengths = np.diff(words.starts)
+        known = np.diff(np.concatenate([[0], np.cumsum(words.rows[words.ids] >= 0)])[words.starts])
+        if self.decisions["one_word"] == "keep" and (known == 1).any():
+            means[known == 1] = word_means.means(words, None, *removal)[known == 1]
+        if self.decisions["unknown"] == "count":
+            means *= np.divide(known, lengths, out=np.zeros(len(lengths)), where=lengths > 0)[:, None]
+        return means
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        words = self.lexicon.words(sentences)
-        return word_means.means(words, self.normalize, self.components, self.removed)
+        return self._composed(self._words(sentences), self.components, self.removed)
 
     def _state(self) -> dict[str, np.ndarray]:
         state = super()._state() | {"components": self.components, "removed": self.removed, "a": np.array(self.a)}
@@ -205,67 +281,73 @@ class USIF(SIF):
     vectors : mapping word -> float32[d], or a `trained.Training`
     probabilities : mapping word -> p(w); its words are the vocabulary V of equation (11). None for the words of the
         fitted text.
-    n : float or None, length of the random walk; None for the mean number of tokens of the fitted sentences
+    n : int or None, steps of the random walk; None for the mean number of tokens of the fitted sentences
     m : int, number of common components
     normalize : how the vectors of a sentence's words are evened out in each dimension before they are
         weighted: "divide" by the dimension's L2 norm across the sentence, as the author's program does;
         "multiply" by it, as the text of section 3.3 says; None, as in Algorithm 1
+    decisions : as for `SIF`
 
     Attributes
     ----------
     alpha : float, the share of V that is likelier by chance than by the random walk
-    a : float, (1 - alpha) / (alpha Z) with Z = |V| / 2; both are there without `fit` when `n` and
-        `probabilities` are given
+    partition : float, Z = |V| / 2
+    a : float, (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given
     """
+
+    own: ClassVar[dict[str, str | None]] = SIF.own | {"normalize": "divide", "removal": "share"}
 
     def __init__(
         self,
         vectors: Mapping[str, np.ndarray] | Training,
         probabilities: Mapping[str, float] | None,
-        n: float | None = None,
+        n: int | None = None,
         m: int = 5,
         tokenize: Tokenizer = text.word_tokens,
         normalize: Literal["divide", "multiply"] | None = "divide",
         name: str = "usif",
+        **decisions: str | None,
     ) -> None:
-        if normalize not in ("divide", "multiply", None):
-            raise InputError(f"normalize: {normalize!r} is not known; accepted: 'divide', 'multiply', None")
-        super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name)
-        self.n, self.normalize = n, normalize
-        self.a = self.alpha = float("nan")
-        if n is not None and probabilities is not None:
-            self._derive(n)
+        super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name, normalize=normalize, **decisions)
+        self.n = n
+        self.a = self.alpha = self.partition = float("nan")
+        steps = None if n is None else word_probabilities.checked_steps(n)
+        if steps is not None and probabilities is not None:
+            self._derive(steps)
 
     @property
     def settings(self) -> dict[str, Any]:
         # `a` follows from n, the probabilities and the fitted text.
-        return super().settings | {"a": None, "n": self.n, "normalize": self.normalize}
+        return super().settings | {"a": None, "n": self.n, "normalize": self.decisions["normalize"]}
 
     def _derive(self, n: float) -> None:
         if n <= 0:
-            raise InputError(f"n: {n!r} is not accepted; give the mean number of words of a sentence, above 0")
-        probabilities = np.fromiter(self.probabilities.values(), dtype=np.float64)
-        size = len(probabilities)
-        threshold = 1 - (1 - 1 / size) ** n
-        self.alpha = float(np.mean(probabilities > threshold))
-        if self.alpha == 0:
+            raise InputError(f"{self.name}: the fitted text has no words; give sentences with words, or n")
+        walk = word_probabilities.random_walk(self.listed, n)
+        if not 0 < walk.alpha < 1:
+            found = "all" if walk.alpha else "none"
             raise InputError(
-                f"probabilities: none of the {size} words is more frequent than {threshold:.3g}, so that equation (11) "
-                "gives alpha = 0 and no finite a; give the probabilities of a larger vocabulary"
+                f"probabilities: {found} of the {len(self.listed)} words are above {walk.threshold:.3g}, so "
+                f"that equation (11) gives alpha = {walk.alpha:g} and no finite a above 0; give the probabilities of "
+                "a larger vocabulary"
             )
-        self.a = (1 - self.alpha) / (self.alpha * size / 2)
+        self.alpha, self.partition, self.a = walk.alpha, walk.partition, walk.a
 
     def _derive_weights(self, sentences: Sequence[str]) -> None:
         if self.n is not None:
-            return self._derive(self.n)
+            return self._derive(float(self.n))
         # The random walk visits every token, with a vector or without.
         starts = range(0, len(sentences), self.batch_size)
         batches = (self.lexicon.tokens.of(sentences[start : start + self.batch_size]) for start in starts)
-        self._derive(sum(len(batch.ids) for batch in batches) / len(sentences))
+        self._derive(sum(len(batch.ids) for batch in batches) / max(1, len(sentences)))
+        self._lexicon = None  # its weights are those of another a
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
 
-    def _shares(self, squares: np.ndarray) -> np.ndarray:
-        total = squares.sum()
-        return squares / total if total > 0 else np.zeros(len(squares))
+    def _state(self) -> dict[str, np.ndarray]:
+        return super()._state() | {"alpha": np.array(self.alpha), "partition": np.array(self.partition)}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
+        self.alpha, self.partition = float(state["alpha"]), float(state["partition"])

@@ -147,8 +147,15 @@ def _use(name: str, **options: Any) -> Embedder:
     return _kind("use_hub", "UniversalSentenceEncoder")(catalog.locate(name)[0].parent, name, **options)
 
 
+def _sent2vec(name: str, **options: Any) -> Embedder:
+    _, text_of, grams = name.split("-")
+    tokenize = _kind("sent2vec", "tweet_tokens") if text_of == "twitter" else _LOWER
+    fixed = {"name": name, "tokenize": tokenize, "word_ngrams": 1 if grams == "unigrams" else 2}
+    return _kind("sent2vec", "Sent2VecFile")(catalog.locate(name)[0], **(fixed | options))
+
+
 _BERT_FT = "bert-ft-multinli/model.safetensors"
-_APACHE = "Apache-2.0"
+_APACHE, _BSD, _MIT = "Apache-2.0", "BSD-3-Clause (program)", "MIT (program)"
 # As in the paper: their vectors lie in a narrow cone, where rounding exchanges neighbors.
 _FULL = {"precision": "float32"}
 _BERT = "BERT base, cased (Wikipedia + BooksCorpus)"
@@ -212,6 +219,32 @@ OTHERS = {
             CONTEXTUAL, 384, f"all-MiniLM-L6-v2, {what}", _APACHE, _transformer(_MINILM, pooling), ("all-minilm-l6-v2",)
         )
         for pooling, what in [("cls", "first token"), ("avg", "mean over tokens")]
+    },
+    **{
+        f"sent2vec-{text_of}-{grams}": Entry(
+            ENCODER, dim, f"Sent2Vec, {source}, {grams.replace('bi', 'unigrams and bi')}", _BSD, _sent2vec,
+            (f"sent2vec-{text_of}-{grams}",), tried_on=FORMAT,
+        )
+        for text_of, grams, dim, source in [
+            # Table 5 gives the bigrams of Wikipedia 600 dimensions; the page of the published model says 700.
+            ("wiki", "unigrams", 600, "Wikipedia"),
+            ("wiki", "bigrams", 700, "Wikipedia"),
+            ("toronto", "unigrams", 700, "Toronto books"),
+            ("toronto", "bigrams", 700, "Toronto books"),
+            ("twitter", "unigrams", 700, "Twitter"),
+            ("twitter", "bigrams", 700, "Twitter"),
+        ]
+    },
+    **{
+        f"sent2vec-corpus-{kind}": Entry(
+            CORPUS, 100, f"Sent2Vec, {what}", _MIT, _from_text("sent2vec", "Sent2VecTrained", **settings), sized=True
+        )
+        for kind, what, settings in [
+            ("uni", "unigrams", {"word_ngrams": 1}),
+            ("bi", "unigrams and bigrams", {"word_ngrams": 2}),
+            # A tenth of the paper's 0.0005, which takes more from a target's vector, zero at first, than a step gives.
+            ("bi-l1", "unigrams and bigrams, L1 penalty", {"word_ngrams": 2, "l1": 5.0e-5}),
+        ]
     },
     "infersent-v1": Entry(
         ENCODER, 4096, "InferSent version 1 (SNLI), GloVe 840B", "CC-BY-NC-4.0", _infersent,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lib.embedders.base import Embeddings
+from lib.embedders.base import Embeddings, narrow
 from lib.errors import InputError
 
 BLOCK = 4096  # rows that are worked on at a time in float64
@@ -101,7 +101,7 @@ class Features:
         """`dtype`[n, d], or [n, 2 d] for pairs; CSR if the vectors are."""
         features = self._features(vectors)
         if sp.issparse(features):
-            return features * self.factor
+            return narrow(sp.csr_array(features * self.factor))
         features = features - self.mean
         features *= self.factor
         return features

@@ -17,6 +17,8 @@ name                                 set, and its splits
 ``MSRP-groups``                      MRPC's paraphrases joined into groups of three or more; whole
 ``Opinosis-groups``                  sentences of product reviews, grouped by hand, groups of three or more; whole
 ``Verses``                           Bible verses across translations, groups of two or more; whole
+``Translations``, ``Books``,         made of the default corpus (`lib.tasks.local`): which translation, which book, a
+``Questions``                        question or not; whole
 ===================================  ==================================================================================
 
 A higher score means more alike. Codes of labels: SICK-E `ENTAILMENT`, TREC `QUESTIONS`; MRPC 1 paraphrase, 0 not;
@@ -46,7 +48,7 @@ import numpy as np
 from lib import catalog
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
-from lib.tasks import readers
+from lib.tasks import local, readers
 from lib.tasks.files import UTF8, WESTERN
 from lib.tasks.readers import ClassificationTask, Layout, PairTask, ParaphraseGroups, Task
 
@@ -173,4 +175,5 @@ _SETS: dict[str, _Set] = {
     "MSRP-groups": _whole(_CLOSURE, "senteval/MRPC", "msr_paraphrase_train.txt", "msr_paraphrase_test.txt"),
     "Opinosis-groups": _whole(readers.columns_of_paraphrases, "opinosis", "paraphrase_groups"),
     "Verses": _whole(readers.verses, ""),
+    **{name: _whole(make, "") for name, make in local.MAKERS.items()},
 }

@@ -157,3 +157,182 @@ def test_dividing_by_the_norms_helps_and_multiplying_hurts(data_file) -> None:
         sts_benchmark_pearson(file, "glove-6b-50d+usif", normalize=how) for how in ("divide", None, "multiply")
     )
     assert divided > plain > multiplied
+
+
+# -- what the papers leave open -----------------------------------------------------------------
+
+
+def loop_of_algorithm_1(
+    sentences: list[str], n: int, m: int, normalize: bool = True, share_power: int = 1
+) -> np.ndarray:
+    """Algorithm 1, line by line, with the normalization of section 3.3 before the words are weighted."""
+    size = len(PROBABILITIES)
+    threshold = 1 - (1 - 1 / size) ** n
+    alpha = sum(p > threshold for p in PROBABILITIES.values()) / size
+    z = size / 2
+    a = (1 - alpha) / (alpha * z)
+    means = []
+    for sentence in sentences:
+        words = [word for word in sentence.split() if word in VECTORS]
+        norms = np.sqrt(sum(VECTORS[word].astype(np.float64) ** 2 for word in words)) if normalize else np.ones(3)
+        total = np.zeros(3)
+        for word in words:
+            divided = np.array([x / norm if norm > 0 else 0.0 for x, norm in zip(VECTORS[word], norms, strict=True)])
+            total += a / (PROBABILITIES[word] + a / 2) * divided
+        means.append(total / len(words))
+    _, values, directions = np.linalg.svd(np.array(means))
+    shares = (values[:m] ** 2 / sum(values[:m] ** 2)) ** share_power
+    out = []
+    for mean in means:
+        projections = [share * (mean @ c) * c for share, c in zip(shares, directions[:m], strict=True)]
+        out.append(mean - sum(projections))
+    return np.array(out)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_usif_is_a_plain_loop_of_algorithm_1(m, normalize) -> None:
+    usif = USIF(VECTORS, PROBABILITIES, n=2, m=m, tokenize=str.split, normalize="divide" if normalize else None)
+    np.testing.assert_allclose(usif.fit_encode(SENTENCES), loop_of_algorithm_1(SENTENCES, 2, m, normalize), atol=1e-6)
+
+
+def test_applying_the_shares_twice_is_a_variant_and_not_the_default() -> None:
+    twice = USIF(VECTORS, PROBABILITIES, n=2, m=2, tokenize=str.split, removal="share-squared").fit_encode(SENTENCES)
+    np.testing.assert_allclose(twice, loop_of_algorithm_1(SENTENCES, 2, 2, share_power=2), atol=1e-6)
+    assert np.abs(twice - loop_of_algorithm_1(SENTENCES, 2, 2)).max() > 1e-3
+
+
+def test_usif_is_sif_at_half_of_a_normalized_and_removed_by_shares() -> None:
+    usif = USIF(VECTORS, PROBABILITIES, n=2, m=2, tokenize=str.split)
+    sif = SIF(VECTORS, PROBABILITIES, usif.a / 2, 2, str.split, normalize="divide", removal="share")
+    np.testing.assert_allclose(2 * sif.fit_encode(SENTENCES), usif.fit_encode(SENTENCES), atol=1e-6)
+
+
+def test_one_component_removed_by_its_share_is_removed_whole() -> None:
+    whole, share = (SIF(VECTORS, PROBABILITIES, m=1, tokenize=str.split, removal=how) for how in ("whole", "share"))
+    np.testing.assert_array_equal(whole.fit_encode(SENTENCES), share.fit_encode(SENTENCES))
+
+
+def test_partition_is_half_of_the_vocabulary_and_there_after_fit() -> None:
+    assert USIF(VECTORS, PROBABILITIES, n=2).partition == 2
+    fitted = USIF(VECTORS, PROBABILITIES, m=2, tokenize=str.split).fit(SENTENCES)
+    again = USIF(VECTORS, PROBABILITIES, m=2, tokenize=str.split).restore(fitted.state(), fitted.fitted_on)
+    assert (again.alpha, again.a, again.partition) == (fitted.alpha, fitted.a, 2)
+
+
+def test_a_one_word_sentence_becomes_signs_or_is_kept() -> None:
+    signs, kept = (
+        USIF(VECTORS, PROBABILITIES, n=2, m=0, tokenize=str.split, one_word=how).fit(SENTENCES)
+        for how in ("normalize", "keep")
+    )
+    weight = signs.a / (PROBABILITIES["d"] + signs.a / 2)
+    np.testing.assert_allclose(signs.encode(["d zzz"]), [weight * np.sign(VECTORS["d"])], rtol=1e-6)
+    np.testing.assert_allclose(kept.encode(["d zzz"]), [weight * VECTORS["d"]], rtol=1e-6)
+    np.testing.assert_array_equal(signs.encode(["b d a", "zzz"]), kept.encode(["b d a", "zzz"]))
+
+
+def test_a_dimension_that_is_zero_in_all_words_of_a_sentence_stays_zero() -> None:
+    vectors = USIF(VECTORS, PROBABILITIES, n=2, m=0, tokenize=str.split).fit(SENTENCES).encode(["a b", "a"])
+    assert vectors[:, 2].tolist() == [0, 0]
+    assert np.isfinite(vectors).all()
+
+
+@pytest.mark.parametrize(("how", "p"), [("rarest", 0.1), ("never", 0.0), ("skip", None)])
+def test_a_word_without_probability_is_rare_or_never_occurs_or_is_skipped(how, p) -> None:
+    known = {word: p for word, p in PROBABILITIES.items() if word != "d"}
+    ours = SIF(VECTORS, known, a=0.1, m=0, tokenize=str.split, unlisted=how).fit_encode(["a d"])
+    words = [(0.1 / 0.7, VECTORS["a"])] + ([] if p is None else [(0.1 / (0.1 + p), VECTORS["d"])])
+    expected = sum(weight * vector for weight, vector in words) / len(words)
+    np.testing.assert_allclose(ours[0], expected, rtol=1e-6)
+
+
+def test_unknown_words_may_count_in_the_length() -> None:
+    skip, count = (SIF(VECTORS, PROBABILITIES, m=0, tokenize=str.split, unknown=how) for how in ("skip", "count"))
+    np.testing.assert_allclose(count.fit_encode(["a zzz b zzz"]), skip.fit_encode(["a zzz b zzz"]) / 2, rtol=1e-6)
+    np.testing.assert_array_equal(count.encode(["", "zzz"]), 0)
+
+
+def test_a_second_fit_forgets_the_first() -> None:
+    first, second = ["a", "a b", "a"], ["a a", "a b", "a c", "a d", "a"]
+    for probabilities in (PROBABILITIES, None):
+        twice = USIF(VECTORS, probabilities, m=1, tokenize=str.split).fit(first).fit(second)
+        once = USIF(VECTORS, probabilities, m=1, tokenize=str.split).fit(second)
+        np.testing.assert_array_equal(twice.encode(SENTENCES), once.encode(SENTENCES))
+
+
+def test_settings_tell_decisions_apart_and_are_those_of_old_for_the_defaults() -> None:
+    default = USIF(VECTORS, PROBABILITIES, n=2).settings
+    assert default.keys() == {"vectors", "tokenize", "probabilities", "a", "m", "n", "normalize"}
+    changed = {"one_word": "keep", "unlisted": "skip", "unknown": "count", "removal": "whole"}
+    for decision, how in changed.items():
+        assert USIF(VECTORS, PROBABILITIES, n=2, **{decision: how}).settings == default | {decision: how}
+
+
+def frequencies(n: int) -> dict[str, float]:
+    """Made-up words with Zipf's frequencies."""
+    weights = 1 / np.arange(1, n + 1)
+    return {f"w{i}": float(w) for i, w in enumerate(weights / weights.sum())}
+
+
+def test_frequencies_as_they_occur_are_no_ranks() -> None:
+    for n in (10, 50, 1000):
+        assert np.isfinite(USIF(VECTORS, frequencies(n), n=1).a)
+    assert SIF(VECTORS, {"a": 0.4, "b": 0.3, "c": 0.2, "d": 0.1}).a == 1e-3  # a toy
+
+
+def test_the_counts_that_gensim_makes_up_are_refused(tmp_path) -> None:
+    from gensim.models import KeyedVectors
+
+    file = tmp_path / "vectors.txt"
+    file.write_text("40 2\n" + "".join(f"w{i} 1 2\n" for i in range(40)))
+    made = KeyedVectors.load_word2vec_format(file)
+    counts = {word: made.get_vecattr(word, "count") for word in made.index_to_key}
+    total = sum(counts.values())
+    for probabilities in (counts, {word: count / total for word, count in counts.items()}):
+        with pytest.raises(InputError, match=r"the 40 numbers are 1, 2, 3 \.\.\. times the smallest: ranks"):
+            SIF(VECTORS, probabilities)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SIF(VECTORS, {"a": 7, "b": 3, "c": 1}), "'a' has 7, a count; divide all counts by their sum"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": 0.0}), "'b' has 0, not above 0"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": -0.1}), "'b' has -0.1, not above 0"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": float("nan")}), "'b' has nan, not above 0"),
+        (lambda: SIF(VECTORS, {"a": 2, "b": 1}), "ranks"),
+        (lambda: SIF(VECTORS, PROBABILITIES, a=float("nan")), "a: nan is not accepted"),
+        (lambda: SIF(VECTORS, PROBABILITIES, m=1.5), "m: 1.5 is not accepted"),
+        (
+            lambda: SIF(VECTORS, PROBABILITIES, removal="half"),
+            "removal: 'half' is not known; accepted: 'whole', 'share'",
+        ),
+        (lambda: SIF(VECTORS, PROBABILITIES, one_word="drop"), "one_word: 'drop' is not known"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=2.5), "n: 2.5 is not accepted; give the number of words of a sentence"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=-3), "n: -3 is not accepted"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=float("nan")), "n: nan is not accepted"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n="11"), "n: '11' is not accepted"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=True), "n: True is not accepted"),
+        (lambda: USIF(VECTORS, None, n=0), "n: 0 is not accepted"),
+        (lambda: USIF(VECTORS, PROBABILITIES, tokenize=str.split).fit(["a"] + [""] * 9), "gives alpha = 1"),
+        (lambda: USIF(VECTORS, PROBABILITIES, tokenize=str.split).fit([""] * 5), "the fitted text has no words"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=2, tokenize=str.split).fit(["a", "b"]), "fitted on 2 sentences"),
+        (lambda: SIF(VECTORS, PROBABILITIES).fit([]), "fitted on 0 sentences, which cannot have 1 common components"),
+        (
+            lambda: SIF({"a": np.zeros(3)}, PROBABILITIES).fit(["a", "a b"]),
+            "vectors: those of the fitted text are all zero",
+        ),
+        (lambda: SIF({"a": np.full(3, np.nan)}, PROBABILITIES).fit(["a"]), "hold NaN or infinity"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_and_never_becomes_nan(make, message) -> None:
+    with pytest.raises(InputError) as error:
+        make()
+    assert message in str(error.value)
+
+
+def test_an_option_that_does_not_exist_is_a_type_error_as_for_any_function() -> None:
+    with pytest.raises(TypeError, match="'normalise'"):
+        SIF(VECTORS, PROBABILITIES, normalise="divide")
+    with pytest.raises(InputError, match="does not take these options"):
+        embedders.load("glove-6b-50d+usif", normalise="divide")

