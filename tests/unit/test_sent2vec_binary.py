@@ -1,0 +1,194 @@
+"""Model files of the authors' program: read without a copy, written byte for byte, refused in one sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tracemalloc
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib.errors import InputError
+from lib.sent2vec import binary
+from tests.official.sent2vec import WORDS, head_bytes, matrices, model_bytes, write_model, write_sparse_model
+
+WHOLE = model_bytes(labels=["__label__x"])
+
+
+def test_everything_in_a_file_is_read(tmp_path) -> None:
+    model = binary.read(write_model(tmp_path / "model.bin", labels=["__label__x"]))
+    assert model.header == binary.Header(3, 5, 3, 1, 10, 2, 2, 4, 7, 3, 6, 100, 1e-4)
+    assert model.header.word_ngrams == 2
+    assert model.header.bucket == 7
+    assert model.dictionary.words == [*(word.encode() for word in WORDS), b"__label__x"]
+    assert model.dictionary.counts.tolist() == [0, 99, 98, 97, 96, 95, 94]
+    assert model.dictionary.types.tolist() == [0] * 6 + [1]
+    assert model.dictionary.n_words == 6
+    assert model.dictionary.tokens == 1000
+    expected = matrices(len(WORDS))
+    np.testing.assert_array_equal(model.input_matrix, expected[0])
+    np.testing.assert_array_equal(model.output_matrix, expected[1])
+
+
+def test_the_example_is_written_as_it_was_read(data_file, tmp_path) -> None:
+    file = data_file("sent2vec/model.bin")
+    binary.write(tmp_path / "again.bin", binary.read(file))
+    assert (tmp_path / "again.bin").read_bytes() == file.read_bytes()
+
+
+@given(
+    st.lists(st.binary(max_size=5).map(lambda word: word.replace(b"\0", b"0")), min_size=1, max_size=6),
+    st.lists(st.text("xyzü", max_size=4), max_size=3),
+    st.integers(1, 5),
+    st.integers(1, 3),
+    st.integers(1, 9),
+)
+def test_what_was_read_is_written_byte_for_byte(words, labels, dim, word_ngrams, bucket) -> None:
+    data = model_bytes(words, labels, dim=dim, word_ngrams=word_ngrams, bucket=bucket)
+    assert binary.dumps(binary.parse(data, "a file")) == data
+
+
+def test_a_file_may_be_written_over_the_one_that_is_read(tmp_path) -> None:
+    file = write_model(tmp_path / "model.bin")
+    before = file.read_bytes()
+    model = binary.read(file)
+    binary.write(file, model)
+    assert file.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.bin"]
+    np.testing.assert_array_equal(model.input_matrix, matrices(len(WORDS))[0])
+
+
+def test_a_large_model_is_not_read_into_memory(tmp_path) -> None:
+    file = write_sparse_model(tmp_path / "model.bin", dim=500, bucket=500_000)
+    assert file.stat().st_size > 1_000_000_000
+    tracemalloc.start()
+    model = binary.read(file)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+    assert model.input_matrix.shape == (500_007, 500)
+    assert model.input_matrix[[0, 5, 6, -1], 0].tolist() == [1, 1, 0, 0]
+    assert not model.input_matrix.flags.writeable
+
+
+def test_the_row_without_use_may_be_missing() -> None:
+    shorter = matrices(len(WORDS))[0][:-1]
+    parts = [head_bytes(), struct.pack("<B2q", 0, *shorter.shape), shorter.tobytes()]
+    data = b"".join([*parts, model_bytes()[-(17 + 4 * 3 * len(WORDS)) :]])
+    model = binary.parse(data, "a file")
+    np.testing.assert_array_equal(model.input_matrix, shorter)
+    assert binary.dumps(model) == data
+
+
+# -- files that are not whole, or something else --------------------------------------------------
+
+
+def test_a_file_that_was_cut_short_anywhere_gets_a_sentence(tmp_path) -> None:
+    for length in range(len(WHOLE)):
+        with pytest.raises(InputError, match=r"is cut short, it ends in its (header|dictionary|input|output)"):
+            binary.parse(WHOLE[:length], "a file")
+    (tmp_path / "half.bin").write_bytes(WHOLE[:300])
+    with pytest.raises(InputError, match=r"half.bin: is cut short, it ends in its input matrix; get the file again"):
+        binary.read(tmp_path / "half.bin")
+
+
+def parsed(data: bytes) -> None:
+    """Parsing gives a model, or the one exception that is meant for people; any other goes through."""
+    with suppress(InputError):
+        binary.parse(data, "a file")
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_raise_nothing_else(data) -> None:
+    parsed(data)
+    parsed(WHOLE[:8] + data)
+    parsed(WHOLE[:64] + data)
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.binary(min_size=1, max_size=8))
+def test_damaged_bytes_raise_nothing_else(place, data) -> None:
+    parsed(WHOLE[:place] + data + WHOLE[place + len(data) :])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is cut short"),
+        (b"<!DOCTYPE html><html><title>Google Drive</title>", "is a web page, not a model; get the file itself"),
+        (b"\n<html>" + bytes(100), "is a web page"),
+        (b"PK\x03\x04" + bytes(100), "is no model of the Sent2Vec program"),
+        (model_bytes(magic=7), "is no model of the Sent2Vec program"),
+        (model_bytes(version=12), "has version 12 of the format; give a file of version 11"),
+        (model_bytes(model=1), "is a fastText model of kind cbow; give one trained with sent2vec"),
+        (model_bytes(model=3), "of kind supervised"),
+        (model_bytes(model=5), "of kind cbow with n-grams of characters"),
+        (model_bytes(model=9), r"of kind unknown \(9\)"),
+        (model_bytes(pruned=0), "is a quantized model"),
+        (model_bytes(pruned=-2), "is damaged"),
+        (model_bytes(quantized=(1, 0)), "is a quantized model"),
+        (model_bytes(quantized=(0, 1)), "is a quantized model"),
+        (WHOLE + b"\n", "goes on for 1 bytes after its output matrix"),
+        (model_bytes(words=[]), "is damaged, its dictionary says 0 words"),
+        (head_bytes(dim=-3), "is damaged, its header says -3 dimensions"),
+        (head_bytes(bucket=-7), "is damaged, its header says 3 dimensions, n-grams of 2 words, -7 buckets"),
+        (head_bytes(bucket=0), "0 buckets"),
+        (head_bytes() + struct.pack("<B2q", 0, -1, 3), "its input matrix has -1 rows of 3 numbers where 14 of 3"),
+        (head_bytes() + struct.pack("<B2q", 0, 14, 4), "14 rows of 4 numbers where 14 of 3 should be"),
+        (head_bytes() + struct.pack("<B2q", 0, 12, 3), "12 rows of 3 numbers where 14 of 3 should be"),
+        (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", 98, 1)), "or labels among its words"),
+        (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)), "negative counts"),
+    ],
+)
+def test_what_is_no_model_gets_a_sentence(data, message) -> None:
+    with pytest.raises(InputError, match=f"^a file: .*{message}"):
+        binary.parse(data, "a file")
+
+
+def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
+    (tmp_path / "empty.bin").touch()
+    with pytest.raises(InputError, match=r"empty.bin: is empty"):
+        binary.read(tmp_path / "empty.bin")
+    with pytest.raises(InputError, match=r"nowhere.bin: cannot be read \(No such file or directory\)"):
+        binary.read(tmp_path / "nowhere.bin")
+    with pytest.raises(InputError, match="cannot be read"):
+        binary.read(tmp_path)
+    with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)"):
+        binary.write(tmp_path / "no" / "folder.bin", binary.parse(WHOLE, "a file"))
+
+
+# -- a save that does not come to its end ---------------------------------------------------------
+
+KILLED_WHILE_SAVING = """
+import os, signal, sys
+from lib.sent2vec import binary
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
+model = binary.read(sys.argv[1])
+binary.write(sys.argv[1], model._replace(input_matrix=model.input_matrix + 1))
+"""
+
+
+def test_a_kill_during_saving_leaves_the_old_model(tmp_path) -> None:
+    file = write_model(tmp_path / "model.bin")
+    before = file.read_bytes()
+    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_SAVING, str(file)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert file.read_bytes() == before
+
+
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    file = write_model(tmp_path / "model.bin")
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"model.bin: cannot be written \(No space left on device\)"):
+        binary.write(file, binary.parse(model_bytes(seed=1), "another"))
+    assert file.read_bytes() == model_bytes()
+    assert os.listdir(tmp_path) == ["model.bin"]
