@@ -16,7 +16,7 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
-from lib.ranking import ranks
+from lib.ranking import Ranks, ranks
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore
 from lib.tasks import local
@@ -115,34 +115,19 @@ def classify(
 
 
 def find(
-    encoders: Mapping[str, Encode],
-    corpus: Corpus,
-    pairs: needles.Pairs,
-    rng: np.random.Generator,
-    repetitions: int = 1000,
-    confidence: float = 0.95,
-    show_progress_bar: bool = True,
-) -> pd.DataFrame:
-    """How early the needle of each query comes in a corpus that has both (`lib.retrieval`): the mean reciprocal rank.
+    encoders: Mapping[str, Encode], corpus: Corpus, pairs: needles.Pairs, show_progress_bar: bool = True
+) -> dict[str, Ranks]:
+    """At which rank the needle of each query comes in a corpus that has both; `lib.retrieval` makes the rest of it.
 
-    Parameters
-    ----------
-    encoders : by the names that the table shows (`encoder`)
-    pairs : of sentences of the corpus
-
-    Returns
-    -------
-    DataFrame with columns embedder, mrr, low and high (its interval over pairs)
+    `pairs` are of sentences of the corpus; queries, needles and whatever is known to mean the same are no hay.
     """
     hidden, places = needles.hidden(pairs, corpus), needles.locate(corpus, pairs.sentences)
-    found = []
+    found = {}
     for name in progress.track(list(encoders), "needles", unit="embedders", show=show_progress_bar):
         vectors = encoders[name](corpus.sentences)
         queries, wanted = vectors[places[: len(pairs)]], vectors[places[len(pairs) :]]
-        found.append(1 / ranks(queries, wanted, vectors, hidden).ranks)
-    table = np.column_stack(found)
-    low, high = stats.bootstrap_mean(table, rng, needles.clusters(pairs), None, repetitions, confidence)
-    return pd.DataFrame({"embedder": list(encoders), "mrr": table.mean(axis=0), "low": low, "high": high})
+        found[name] = ranks(queries, wanted, vectors, hidden)
+    return found
 
 
 def macro_average(rated: pd.DataFrame, classified: pd.DataFrame) -> pd.DataFrame:

@@ -193,7 +193,7 @@ def learn_block(lines, rate, l1, model, recipe, targets, seed, stream, room):
     seed, stream : of the random numbers
     room : Room for the longest of the lines; the sum of the loss and the number of targets are added to its report
 
-    Returns -1, or the number of words with which a score was not a number.
+    Returns -1, or how many words were read when a score was not a number.
     """
     lines, model, targets, room, l1 = borrowed((lines, model, targets, room, np.float32(l1)))
     room.state[0] = start_of(seed, stream)

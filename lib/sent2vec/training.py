@@ -101,6 +101,7 @@ def train(
     with CorpusIds(text.lines("number words", show_progress_bar), dictionary, paths.CACHE) as corpus:
         if not len(corpus.words):
             raise InputError("sentences: none has two words that occur min_count times; give more text, or lower it")
+        vars(dictionary).pop("index", None)  # some 100 MB for a million words; it comes back when it is needed
         training = _Training(dictionary, corpus, settings)
         file = Checkpoint(checkpoint, settings, corpus.digest) if checkpoint else None
         training.restore(file)
