@@ -11,17 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import fitted, needles, progress, stats, transfer
+from lib import exams, fitted, needles, progress, stats, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
+from lib.exams import RatedPairs
 from lib.parameters import in_range, one_of
 from lib.ranking import Ranks, ranks
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore
 from lib.tasks import local
-from lib.usif_derivation import exams
-from lib.usif_derivation.exams import RatedPairs
 
 Encode = Callable[[Sequence[str]], Embeddings]
 RATED = ("Lee", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R")

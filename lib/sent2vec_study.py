@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pandas as pd
 from lib import published, text
 from lib.embedders.base import Embeddings
 from lib.errors import InputError
+from lib.exams import RatedPairs
 from lib.neighbors import exact
+from lib.parameters import one_of
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.dictionary import END_OF_LINE
 from lib.sent2vec.settings import Settings
-from lib.usif_derivation.exams import RatedPairs
 
 # Our name of a set: the paper's.
 PUBLISHED_NAMES = {
@@ -49,6 +51,13 @@ KIND = {
     "sent2vec, uni": ("Sent2Vec uni.", "Sent2Vec uni."),
     "sent2vec, bi": ("Sent2Vec uni. + bi.", "Sent2Vec uni. + bi."),
 }
+
+
+def settings(given: Mapping[str, Any], **more: Any) -> Settings:
+    """Settings by name, those not given as they are by default; InputError for a name that `Settings` does not have."""
+    for name in given:
+        one_of("training", name, [field.name for field in fields(Settings)])
+    return Settings(**given, **more)
 
 
 def tokenized(sentences: Sequence[str]) -> list[str]:

@@ -121,6 +121,16 @@ def _treebank() -> Any:
     return TreebankWordTokenizer()
 
 
+def cased_words(sentence: str) -> list[str]:
+    """The tokens that hold a letter or digit: spaCy's English tokens without punctuation."""
+    return [token for token in word_tokens(sentence) if any(map(str.isalnum, token))]
+
+
+def lower_words(sentence: str) -> list[str]:
+    """The same in lower case."""
+    return [word.lower() for word in cased_words(sentence)]
+
+
 def treebank_tokens(sentence: str) -> list[str]:
     """NLTK's Penn Treebank tokens of one sentence.
 
@@ -133,7 +143,7 @@ def treebank_tokens(sentence: str) -> list[str]:
 @lru_cache(maxsize=1 << 16)
 def content_types(sentence: str) -> frozenset[str]:
     """The distinct lower-cased tokens that hold a letter or digit: a sentence without its punctuation."""
-    return frozenset(token for token in lower_word_tokens(sentence) if any(map(str.isalnum, token)))
+    return frozenset(lower_words(sentence))
 
 
 def gensim_tokens(sentence: str) -> list[str]:

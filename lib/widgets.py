@@ -49,3 +49,26 @@ def _picker(function: Callable[[Any], Any], options: Mapping[str, Any], descript
         return function(options[choice or first])
 
     return ipywidgets.interactive(show, {"auto_display": True}, choice=field)
+
+
+def slide(function: Callable[..., Any], **ranges: tuple[float, float, float, float]) -> None:
+    """Show what `function` makes of some numbers, and let the reader move each between its bounds.
+
+    In a notebook that is executed headlessly (``make figures``) only the result for the first numbers is shown.
+
+    Parameters
+    ----------
+    function : takes a number under each name of `ranges`, shows something itself
+    ranges : the number to begin with, the lowest, the highest, and the step
+    """
+    if paths.FIGURES_VARIABLE in os.environ:
+        function(**{name: first for name, (first, *_) in ranges.items()})
+        return
+    import ipywidgets
+    from IPython.display import display
+
+    sliders = {
+        name: ipywidgets.FloatSlider(value=first, min=low, max=high, step=step, description=name)
+        for name, (first, low, high, step) in ranges.items()
+    }
+    display(*sliders.values(), ipywidgets.interactive_output(function, sliders))

@@ -1,0 +1,88 @@
+"""Word probabilities: what counts as such, and what the random walk of uSIF makes of them (equations 10 and 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+
+from lib.errors import InputError
+
+RANKS = 10  # from so many words on, multiples 1, 2, 3 ... of one number are no accident
+
+
+def checked(name: str, probabilities: Mapping[str, float]) -> np.ndarray:
+    """The numbers of a mapping word -> p(w), float64[|V|], in its order.
+
+    Raises InputError, naming the embedder, for an empty mapping, ranks in the place of counts (gensim fills in
+    N, N - 1 ... 1 where a file of vectors has no counts), and numbers that are not above 0 and at most 1.
+    """
+    if not probabilities:
+        raise InputError(f"{name}: probabilities is empty; give a mapping from words to p(w)")
+    values = np.fromiter(probabilities.values(), np.float64, len(probabilities))
+    _refuse_ranks(name, values)
+    wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if len(wrong):
+        word = next(word for i, word in enumerate(probabilities) if i == wrong[0])
+        value = values[wrong[0]]
+        advice = "a count; divide all counts by their sum" if value > 1 else "not above 0; leave such words out"
+        raise InputError(f"{name}: probabilities: {word!r} has {value:g}, {advice}")
+    return values
+
+
+def _refuse_ranks(name: str, values: np.ndarray) -> None:
+    if _are_ranks(values):
+        raise InputError(
+            f"{name}: probabilities: the {len(values)} numbers are 1, 2, 3 ... times the smallest: ranks, which gensim "
+            "fills in where it has no counts; give relative frequencies of words in a text"
+        )
+
+
+def _are_ranks(values: np.ndarray) -> bool:
+    """Whether numbers are 1, 2, 3 ... in some order, or, where there are many, these times any one number."""
+    lowest, highest = values.min(), values.max()
+    if lowest <= 0 or len(values) < (2 if lowest == 1 else RANKS) or not np.isclose(highest, len(values) * lowest):
+        return False
+    return np.allclose(np.sort(values) / lowest, np.arange(1, len(values) + 1), rtol=1e-6)
+
+
+def checked_steps(n: object) -> float:
+    """`n`, the steps of a random walk; InputError if it is not a positive whole number."""
+    if isinstance(n, bool) or not isinstance(n, Real) or not n >= 1 or n % 1:
+        raise InputError(f"n: {n!r} is not accepted; give the number of words of a sentence, a positive whole number")
+    return float(n)
+
+
+class RandomWalk(NamedTuple):
+    """What uSIF derives of a vocabulary.
+
+    Attributes
+    ----------
+    threshold : the probability that a random word of the vocabulary is produced by a discourse vector at least once
+    alpha : the share of the vocabulary that is more frequent than that, in [0, 1] (equation 11)
+    partition : Z, the sum of the similarities of all words to a discourse vector (equation 10)
+    a : (1 - alpha) / (alpha Z); infinite if alpha is 0
+    """
+
+    threshold: float
+    alpha: float
+    partition: float
+    a: float
+
+
+def random_walk(probabilities: np.ndarray, n: float, similarity: float = 0.5) -> RandomWalk:
+    """The quantities of uSIF's section 3.3.
+
+    Parameters
+    ----------
+    probabilities : float[|V|], p(w) of every word of the vocabulary V
+    n : steps of the walk: the mean number of words of a sentence, above 0
+    similarity : E[d(c, v_w)] over the vocabulary; 1/2 if word vectors lie evenly around the origin
+    """
+    size = len(probabilities)
+    threshold = 1 - (1 - 1 / size) ** n
+    alpha = float(np.mean(probabilities > threshold))
+    partition = size * similarity
+    return RandomWalk(threshold, alpha, partition, (1 - alpha) / (alpha * partition) if alpha else np.inf)

@@ -1,0 +1,385 @@
+"""Sent2Vec's kernels beside plain Python that updates every row after every target, and beside hand-derived values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from lib.sent2vec import contexts, kernels, matrices, outputs, vectors
+from lib.sent2vec.contexts import Recipe
+from lib.sent2vec.dictionary import Dictionary
+from lib.sent2vec.ngrams import input_rows
+from lib.sent2vec.settings import Settings
+from lib.sent2vec.tables import keep_probabilities, negatives_table
+
+DIM, WORDS, LR, SEED = 5, 9, 0.7, 3
+LINES = [[1, 2, 3, 4, 5, 6], [2, 7, 2, 2, 8, 7, 2], [3, 1], [4, 5, 6, 4, 5, 6, 1, 2]]
+
+
+# -- the replica --------------------------------------------------------------------------------
+
+
+class Draws:
+    """SplitMix64 in whole numbers of Python."""
+
+    def __init__(self, seed: int, stream: int) -> None:
+        self.state = self._mixed(self._mixed(seed + 0x9E3779B97F4A7C15) + stream)
+
+    @staticmethod
+    def _mixed(value: int) -> int:
+        value %= 2**64
+        value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        value = (value ^ value >> 27) * 0x94D049BB133111EB % 2**64
+        return value ^ value >> 31
+
+    def bits(self) -> int:
+        self.state = (self.state + 0x9E3779B97F4A7C15) % 2**64
+        return self._mixed(self.state)
+
+    def uniform(self) -> float:
+        return (self.bits() >> 11) / 2**53
+
+    def below(self, limit: int) -> int:
+        return (self.bits() >> 32) * limit >> 32
+
+
+def table_sigmoid(x: float) -> float:
+    if abs(x) > 8:
+        return float(x > 0)
+    return 1 / (1 + np.exp(-(16 * int((x + 8) * 32) / 512 - 8)))
+
+
+def row_of(words: list[int], recipe: Recipe) -> int:
+    """The row of a word or an n-gram."""
+    if len(words) == 1:
+        return words[0]
+    hashed = 0
+    for word in words:
+        hashed = (hashed * 116049371 + word) % 2**64
+    return recipe.n_words + hashed % recipe.bucket
+
+
+def spans(n: int, longest: int) -> list[range]:
+    """The positions of each n-gram of two words and more, by first word, then by length."""
+    return [range(i, i + size) for i in range(n) for size in range(2, longest + 1) if i + size <= n]
+
+
+class Replica:
+    """Section 5 of the program's description, word for word, in float64: nothing is deferred, nothing is shared."""
+
+    def __init__(self, model: kernels.Model, recipe: Recipe, targets: outputs.Targets, l1: float, stream: int) -> None:
+        self.inputs, self.outputs = (matrix.astype(np.float64) for matrix in model)
+        self.recipe, self.targets, self.l1 = recipe, targets, l1
+        self.draws = Draws(SEED, stream)
+        self.cursor = self.draws.below(len(targets.negatives))
+        self.learned = 0
+
+    def kept(self, word: int) -> bool:
+        return self.draws.uniform() <= self.targets.keep[word]
+
+    def line(self, words: list[int], lr: float) -> None:
+        thin = self.targets.thin
+        if thin:
+            words = [word for word in words if self.kept(word)]
+        if len(words) < 2:
+            return
+        chosen = [i for i, word in enumerate(words) if (thin or self.kept(word)) and self.targets.eligible[word]]
+        if not self.targets.window:
+            self.part(words, chosen, lr)
+            return
+        for i in chosen:
+            reach = 1 + self.draws.below(self.targets.window)
+            start = max(0, i - reach)
+            self.part(words[start : i + reach + 1], [i - start], lr)
+
+    def negatives(self, words: list[int], chosen: list[int], t: int, count: int) -> list[int]:
+        found: list[int] = []
+        while t < len(chosen) and len(found) < count:
+            self.cursor = (self.cursor + 1) % len(self.targets.negatives)
+            at = self.cursor if self.targets.in_turn else self.draws.below(len(self.targets.negatives))
+            found += [int(word) for word in self.targets.negatives[at : at + 1] if word != words[chosen[t]]]
+        return found
+
+    def part(self, words: list[int], chosen: list[int], lr: float) -> None:
+        following = self.negatives(words, chosen, 0, NEGATIVES)
+        dropped = set() if self.recipe.placeholder else self.dropped_ngrams(len(words))
+        for t, target in enumerate(chosen):
+            negatives, following = following, self.negatives(words, chosen, t + 1, NEGATIVES)
+            rows = self.reference(words, target) if self.recipe.placeholder else self.paper(words, target, dropped)
+            self.update(words[target], negatives, rows, lr)
+
+    def reference(self, words: list[int], target: int) -> list[int]:
+        """The placeholder in place of the target; K words are marked, and no n-gram holds a marked word."""
+        words, n = [*words[:target], 0, *words[target + 1 :]], len(words)
+        marked: set[int] = set()
+        if self.recipe.word_ngrams > 1 and self.recipe.dropout_probability:
+            marked = {i for i in range(n) if self.draws.uniform() < self.recipe.dropout_probability}
+        elif self.recipe.word_ngrams > 1:
+            while len(marked) < self.recipe.dropout_k and n - len(marked) > 2:
+                marked.add(self.draws.below(n))
+        whole = [span for span in spans(n, self.recipe.word_ngrams) if not marked.intersection(span)]
+        return words + [row_of([words[i] for i in span], self.recipe) for span in whole]
+
+    def dropped_ngrams(self, n: int) -> set[range]:
+        """K n-grams of the line, all of them if it has fewer."""
+        every = spans(n, self.recipe.word_ngrams)
+        if self.recipe.dropout_probability:
+            return {span for span in every if self.draws.uniform() < self.recipe.dropout_probability}
+        dropped: set[range] = set()
+        while len(dropped) < min(self.recipe.dropout_k, len(every)):
+            dropped.add(every[self.draws.below(len(every))])
+        return dropped
+
+    def paper(self, words: list[int], target: int, dropped: set[range]) -> list[int]:
+        """Words and n-grams without the target."""
+        left = [span for span in spans(len(words), self.recipe.word_ngrams) if span not in dropped]
+        left = [span for span in left if target not in span]
+        others = words[:target] + words[target + 1 :]
+        return others + [row_of([words[i] for i in span], self.recipe) for span in left]
+
+    def update(self, target: int, negatives: list[int], rows: list[int], lr: float) -> None:
+        hidden = sum(self.inputs[row] for row in rows) / len(rows)
+        gradient = np.zeros(len(hidden))
+        for row, label in [(target, 1.0), *((row, 0.0) for row in negatives)]:
+            step = lr * (label - table_sigmoid(self.outputs[row] @ hidden))
+            gradient += step * self.outputs[row]
+            self.outputs[row] += step * hidden
+        for row in rows:
+            self.inputs[row] += gradient / len(rows)
+        for row in rows:
+            self.inputs[row] = soft(self.inputs[row], self.l1 * lr / len(rows))
+        for row in [target, *negatives]:
+            self.outputs[row] = soft(self.outputs[row], self.l1 * lr)
+        self.learned += 1
+
+
+def soft(x: np.ndarray, threshold: float) -> np.ndarray:
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0)
+
+
+# -- the kernel ---------------------------------------------------------------------------------
+
+NEGATIVES = 4
+
+
+def model_of(recipe: Recipe, rng: np.random.Generator) -> kernels.Model:
+    model = kernels.Model(matrices.padded(WORDS + recipe.bucket + 1, DIM), matrices.padded(WORDS, DIM))
+    for matrix in model:
+        matrix[:, :DIM] = rng.uniform(-1, 1, (len(matrix), DIM))
+    return model
+
+
+def recipe_of(variant: str, longest: int = 1, bucket: int = 20, k: int = 0, probability: float = 0.0) -> Recipe:
+    return Recipe(longest, WORDS, bucket if longest > 1 else 0, variant == "reference", k, probability)
+
+
+def targets_of(variant: str, **changes: object) -> outputs.Targets:
+    table = np.repeat(np.arange(WORDS, dtype=np.int32), [0, 9, 8, 7, 6, 5, 4, 3, 2])
+    np.random.default_rng(5).shuffle(table)
+    keep = np.linspace(1.1, 0.4, WORDS, dtype=np.float32)
+    targets = outputs.Targets(keep, np.arange(WORDS) != 6, table, variant == "reference", False, 0)
+    return targets._replace(**changes)
+
+
+def stream_of(lines: list[list[int]]) -> np.ndarray:
+    return np.array([number for line in lines for number in (len(line), *line)], np.int32)
+
+
+def learn(model: kernels.Model, recipe: Recipe, targets: outputs.Targets, lines=None, l1=0.0, stream=0, lr=LR) -> tuple:
+    """What `learn_block` returns, and its report."""
+    lines = LINES if lines is None else lines
+    room = kernels.furnish(max(map(len, lines)), NEGATIVES, model.inputs.shape[1], recipe)
+    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), l1, model, recipe, targets, SEED, stream, room)
+    return failed, room.report
+
+
+CASES = {
+    "words": ({}, {}, 0.0),
+    "bigrams, dropout": ({"longest": 2, "k": 2}, {}, 0.0),
+    "bigrams, more dropout than words": ({"longest": 2, "k": 50}, {}, 0.0),
+    "trigrams that collide": ({"longest": 3, "bucket": 2, "k": 1}, {}, 0.0),
+    "bigrams, fixed probability": ({"longest": 2, "probability": 0.3}, {}, 0.0),
+    "words, L1": ({}, {}, 0.05),
+    "trigrams, dropout, L1": ({"longest": 3, "bucket": 7, "k": 2}, {}, 0.02),
+    "bigrams, subsampled contexts": ({"longest": 2, "k": 1}, {"thin": True}, 0.0),
+    "bigrams, dynamic windows": ({"longest": 2, "k": 1}, {"window": 2}, 0.0),
+}
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+@pytest.mark.parametrize("case", CASES)
+def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng) -> None:
+    how, changes, l1 = CASES[case]
+    recipe, targets = recipe_of(variant, **how), targets_of(variant, **changes)
+    for line, stream in ((line, stream) for line in LINES for stream in range(5)):
+        model = model_of(recipe, rng)
+        replica = Replica(model, recipe, targets, l1, stream)
+        failed, report = learn(model, recipe, targets, [line], l1, stream)
+        replica.line(line, LR)
+        assert failed == -1
+        assert report[1] == replica.learned
+        np.testing.assert_allclose(model.inputs, replica.inputs, rtol=2e-5, atol=2e-6)
+        np.testing.assert_allclose(model.outputs, replica.outputs, rtol=2e-5, atol=2e-6)
+        assert not model.inputs[:, DIM:].any()
+
+
+def test_one_update_by_hand() -> None:
+    """Line "1 2", target 1, one negative (3), lr 1. The context is the placeholder and word 2: (1 + 3) / 2 = 2.
+
+    Scores: 0.25 * 2 = 0.5 and -0.5 * 2 = -1. Steps: 1 - sigmoid(0.5) = 0.377541 and -sigmoid(-1) = -0.268941.
+    Gradient: (0.377541 * 0.25 + 0.268941 * 0.5) / 2 = 0.114428, for both members of the context.
+    """
+    recipe = recipe_of("reference")
+    model = model_of(recipe, np.random.default_rng(0))
+    model.inputs[:, 0], model.outputs[:, 0] = [1, 9, 3, *[9] * 7], [9, 0.25, 9, -0.5, *[9] * 5]
+    model.inputs[:, 1:] = model.outputs[:, 1:] = 0
+    targets = targets_of("reference", eligible=np.arange(WORDS) == 1, negatives=np.array([3], np.int32))
+    room = kernels.furnish(2, 1, model.inputs.shape[1], recipe)
+    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), 0.0, model, recipe, targets, SEED, 0, room)
+    np.testing.assert_allclose(model.inputs[:4, 0], [1.114428, 9, 3.114428, 9], atol=1e-6)
+    np.testing.assert_allclose(model.outputs[:4, 0], [9, 1.005081, 9, -1.037883], atol=1e-6)
+    np.testing.assert_allclose(room.report, [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1], rtol=1e-6)
+
+
+def test_a_score_that_is_not_a_number_is_reported_with_the_words_read(rng) -> None:
+    recipe = recipe_of("reference")
+    model = model_of(recipe, rng)
+    model.inputs[5] = np.inf
+    model.inputs[6] = -np.inf
+    assert learn(model, recipe, targets_of("reference"), [[1, 2, 3], [3, 4], [4, 5, 6, 5, 6, 5, 6], [1, 2]])[0] == 12
+
+
+def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> None:
+    lines = [[i % 8 + 1, (i + 3) % 8 + 1, 1] for i in range(60)]
+    for variant in ("reference", "paper"):
+        recipe, targets = recipe_of(variant), targets_of(variant)
+        model = model_of(recipe, rng)
+        replica = Replica(model, recipe, targets, 0.0, 0)
+        learn(model, recipe, targets, lines, lr=0.1)
+        order = list(range(len(lines)))
+        if variant == "paper":
+            for i in range(len(lines) - 1, 0, -1):
+                j = replica.draws.below(i + 1)
+                order[i], order[j] = order[j], order[i]
+        for i in order:
+            replica.line(lines[i], 0.1)
+        np.testing.assert_allclose(model.inputs, replica.inputs, rtol=1e-3, atol=1e-4)
+
+
+# -- its parts ----------------------------------------------------------------------------------
+
+
+def test_sigmoid_is_read_from_the_programs_table() -> None:
+    for x in np.linspace(-9, 9, 1001, dtype=np.float32):
+        assert outputs.sigmoid(x) == pytest.approx(table_sigmoid(float(x)), abs=1e-7)
+    assert outputs.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
+    assert outputs.loss(np.float32(-20)) == 20
+    assert outputs.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
+
+
+@given(st.integers(1, 5), st.integers(1, 50), st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=4))
+def test_rows_of_lines_are_words_then_hashed_ngrams(longest, bucket, lines) -> None:
+    starts = np.cumsum([0, *map(len, lines)])
+    rows, row_starts = input_rows(
+        np.array([word for line in lines for word in line], np.int32), starts, longest, WORDS, bucket
+    )
+    recipe = Recipe(longest, WORDS, bucket, True, 0, 0.0)
+    for i, line in enumerate(lines):
+        expected = line + [row_of([line[at] for at in span], recipe) for span in spans(len(line), longest)]
+        assert rows[row_starts[i] : row_starts[i + 1]].tolist() == expected
+
+
+def test_a_hash_by_hand() -> None:
+    rows, _ = input_rows(np.array([3, 4, 5], np.int32), np.array([0, 3]), 3, 10, 1000)
+    # 3 * 116049371 + 4 = 348148117 and 4 * 116049371 + 5 = 464197489; three words: one more multiplication
+    assert rows.tolist() == [3, 4, 5, 10 + 117, 10 + (348148117 * 116049371 + 5) % 2**64 % 1000, 10 + 489]
+
+
+def state_of(seed: int) -> np.ndarray:
+    return np.array([seed], np.uint64)
+
+
+@given(st.integers(2, 12), st.integers(0, 14), st.integers(0, 2**63))
+def test_reference_drops_k_words_but_two_survive(n, k, seed) -> None:
+    recipe = recipe_of("reference", 2, k=k)
+    line = contexts.room(n, recipe)
+    chosen = contexts.choose_dropped(n, recipe, line, state_of(seed))
+    assert chosen == min(k, n - 2)
+    assert sorted(np.flatnonzero(line.dropped)) == sorted(line.chosen[:chosen])
+
+
+@given(st.integers(2, 12), st.integers(0, 14), st.integers(2, 4), st.integers(0, 2**63))
+def test_paper_drops_k_ngrams_and_no_word(n, k, longest, seed) -> None:
+    recipe = recipe_of("paper", longest, k=k)
+    line = contexts.room(n, recipe)
+    words = np.arange(n, dtype=np.int32) % 8 + 1
+    size = contexts.lay_out(words, recipe, line, state_of(seed))
+    assert size == n + len(spans(n, longest))
+    assert line.rows[:n].tolist() == words.tolist()
+    assert np.count_nonzero(line.rows[:size] == contexts.ABSENT) == min(k, size - n)
+
+
+def test_every_word_is_as_likely_to_be_dropped() -> None:
+    recipe, n, state = recipe_of("reference", 2, k=3), 9, state_of(1)
+    line, counts = contexts.room(n, recipe), np.zeros(n)
+    for _ in range(3000):
+        chosen = line.chosen[: contexts.choose_dropped(n, recipe, line, state)]
+        counts[chosen] += 1
+        line.dropped[chosen] = False
+    assert stats.chisquare(counts).pvalue > 0.001
+
+
+def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
+    """`</s>` is word 2."""
+    words = [b"<PLACEHOLDER>", b"a", b"</s>", b"b", b"c", b"d"][: len(counts)]
+    return Dictionary(words, np.array(counts, np.int64), np.zeros(len(counts), np.int8), tokens)
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(variant) -> None:
+    dictionary = dictionary_of([0, 400, 100, 64, 25, 9])
+    table = negatives_table(dictionary, Settings(variant=variant))
+    targets = targets_of(variant, negatives=table)
+    state, cursor, drawn = state_of(4), np.zeros(1, np.int64), np.empty(6, np.int64)
+    counts = np.zeros(6)
+    for _ in range(4000):
+        outputs.draw_outputs(3, targets, state, cursor, drawn)
+        assert drawn[0] == 3
+        counts += np.bincount(drawn[1:], minlength=6)
+    expected = np.sqrt([0, 400, 100 * (variant == "reference"), 0, 25, 9])
+    present = expected > 0
+    assert not counts[~present].any()
+    assert stats.chisquare(counts[present], (expected / expected.sum() * counts.sum())[present]).pvalue > 0.001
+
+
+def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> None:
+    dictionary = dictionary_of([0, 400, 100, 64, 25, 11])
+    reference, paper = (
+        keep_probabilities(dictionary, Settings(variant=variant, subsample=0.01)) for variant in ("reference", "paper")
+    )
+    np.testing.assert_allclose(reference[1], math.sqrt(0.01 / 0.4) + 0.01 / 0.4, rtol=1e-6)
+    np.testing.assert_allclose(paper[1], math.sqrt(0.01 / 0.8) + 0.01 / 0.8, rtol=1e-6)  # of 400 + 64 + 25 + 11
+    assert reference[0] == paper[0] == 0
+
+
+def test_soft_thresholding_by_hand() -> None:
+    matrix = np.array([[0.5, -0.5, 0.1, -0.2, 0.0]], np.float32)
+    vectors.shrink(matrix, 0, np.float32(0.2))
+    np.testing.assert_allclose(matrix, [[0.3, -0.3, 0, 0, 0]], atol=1e-7)
+
+
+@pytest.mark.parametrize("dim", [1, 16, 37])
+def test_a_padded_matrix_is_aligned_and_packs_to_the_same_numbers(dim, rng, monkeypatch) -> None:
+    monkeypatch.setattr(matrices, "CHUNK", 100)
+    matrix = matrices.padded(50, dim)
+    assert matrix.ctypes.data % 64 == matrix.strides[0] % 64 == 0
+    matrices.randomize(matrix, dim, seed=1)
+    assert np.abs(matrix).max() <= 1 / dim
+    assert not matrix[:, dim:].any()
+    numbers = matrix[:, :dim].copy()
+    np.testing.assert_array_equal(matrices.packed(matrix, dim), numbers)

@@ -1,0 +1,325 @@
+"""Training Sent2Vec: what it learns, that it can be stopped anywhere, and what it says about bad input."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lib import paths, published
+from lib.errors import InputError
+from lib.processor import cores
+from lib.sent2vec import Sent2Vec, corpus_ids, presets, training
+from lib.sent2vec.settings import Settings
+
+SMALL = Settings(dim=10, epochs=3, word_ngrams=2, bucket=50, min_count=2, min_target_count=2, subsample=0.01, seed=7)
+
+
+def sentences(n: int = 240) -> list[str]:
+    """Two topics of ten words each, and words of both."""
+    rng = np.random.default_rng(0)
+    topics = [[f"{name}{i}" for i in range(10)] for name in ("sea", "law")]
+    both = [f"word{i}" for i in range(5)]
+    return [" ".join(rng.permutation([*rng.choice(topics[i % 2], 6), *rng.choice(both, 2)])) for i in range(n)]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch, tmp_path) -> None:
+    """Several blocks in an epoch, chances of a checkpoint after every second one, temporary files of our own."""
+    monkeypatch.setattr(corpus_ids, "BLOCK", 2000)
+    monkeypatch.setattr(training, "ROUND", 2)
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+
+
+def assert_same(one: training.Trained, other: training.Trained) -> None:
+    assert one.dictionary.words == other.dictionary.words
+    np.testing.assert_array_equal(one.input_matrix, other.input_matrix)
+    np.testing.assert_array_equal(one.output_matrix, other.output_matrix)
+    assert [step[:4] for step in one.history] == [step[:4] for step in other.history]
+
+
+# -- what is learned ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_words_of_one_topic_come_together_and_the_loss_falls(variant) -> None:
+    settings = replace(SMALL, epochs=30, variant=variant)
+    trained = training.train(sentences(), settings)
+    words = trained.dictionary.words
+    vectors = trained.input_matrix / np.linalg.norm(trained.input_matrix, axis=1, keepdims=True)
+    sea, law = ([i for i, word in enumerate(words) if word.startswith(name)] for name in (b"sea", b"law"))
+    cosines = vectors @ vectors.T
+    within = (cosines[np.ix_(sea, sea)].mean() + cosines[np.ix_(law, law)].mean()) / 2
+    assert within > cosines[np.ix_(sea, law)].mean() + 0.15
+    assert trained.history[-1].loss < 0.8 * trained.history[0].loss
+
+
+def test_the_first_loss_is_that_of_chance() -> None:
+    """All scores are 0 while the output matrix is: 11 words scored, log 2 each."""
+    trained = training.train(sentences(), replace(SMALL, lr=1e-9, epochs=1))
+    assert trained.history[0].loss == pytest.approx(11 * math.log(2), rel=1e-4)
+
+
+def test_shapes_initial_values_and_the_row_that_nothing_trains() -> None:
+    trained = training.train(sentences(), replace(SMALL, lr=1e-9))
+    n_words = trained.dictionary.n_words
+    assert trained.input_matrix.shape == (n_words + 50 + 1, 10)
+    assert trained.output_matrix.shape == (n_words, 10)
+    assert trained.input_matrix.dtype == trained.output_matrix.dtype == np.float32
+    assert np.abs(trained.input_matrix).max() <= 0.1001
+    again = training.train(sentences(), replace(SMALL, epochs=9))
+    np.testing.assert_array_equal(trained.input_matrix[-1], again.input_matrix[-1])
+
+
+def test_an_epoch_is_a_pass_over_the_text() -> None:
+    """The program makes more of them: it counts words that it leaves out among those that an epoch has."""
+    text = [*sentences(60), "rare1 rare2 word0", "word1", ""]
+    steps: list[training.Step] = []
+    trained = training.train(text, SMALL, log=steps.append)
+    once = sum(len(trained.dictionary.ids(line.encode())) for line in text[:60])
+    assert steps == trained.history
+    assert steps[-1].words == 3 * once
+    assert [step.epoch for step in steps] == sorted(step.epoch for step in steps)
+    assert {step.epoch for step in steps} == {1, 2, 3}
+    for step in steps:
+        assert step.lr == pytest.approx(0.2 * (1 - step.words / steps[-1].words))
+
+
+def test_l1_makes_zeros() -> None:
+    trained = training.train(sentences(), replace(SMALL, l1=0.02))
+    assert (trained.output_matrix == 0).mean() > 0.3
+    assert (training.train(sentences(), SMALL).output_matrix[1:] == 0).mean() < 0.1
+
+
+ABLATIONS = [{"subsample_context": True}, {"window": 2}, {"dropout_probability": 0.5}, {"dropout_k": 0}]
+
+
+@pytest.mark.parametrize("change", [{"variant": "paper"}, {"seed": 8}, *ABLATIONS])
+def test_every_setting_makes_a_difference(change) -> None:
+    one, other = training.train(sentences(), SMALL), training.train(sentences(), replace(SMALL, **change))
+    assert np.abs(one.input_matrix - other.input_matrix).max() > 1e-4
+    assert np.isfinite(other.input_matrix).all()
+
+
+@pytest.mark.skipif(cores() < 2, reason="needs two cores")
+def test_two_threads_learn_as_much_as_one() -> None:
+    losses = [training.train(sentences(), replace(SMALL, threads=n, epochs=10)).history[-1].loss for n in (1, 2)]
+    assert losses[1] == pytest.approx(losses[0], rel=0.1)
+
+
+# -- the same bytes -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["reference", "paper"])
+def test_one_thread_and_one_seed_give_the_same_bytes(variant) -> None:
+    settings = replace(SMALL, variant=variant)
+    assert_same(training.train(sentences(), settings), training.train(sentences(), settings))
+
+
+def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path) -> None:
+    text = "".join(f"{line}\n" for line in sentences()).encode()
+    plain, compressed = tmp_path / "text.txt", tmp_path / "text.gz"
+    plain.write_bytes(text)
+    compressed.write_bytes(gzip.compress(text))
+    expected = training.train(sentences(), SMALL)
+    assert_same(training.train(plain, SMALL), expected)
+    assert_same(training.train(str(compressed), SMALL), expected)
+
+
+def test_a_newline_within_a_sentence_is_a_blank() -> None:
+    broken = [line.replace(" ", "\n", 1) for line in sentences()]
+    assert_same(training.train(broken, SMALL), training.train(sentences(), SMALL))
+
+
+def test_nothing_is_left_on_disk(tmp_path) -> None:
+    training.train(sentences(), SMALL)
+    with pytest.raises(InputError, match="diverged"):
+        training.train(sentences(), replace(SMALL, lr=1e6))
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
+# -- checkpoints --------------------------------------------------------------------------------
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.unit.test_sent2vec_training import SMALL, sentences
+from lib import paths
+from lib.sent2vec import checkpoints, corpus_ids, training
+corpus_ids.BLOCK, training.ROUND, paths.CACHE = 2000, 2, Path({cache!r})
+write, seen = checkpoints.{function}, []
+def kill(*arguments):
+    seen.append(1)
+    {before}
+    write(*arguments)
+    {after}
+checkpoints.{function} = kill
+checkpoint = Path({checkpoint!r})
+training.train(sentences(), SMALL, checkpoint, seconds_between_checkpoints=0)
+"""
+DIE = "if len(seen) == {}: os.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.mark.parametrize("moment", ["between checkpoints", "while one is written"])
+def test_a_killed_training_goes_on_to_the_same_bytes(moment, tmp_path) -> None:
+    checkpoint, between = tmp_path / "training.checkpoint", moment == "between checkpoints"
+    names = {"root": str(paths.ROOT), "cache": str(tmp_path), "checkpoint": str(checkpoint)}
+    function = "Checkpoint.write" if between else "_write"  # the latter writes one matrix of two
+    before, after = ("pass", DIE.format(2)) if between else (DIE.format(4), "pass")
+    script = KILLED.format(function=function, before=before, after=after, **names)
+    run = subprocess.run([sys.executable, "-c", script], cwd=paths.ROOT, capture_output=True)
+    assert run.returncode == -signal.SIGKILL, run.stderr.decode()
+    steps: list[training.Step] = []
+    resumed = training.train(sentences(), SMALL, checkpoint, log=steps.append)
+    undisturbed = training.train(sentences(), SMALL)
+    assert_same(resumed, undisturbed)
+    assert 0 < len(steps) < len(undisturbed.history)
+
+
+def test_a_finished_checkpoint_gives_the_model_at_once(tmp_path) -> None:
+    finished = training.train(sentences(), SMALL, tmp_path / "c")
+    steps: list[training.Step] = []
+    assert_same(training.train(sentences(), SMALL, tmp_path / "c", log=steps.append), finished)
+    assert steps == []
+    assert [file.name for file in tmp_path.iterdir() if file.is_file()] == ["c"]
+
+
+def test_divergence_names_the_step_and_keeps_the_last_checkpoint(tmp_path, monkeypatch) -> None:
+    checkpoint = tmp_path / "c"
+
+    def diverge(step: training.Step) -> None:
+        if len(steps := [*seen, step]) == 9:
+            monkeypatch.setattr(training, "DIVERGED", -1.0)
+        seen[:] = steps
+
+    seen: list[training.Step] = []
+    with pytest.raises(
+        InputError,
+        match=r"lr: training diverged in epoch 2 of 3, after 3,456 of 5,760 words; give a lower one than 0\.2",
+    ):
+        training.train(sentences(), SMALL, checkpoint, log=diverge, seconds_between_checkpoints=0)
+    monkeypatch.setattr(training, "DIVERGED", 10.0)
+    assert_same(training.train(sentences(), SMALL, checkpoint), training.train(sentences(), SMALL))
+
+
+def test_checkpoints_of_other_trainings_and_damaged_ones_are_refused(tmp_path) -> None:
+    checkpoint = tmp_path / "c"
+    training.train(sentences(), SMALL, checkpoint)
+    with pytest.raises(InputError, match=r"the checkpoint of a training with lr 0.2 \(now 0.1\)"):
+        training.train(sentences(), replace(SMALL, lr=0.1), checkpoint)
+    with pytest.raises(InputError, match="the checkpoint of a training with text"):
+        training.train([*sentences(), "law1 law2"], SMALL, checkpoint)
+    whole = checkpoint.read_bytes()
+    middle = len(whole) // 2
+    for damaged in (whole[:middle], b"", whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]):
+        checkpoint.write_bytes(damaged)
+        with pytest.raises(InputError, match=r"c: this checkpoint is damaged; delete it"):
+            training.train(sentences(), SMALL, checkpoint)
+    with pytest.raises(InputError, match="cannot be written"):
+        training.train(sentences(), SMALL, tmp_path / "no folder" / "c")
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "sentence"),
+    [
+        ([], {}, "the text is empty"),
+        (["", " "], {}, "the text is empty"),
+        (["word word", "word"], {}, "one word only, 'word'"),
+        (sentences(), {"min_count": 10**6}, "min_count: fewer than two words occur 1000000 times"),
+        (["a", "b"] * 9, {}, "none has two words that occur min_count times"),
+        (sentences(), {"min_target_count": 10**6}, "min_target_count: no word occurs 1000000 times"),
+        (sentences(), {"lr": 1e6}, r"diverged in epoch 1 of 3, after \d+ of"),
+        (iter(sentences()), {}, "can be read only once; give a list"),
+        ([b"a b"], {}, "number 0 is a bytes; give strings"),
+        (["a " * 3_000_000], {}, "line 1 is longer than 4 MB"),
+        (Path("no such file"), {}, "no such file: no such file; give a text"),
+    ],
+)
+def test_bad_text_gets_a_sentence(text, changes, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        training.train(text, replace(SMALL, **changes))
+
+
+def test_a_damaged_gzip_file_gets_a_sentence(tmp_path) -> None:
+    file = tmp_path / "text.gz"
+    file.write_bytes(gzip.compress(("a b c\n" * 1000).encode())[:-20])
+    with pytest.raises(InputError, match=r"text\.gz: this gzip file is damaged"):
+        training.train(file, SMALL)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"word_ngrams": 2, "bucket": 0}, "bucket: 0 rows cannot hold n-grams"),
+        (
+            {"threads": cores() + 1},
+            rf"threads: {cores() + 1} is not accepted; give 1 to {cores()} \(this process may use",
+        ),
+        ({"dim": 0}, "dim: 0 is not accepted"),
+        ({"dim": 1.5}, "dim: 1.5 is not accepted; give a whole number"),
+        ({"epochs": True}, "epochs: True is not accepted; give a whole number"),
+        ({"lr": 0.0}, "lr: 0.0 is not accepted"),
+        ({"lr": math.nan}, "lr: nan is not accepted"),
+        ({"lr": "0.2"}, "lr: '0.2' is not accepted; give a number"),
+        ({"subsample": 0.0}, "subsample: 0.0 is not accepted"),
+        ({"negatives": 0}, "negatives: 0 is not accepted"),
+        ({"l1": -1.0}, "l1: -1.0 is not accepted"),
+        ({"variant": "papr"}, "variant: 'papr' is not known; did you mean paper"),
+        ({"window": -1}, "window: -1 is not accepted"),
+        ({"dropout_probability": 1.1}, "dropout_probability: 1.1 is not accepted"),
+    ],
+)
+def test_bad_settings_get_a_sentence(changes, sentence) -> None:
+    with pytest.raises(InputError, match=sentence):
+        Settings(**changes)
+
+
+def test_too_much_memory_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match=r"rows of 100000 numbers need .* GB; lower dim, bucket"):
+        training.train(sentences(), replace(SMALL, dim=100_000, bucket=2**31 - 1))
+
+
+def test_a_model_of_words_has_no_rows_for_ngrams_until_it_is_asked_for_them() -> None:
+    assert Settings().ngram_rows == 0
+    assert replace(Settings(), word_ngrams=2).ngram_rows == 2_000_000
+
+
+# -- presets ------------------------------------------------------------------------------------
+
+
+def test_presets_are_the_rows_of_table_5() -> None:
+    table = published.load("sent2vec_table5").set_index("model")
+    corpora = {"books": "book corpus", "wiki": "wiki", "twitter": "twitter"}
+    for corpus, shown in corpora.items():
+        for kind, suffix in (("unigrams", "uni."), ("bigrams", "uni. + bi.")):
+            settings, row = presets.settings(f"{corpus}-{kind}"), table.loc[f"Sent2Vec {shown} {suffix}"]
+            ours = settings.dim, settings.min_count, settings.min_target_count, settings.lr, settings.epochs
+            theirs = row[["dim", "min_word_count", "min_target_word_count", "learning_rate", "epochs"]]
+            assert ours == tuple(theirs)
+            assert (settings.subsample, settings.negatives) == (float(row["subsampling"]), row["negatives"])
+            assert settings.word_ngrams == 1 + (kind == "bigrams")
+            assert settings.dropout_k == (row["bigrams_dropped"] if kind == "bigrams" else 0)
+
+
+def test_presets_take_changes_and_appendix_b() -> None:
+    assert presets.settings("wiki-bigrams-l1", variant="paper", seed=3).l1 == 0.0005
+    assert presets.settings("books-bigrams", dropout_k=2).dropout_k == 2
+    with pytest.raises(InputError, match="preset: 'wiki' is not known; did you mean"):
+        presets.settings("wiki")
+
+
+def test_a_preset_trains_a_model_that_encodes() -> None:
+    settings = presets.settings("twitter-bigrams", dim=8, bucket=99, min_count=1, min_target_count=1, subsample=1.0)
+    model = Sent2Vec.train(sentences(), settings)
+    assert model.encode(["sea1 law2", "unknown", ""]).any(axis=1).tolist() == [True, False, False]
