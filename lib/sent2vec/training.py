@@ -25,7 +25,7 @@ from lib.sent2vec.settings import Settings
 from lib.sent2vec.tables import targets_of
 
 STEPS = 200  # about as many entries has a history
-ROUND = 256  # blocks between two chances of a checkpoint
+ROUND = 256  # blocks for each thread between two chances of a checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
 # A mean loss of as many times what chance has, log 2 for each word scored, comes from weights that only grow.
 DIVERGED = 10.0
@@ -39,7 +39,8 @@ class Step(NamedTuple):
     epoch : from 1
     words : words trained on so far, over all epochs
     lr : learning rate
-    loss : mean over the targets since the step before, of the paper's objective: of a target and its negatives
+    loss : the paper's objective for a target and its negatives, mean over the targets since the step before; NaN if
+        there were none
     seconds : that training has taken, without the two passes before it; differs from run to run
     """
 
@@ -159,11 +160,11 @@ class _Training:
     def _round(self) -> Iterator[_Job]:
         """The blocks until the next chance of a checkpoint."""
         before = self.words_done
-        for number in range(self.done, min(self.done + ROUND, self.blocks)):
+        for number in range(self.done, min(self.done + ROUND * self.settings.threads, self.blocks)):
             epoch, block = divmod(number, len(self.corpus.words))
             if self.settings.variant == "paper":
                 block = int(_order(self.settings.seed, epoch, len(self.corpus.words))[block])
-            yield _Job(number, epoch, block, before)
+            yield _Job(number, block, before)
             before += int(self.corpus.words[block])
 
     def _rooms(self) -> SimpleQueue[kernels.Room]:
@@ -219,7 +220,7 @@ class _Training:
 
     def _check(self, fine: bool, words: int) -> None:
         if not fine:
-            epoch = words * self.settings.epochs // self.words + 1
+            epoch = min(words * self.settings.epochs // self.words + 1, self.settings.epochs)
             raise InputError(
                 f"lr: training diverged in epoch {epoch} of {self.settings.epochs}, after {words:,} of {self.words:,} "
                 f"words; give a lower one than {self.settings.lr:g} (a checkpoint made before is kept)"
@@ -232,10 +233,9 @@ class _Training:
 
 
 class _Job(NamedTuple):
-    """A block to train on: its number over all epochs, the epoch, its place in the text, and the words before it."""
+    """A block to train on: its number over all epochs, its place in the text, and the words trained on before it."""
 
     number: int
-    epoch: int
     block: int
     before: int
 
