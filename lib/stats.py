@@ -82,8 +82,7 @@ def bootstrap_pearson(
     x, y = x - x.mean(), y - y.mean()
     moments = np.column_stack([x, y, x * x, y * y, x * y])
     resampled = _correlation(resampled_means(moments, rng, groups, repetitions=repetitions))
-    tail = (1 - confidence) / 2
-    low, high = np.nanquantile(resampled, [tail, 1 - tail])
+    low, high = percentiles(resampled[~np.isnan(resampled)], confidence)
     return float(_correlation(moments.mean(axis=0))), float(low), float(high)
 
 
@@ -127,8 +126,7 @@ def bootstrap_spearman(
         raise InputError("x and y: one of them is constant, or empty; a rank correlation needs two different values")
     member, draws = _draw_groups(len(x_levels), groups, rng, repetitions)
     resampled = np.array([_weighted_spearman(x_levels, y_levels, draw[member]) for draw in draws])
-    tail = (1 - confidence) / 2
-    low, high = np.nanquantile(resampled, [tail, 1 - tail])
+    low, high = percentiles(resampled[~np.isnan(resampled)], confidence)
     return _weighted_spearman(x_levels, y_levels, np.ones(len(x_levels))), float(low), float(high)
 
 

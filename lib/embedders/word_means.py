@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from lib.embedders.lexicon import Words
-from lib.embedders.prefetch import prefetch_row
+from lib.prefetch import prefetch_row
 from lib.processor import cores
 
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread
