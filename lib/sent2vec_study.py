@@ -42,6 +42,16 @@ PRETRAINED = {
     )
     for grams, short in (("unigrams", "Sent2Vec uni."), ("bigrams", "Sent2Vec uni. + bi."))
 }
+# Our name of an embedder: the row of Table 4 that it stands beside, its own or that of its kind.
+SMOOTHED = {
+    "glove-840b-300d+sif": "GloVe + WR",
+    "paragram-sl999+sif": "PSL + WR",
+    "sent2vec-twitter-unigrams": "Sent2Vec unigrams",
+    "sent2vec-twitter-bigrams": "Sent2Vec unigrams + bigrams",
+    "glove-6b-50d+sif": "GloVe + WR",
+    "sent2vec, uni": "Sent2Vec unigrams",
+    "sent2vec, bi": "Sent2Vec unigrams + bigrams",
+}
 KIND = {
     "tfidf": ("Unigram TFIDF", "Unigram TF-IDF"),
     "w2v-corpus": ("Skipgram", "Skipgram"),
@@ -171,6 +181,28 @@ def beside(ratings: pd.DataFrame, classes: pd.DataFrame) -> pd.DataFrame:
             rows.append((embedder, *row, measure, value, low, high))
     columns = ["embedder", "in the paper", "dataset", "published", "measure", "ours", "low", "high"]
     table = pd.DataFrame(rows, columns=columns)
+    return table.assign(difference=table["ours"] - table["published"])
+
+
+def beside_smoothed(ratings: pd.DataFrame, classes: pd.DataFrame) -> pd.DataFrame:
+    """Our averages beside Table 4, which compares with smoothed inverse frequency ("WR").
+
+    `ratings` and `classes` are from `lib.evaluation`. Returns columns embedder, in the paper (the row's name), dataset,
+    published, ours (Pearson's correlation, averaged over the files of STS 2014; mean accuracy as a share) and
+    difference.
+    """
+    of_sts = ratings[ratings["dataset"].str.startswith("STS14 ")].groupby("embedder")["pearson"].mean()
+    of_sick = ratings[ratings["dataset"] == "SICK-R"].set_index("embedder")["pearson"]
+    supervised = classes[classes["dataset"].isin(PUBLISHED_NAMES)].groupby("embedder")["accuracy"].mean()
+    ours = {"STS 2014": of_sts, "SICK 2014": of_sick, "average of supervised tasks": supervised}
+    stated = published.load("sent2vec_table4").set_index(["model", "dataset"])["value"]
+    rows = [
+        (embedder, model, dataset, stated[model, dataset], found[embedder])
+        for embedder, model in SMOOTHED.items()
+        for dataset, found in ours.items()
+        if embedder in found and (model, dataset) in stated
+    ]
+    table = pd.DataFrame(rows, columns=["embedder", "in the paper", "dataset", "published", "ours"])
     return table.assign(difference=table["ours"] - table["published"])
 
 

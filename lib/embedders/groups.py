@@ -22,8 +22,9 @@ GROUPS = {
     # what the Sent2Vec paper compares with, and its own pretrained models
     "sent2vec-study": (
         "tfidf", "w2v-corpus", "w2v-corpus-cbow", "w2v-corpus+sif", "pv-dbow-corpus", "glove-6b-50d",
-        "glove-6b-50d+sif", "sent2vec-wiki-unigrams", "sent2vec-wiki-bigrams", "sent2vec-toronto-unigrams",
-        "sent2vec-toronto-bigrams", "sent2vec-twitter-unigrams", "sent2vec-twitter-bigrams",
+        "glove-6b-50d+sif", "glove-840b-300d+sif", "paragram-sl999+sif", "sent2vec-wiki-unigrams",
+        "sent2vec-wiki-bigrams", "sent2vec-toronto-unigrams", "sent2vec-toronto-bigrams", "sent2vec-twitter-unigrams",
+        "sent2vec-twitter-bigrams",
     ),
     # the N2O paper's Table 1
     "table-1": (

@@ -69,6 +69,19 @@ def test_a_pretrained_model_stands_beside_its_own_row_and_others_beside_their_ki
     assert "tfidf" not in table.index.get_level_values(0)
 
 
+def test_table_4_has_the_average_over_the_files_of_sts() -> None:
+    rows = [
+        ("glove-6b-50d+sif", "STS14 images", 0.6),
+        ("glove-6b-50d+sif", "STS14 OnWN", 0.8),
+        ("tfidf", "SICK-R", 0.5),
+    ]
+    ratings = pd.DataFrame(rows, columns=["embedder", "dataset", "pearson"])
+    classes = pd.DataFrame([("glove-6b-50d+sif", "Books", 0.5)], columns=["embedder", "dataset", "accuracy"])
+    (row,) = study.beside_smoothed(ratings, classes).to_dict("records")
+    assert (row["in the paper"], row["dataset"], row["published"]) == ("GloVe + WR", "STS 2014", 0.685)
+    assert row["ours"] == pytest.approx(0.7)
+
+
 def test_every_counterpart_is_a_row_of_the_paper() -> None:
     tables = {number: published.load(f"sent2vec_table{number}") for number in (1, 2, 6, 7)}
     for supervised, unsupervised in study.KIND.values():
