@@ -3,7 +3,7 @@
 from lib.plotting.distributions import bars_with_intervals, boxplots
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
-from lib.plotting.output import save, save_table, show, write_table
+from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.planes import scatter_map, toy_neighbors
 from lib.plotting.popularity import known_neighbors
 from lib.plotting.retrieval import dots, fan, rank_map
@@ -35,6 +35,7 @@ __all__ = [
     "heatmap_axes",
     "known_neighbors",
     "logarithmic",
+    "preview",
     "rank_map",
     "reference",
     "save",

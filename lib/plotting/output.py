@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from base64 import b64encode
+from io import BytesIO
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -16,11 +17,22 @@ from lib.plotting.style import STYLE
 
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
     """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text."""
-    from IPython.display import display
-
     folder = paths.figures_folder(notebook)
     save(figure, folder, name, alt)
-    png = b64encode((folder / f"{name}.png").read_bytes()).decode()
+    _display(figure, (folder / f"{name}.png").read_bytes(), alt)
+
+
+def preview(figure: Figure, alt: str) -> None:
+    """Display a figure with its alternative text without saving it: what changes while a reader plays with it."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format="png", bbox_inches="tight")
+    _display(figure, drawn.getvalue(), alt)
+
+
+def _display(figure: Figure, image: bytes, alt: str) -> None:
+    from IPython.display import display
+
+    png = b64encode(image).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
     # JupyterLab reads no alternative text from an image's metadata, other viewers show no HTML: each gets its own.
     shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
