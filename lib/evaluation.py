@@ -17,7 +17,7 @@ from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.parameters import in_range, one_of
-from lib.ranking import Ranks, ranks
+from lib.ranking import Ranks
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore
 from lib.tasks import local
@@ -120,13 +120,9 @@ def find(
 
     `pairs` are of sentences of the corpus; queries, needles and whatever is known to mean the same are no hay.
     """
-    hidden, places = needles.hidden(pairs, corpus), needles.locate(corpus, pairs.sentences)
-    found = {}
-    for name in progress.track(list(encoders), "needles", unit="embedders", show=show_progress_bar):
-        vectors = encoders[name](corpus.sentences)
-        queries, wanted = vectors[places[: len(pairs)]], vectors[places[len(pairs) :]]
-        found[name] = ranks(queries, wanted, vectors, hidden)
-    return found
+    exam = exams.Verses(corpus, pairs)
+    each = progress.track(list(encoders), "needles", unit="embedders", show=show_progress_bar)
+    return {name: exam.ranks(encoders[name](corpus.sentences)) for name in each}
 
 
 def macro_average(rated: pd.DataFrame, classified: pd.DataFrame) -> pd.DataFrame:

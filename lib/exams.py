@@ -11,9 +11,9 @@ import numpy as np
 
 from lib import needles, tasks
 from lib.corpora import Corpus
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
-from lib.ranking import ranks
+from lib.ranking import Ranks, ranks
 from lib.similarity import cosine
 
 
@@ -109,8 +109,12 @@ class Verses(Exam):
     def answers(self, embedder: Embedder, fitted_on: str | Sequence[str] = "set") -> np.ndarray:
         own = isinstance(fitted_on, str)  # there are no sides: it is the whole corpus
         vectors = embedder.fit(self.corpus.sentences if own else fitted_on).encode(self.corpus.sentences)
-        queries, wanted = np.split(vectors[self._places], 2)
-        return 1 / ranks(queries, wanted, vectors, self.hidden).ranks
+        return 1 / self.ranks(vectors).ranks
+
+    def ranks(self, vectors: Embeddings) -> Ranks:
+        """At which rank each needle comes, by the embeddings of all sentences of the corpus, float[n, dim] or CSR."""
+        queries, wanted = (vectors[places] for places in np.split(self._places, 2))
+        return ranks(queries, wanted, vectors, self.hidden)
 
     def scores(self, answers: np.ndarray, draws: np.ndarray) -> np.ndarray:
         return draws @ answers / draws.sum(axis=1, keepdims=True)

@@ -43,8 +43,7 @@ def test_a_year_of_sts_is_a_set_a_file_and_sick_is_whole(data_file) -> None:
     assert len(evaluation.rated(["SICK-R"])[0]) == 9_927
 
 
-def test_an_embedder_learns_from_the_corpus_and_not_from_the_sets(corpus, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("lib.paths.CACHE", tmp_path)
+def test_an_embedder_learns_from_the_corpus_and_not_from_the_sets(corpus) -> None:
     embedder = embedders.load("tfidf")
     encode = evaluation.encoder(embedder, corpus)
     assert embedder.fitted_on == corpus.fingerprint

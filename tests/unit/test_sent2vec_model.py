@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import catalog, embedders, fitted, paths
+from lib import catalog, cluster, embedders, fitted, paths
 from lib.embedders.composition import Average
 from lib.embedders.sent2vec import Sent2VecFile, Sent2VecTrained, tweet_tokens
 from lib.errors import InputError
@@ -212,10 +211,10 @@ def test_what_the_vectors_depend_on_is_in_the_settings(tmp_path) -> None:
 
 def test_another_process_maps_the_file_for_itself(tmp_path) -> None:
     embedder = Sent2VecFile(write_sparse_model(tmp_path / "model.bin", dim=100, bucket=10_000), "mapped")
-    packed = pickle.dumps(embedder)
+    packed = cluster.pack(embedder)
     assert len(packed) < 10_000
     sentences = ["the cat sat", "sat"]
-    np.testing.assert_array_equal(pickle.loads(packed).encode(sentences), embedder.encode(sentences))
+    np.testing.assert_array_equal(cluster.unpack(packed).encode(sentences), embedder.encode(sentences))
 
 
 def test_tweets_have_their_links_and_names_replaced() -> None:
