@@ -1,12 +1,15 @@
-"""Files that come from elsewhere: what they are, and what stands for their content."""
+"""Files: what one from elsewhere is, what stands for its content, and writing one whole or not at all."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from lib.errors import InputError
 
@@ -43,3 +46,17 @@ def read_json(file: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise InputError(f"{file}: holds a {type(content).__name__}; give a file with an object")
     return content
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes are in the file once all of them have been written, and not before."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import zipfile
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lib import paths, text
+from lib import files, paths, text
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder
 
@@ -57,9 +56,5 @@ def _restored(embedder: Embedder, file: Path, fingerprint: str) -> bool:
 
 def _write(file: Path, state: dict[str, np.ndarray]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    temporary = file.with_suffix(f".{os.getpid()}")
-    with temporary.open("wb") as stream:
+    with files.replacing(file) as stream:
         np.savez(stream, **state)
-        stream.flush()
-        os.fsync(stream.fileno())
-    os.replace(temporary, file)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -157,17 +156,11 @@ class Neighborhoods:
         from pyarrow import parquet
 
         path = Path(path)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            with temporary.open("wb") as stream:
+            with files.replacing(path) as stream:
                 parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, path)
         except OSError as error:
             raise InputError(f"{path}: cannot be written ({error.strerror}); give a place that can") from error
-        finally:
-            temporary.unlink(missing_ok=True)
 
 
 # -- making them --------------------------------------------------------------------------------

@@ -15,9 +15,8 @@ import mmap
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -209,7 +208,7 @@ def write(path: str | Path, model: ModelFile) -> None:
     """
     path = Path(path)
     try:
-        with replacing(path) as stream:
+        with files.replacing(path) as stream:
             for part in _parts(model):
                 stream.write(part)
     except OSError as error:
@@ -219,20 +218,6 @@ def write(path: str | Path, model: ModelFile) -> None:
 def dumps(model: ModelFile) -> bytes:
     """The bytes of a model's file."""
     return b"".join(_parts(model))
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream whose bytes are in the file once all of them have been written, and not before."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _parts(model: ModelFile) -> Iterator[bytes | memoryview]:

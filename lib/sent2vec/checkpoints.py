@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from lib import files
 from lib.errors import InputError
-from lib.sent2vec.binary import replacing
 from lib.sent2vec.kernels import Model
 from lib.sent2vec.settings import Settings
 
@@ -41,7 +41,7 @@ class Checkpoint:
     def write(self, state: dict[str, Any], model: Model) -> None:
         """Write under a temporary name, flush to the disk, then rename. `state` is of JSON types."""
         try:
-            with replacing(self.path) as stream, zipfile.ZipFile(stream, "w") as archive:
+            with files.replacing(self.path) as stream, zipfile.ZipFile(stream, "w") as archive:
                 archive.writestr(STATE, json.dumps({"run": self.run} | state))
                 for name, matrix in zip(Model._fields, model, strict=True):
                     with archive.open(name, "w", force_zip64=True) as member:

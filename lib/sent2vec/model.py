@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from lib import progress, text
+from lib import files, progress, text
 from lib.errors import InputError
 from lib.parameters import one_of
 from lib.sent2vec import binary
@@ -169,7 +169,7 @@ class Sent2Vec:
         Raises InputError if the one cannot be read or the other not be written.
         """
         try:
-            with Path(lines).open("rb") as source, binary.replacing(Path(path)) as target:
+            with Path(lines).open("rb") as source, files.replacing(Path(path)) as target:
                 target.writelines(block.encode() for block in self._printed(source))
         except OSError as error:
             raise InputError(f"{error.filename}: {error.strerror}; give a text, and a file in a folder") from error

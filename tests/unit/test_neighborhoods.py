@@ -108,7 +108,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(file, monkeypatch) 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(neighborhoods.os, "fsync", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
         toy(corpus="other").write(file)
     assert file.read_bytes() == before
