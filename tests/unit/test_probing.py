@@ -1,0 +1,690 @@
+"""Probing tasks: SentEval's files, recipes checked by hand, and splits that know nothing of each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import corpora, probing, text
+from lib.corpora import Corpus
+from lib.errors import InputError
+from lib.probing import parsing, surface
+from lib.probing.drawing import SHARE
+from lib.probing.probe import Probe
+from lib.probing.source import intact_or_inverted, source
+
+PIPELINE_TASKS = ("Tense", "SubjNum", "ObjNum", "CoordInv", "TreeDepth")
+
+
+def corpus_of(sentences: Sequence[str], groups: Sequence[int] | None = None) -> Corpus:
+    n = len(sentences)
+    numbers = np.full(n, -1, np.int32) if groups is None else np.asarray(groups, np.int32)
+    return Corpus("small", list(sentences), np.zeros(n, np.int32), np.zeros(1, np.int32), numbers)
+
+
+def pseudo_words(count: int) -> list[str]:
+    """So many different words of six letters."""
+    syllables = ["".join(pair) for pair in product("bdfgklmnprst", "aeiou")]
+    return ["".join(parts) for parts in product(syllables[::7], syllables, syllables[::3])][:count]
+
+
+def random_corpus(n: int, groups: bool = False, seed: int = 0) -> Corpus:
+    """Sentences of 5 to 20 words, frequent and rare ones; with groups, three sentences in each."""
+    rng, words = np.random.default_rng(seed), pseudo_words(300)
+    odds = 1 / np.arange(10, 310)
+    sentences = []
+    for length in rng.integers(5, 21, n).tolist():
+        drawn = rng.choice(words, length, p=odds / odds.sum())
+        sentences.append(" ".join(drawn).capitalize() + ".")
+    return corpus_of(sentences, np.arange(n) // 3 if groups else None)
+
+
+def check(probe: Probe, corpus: Corpus) -> None:
+    """What holds for every probe that was made: balance, and nothing that says the same in two splits."""
+    for split in probe.splits:
+        counts = np.bincount(split.labels, minlength=len(probe.classes))
+        assert counts.min() == counts.max() > 0
+        assert split.labels.dtype == np.int32
+    words = [tuple(text.lower_words(sentence)) for sentence in probe.sentences]
+    assert len(set(words)) == len(words)
+    assert probe.source == f"made from {corpus.name}"
+
+
+def bag_of_words(sentences: Sequence[str], dim: int = 40) -> np.ndarray:
+    """The mean of a random vector for each lower-cased token."""
+    vectors: dict[str, np.ndarray] = {}
+
+    def vector(token: str) -> np.ndarray:
+        return vectors.setdefault(token, np.random.default_rng(list(token.encode())).normal(size=dim))
+
+    return np.array([np.sum([vector(t) for t in sorted(text.lower_word_tokens(s))], axis=0) for s in sentences])
+
+
+# -- SentEval's files ---------------------------------------------------------------------------
+
+FILE = """\
+tr\t10\tThe first of them .
+tr\t9\tAnother one , " quoted " .
+tr\t10\t100\tMore columns may stand before the last .
+tr\t9\tIl était une fois .
+va\t9\tIn the middle .
+te\t10\tAt the end .
+te\t9\tThe very end .
+"""
+
+
+@pytest.fixture
+def senteval(tmp_path, monkeypatch):
+    """A function that writes the file of a task where data are looked for."""
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+    folder = tmp_path / "senteval" / "probing"
+    folder.mkdir(parents=True)
+
+    def write(content: str | bytes, file: str = "tree_depth.txt") -> None:
+        (folder / file).write_bytes(content.encode() if isinstance(content, str) else content)
+
+    return write
+
+
+def test_a_file_is_read_as_it_stands(senteval) -> None:
+    senteval(FILE)
+    probe = probing.read("TreeDepth")
+    assert (probe.name, probe.source, probe.classes) == ("TreeDepth", "SentEval", ("9", "10"))  # by number
+    assert probe.train.sentences == [
+        "The first of them .",
+        'Another one , " quoted " .',
+        "More columns may stand before the last .",
+        "Il était une fois .",
+    ]
+    assert [split.labels.tolist() for split in probe.splits] == [[1, 0, 1, 0], [0], [1, 0]]
+    assert probe.sentences == [*probe.train.sentences, "In the middle .", "At the end .", "The very end ."]
+
+
+FILES = {
+    "SentLen": "sentence_length",
+    "WC": "word_content",
+    "TreeDepth": "tree_depth",
+    "TopConst": "top_constituents",
+    "BShift": "bigram_shift",
+    "Tense": "past_present",
+    "SubjNum": "subj_number",
+    "ObjNum": "obj_number",
+    "SOMO": "odd_man_out",
+    "CoordInv": "coordination_inversion",
+}
+
+
+@pytest.mark.parametrize("name", probing.TASKS)
+def test_every_task_has_its_file(name, senteval) -> None:
+    lines = [f"{split}\t{label}\tWords .\n" for split in ("tr", "tr", "va", "te") for label in "OI"]
+    senteval("".join(lines), f"{FILES[name]}.txt")
+    probe = probing.read(name)
+    assert probe.classes == ("I", "O")
+    assert probe.train.labels.tolist() == [1, 0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("va\t9\tIn the middle .\n", ""), "has no line of split 'va'"),
+        (("tr\t9\tA", "tr 9 A"), "line 2: 1 tab-separated columns; give a split, a label and a sentence"),
+        (("va\t", "dev\t"), "line 5: split: 'dev' is not known; accepted: te, tr, va"),
+        (("va\t9", "va\t"), "line 5: has no label"),
+        (("In the middle .", " "), "line 5: has no sentence"),
+        (("te\t9", "te\t11"), "label '11' has 0 lines of split 'tr'; give two or more"),
+        (("tr\t9\tIl", "tr\t10\tIl"), "label '9' has 1 lines of split 'tr'; give two or more"),
+        (("\t9\t", "\t10\t"), "all lines have the label '10'"),
+        (("tr\t10\tThe", "\ntr\t10\tThe"), "line 1: 1 tab-separated columns"),
+    ],
+)
+def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None:
+    senteval(FILE.replace(*change))
+    with pytest.raises(InputError, match=message) as error:
+        probing.read("TreeDepth")
+    assert "tree_depth.txt" in str(error.value)
+
+
+def test_a_file_in_another_encoding_is_named_with_the_line(senteval) -> None:
+    senteval(FILE.encode("latin-1"))
+    with pytest.raises(InputError, match=r"tree_depth.txt, line 4: byte 0xe9 is not utf-8"):
+        probing.read("TreeDepth")
+
+
+def test_a_missing_file_comes_with_how_to_get_it(senteval, monkeypatch) -> None:
+    monkeypatch.setattr("lib.paths.DATA", corpora.paths.ROOT / "no-such-folder")
+    with pytest.raises(InputError, match=r"probing tasks is not here: no senteval/probing/past_present.txt .*senteval"):
+        probing.read("Tense")
+
+
+def test_an_unknown_task_points_to_the_nearest() -> None:
+    for call in (probing.read, lambda name: probing.make(name, random_corpus(9))):
+        with pytest.raises(InputError, match="name: 'SentLength' is not known; did you mean SentLen"):
+            call("SentLength")
+
+
+# -- what can be made ---------------------------------------------------------------------------
+
+
+def test_what_can_be_made_and_why_the_rest_cannot() -> None:
+    here, lacking = probing.available()
+    assert here == ["SentLen", "WC", "BShift"]
+    assert set(here) | set(lacking) == set(probing.TASKS)
+    assert all("python -m spacy download en_core_web_sm" in lacking[name] for name in PIPELINE_TASKS)
+    assert all("read from SentEval's file" in lacking[name] for name in ("TopConst", "SOMO"))
+    parsed = doc_of("They/PRP/1/nsubj went/VBD/1/ROOT home/RB/1/advmod ././1/punct")
+    with_pipeline, lacking = probing.available(Pipeline({parsing.TRIAL: parsed}))
+    assert with_pipeline == list(probing.MADE)
+    assert set(lacking) == {"TopConst", "SOMO"}
+    for pipeline, reason in (
+        ("en_none", "no spaCy pipeline 'en_none' is installed"),
+        (text._english(), "gives no part"),
+    ):
+        here, lacking = probing.available(pipeline)
+        assert here == ["SentLen", "WC", "BShift"]
+        assert reason in lacking["Tense"]
+
+
+@pytest.mark.parametrize("groups", [False, True])
+@pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
+def test_splits_are_balanced_and_share_nothing(name, groups) -> None:
+    corpus = random_corpus(900, groups)
+    probe = probing.make(name, corpus, size=120)
+    check(probe, corpus)
+    assert len(probe.train) >= 80
+    assert min(len(probe.dev), len(probe.test)) >= 20
+
+
+@pytest.mark.parametrize("name", ["SentLen", "WC"])
+def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name) -> None:
+    corpus = random_corpus(900, groups=True)
+    group = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
+    probe = probing.make(name, corpus, size=240)
+    train, dev, test = ([group[sentence] for sentence in split.sentences] for split in probe.splits)
+    assert not set(train) & set(dev) | set(train) & set(test) | set(dev) & set(test)
+    assert len(set(dev)) == len(dev)
+    assert len(set(test)) == len(test)
+    assert len(set(train)) < len(train)
+
+
+@pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
+def test_the_seed_decides(name) -> None:
+    corpus = random_corpus(900)
+    first, again, other = (probing.make(name, corpus, seed, 90) for seed in (3, 3, 4))
+    assert first.sentences == again.sentences
+    assert [split.labels.tolist() for split in first.splits] == [split.labels.tolist() for split in again.splits]
+    assert first.sentences != other.sentences
+
+
+def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() -> None:
+    corpus = random_corpus(900)
+    assert list(map(len, probing.make("SentLen", corpus, size=60).splits)) == [42, 12, 12]
+    assert list(map(len, probing.make("SentLen", corpus, size=(13, 7, 6), classes=3).splits)) == [15, 9, 6]
+    assert list(map(len, probing.make("BShift", corpus, size=(1, 1, 1)).splits)) == [
+        4,
+        2,
+        2,
+    ]  # no class with one to learn from
+
+
+@pytest.mark.parametrize("size", [5_000, (5_000, 10, 200)])
+@pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
+def test_too_large_a_size_is_answered_by_one_that_is_not(name, size) -> None:
+    corpus = random_corpus(400)
+    with pytest.raises(InputError, match=rf"size: .* is too much for {name} from 'small'; there are") as error:
+        probing.make(name, corpus, size=size)
+    enough = str(error.value).split("sentences for ")[1]
+    possible = int(enough) if isinstance(size, int) else tuple(map(int, enough.strip("()").split(",")))
+    check(probing.make(name, corpus, size=possible), corpus)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences", "options", "message"),
+    [
+        ("SOMO", None, {}, "name: SOMO cannot be made here; give one of SentLen, WC"),
+        ("BShift", None, {"size": 5}, "size: 5 is not accepted; give 6 sentences or more, or three sizes above 0"),
+        ("BShift", None, {"size": (5, 0, 5)}, r"size: \(5, 0, 5\) is not accepted"),
+        ("BShift", None, {"size": 60.0}, "size: 60.0 is not accepted"),
+        ("BShift", None, {"seed": -1}, "seed: -1 is not accepted"),
+        ("BShift", None, {"classes": 3}, "classes: 3 is not accepted; BShift has two classes: leave it out"),
+        ("WC", None, {"classes": 1}, "classes: 1 is not accepted"),
+        ("SentLen", None, {"classes": 30}, "classes: 30 is not accepted; the sentences' lengths make 16 bins"),
+        ("WC", None, {"classes": 290}, "corpus: 'small' has too few sentences for WC; give a larger one"),
+        ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
+        ("BShift", ["Only one sentence is not enough."], {}, "corpus: 'small' has too few sentences for BShift"),
+        ("Tense", None, {}, r"pipeline: Tense needs a spaCy pipeline .* got None; .*spacy download en_core_web_sm"),
+        ("Tense", None, {"pipeline": "en_none"}, r"no spaCy pipeline 'en_none' is installed .*spacy download"),
+    ],
+)
+def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message) -> None:
+    corpus = random_corpus(300) if sentences is None else corpus_of(sentences)
+    with pytest.raises(InputError, match=message):
+        probing.make(name, corpus, **options)
+
+
+# -- recipes: words -----------------------------------------------------------------------------
+
+
+def test_lengths_fall_into_bins_of_their_own() -> None:
+    words = pseudo_words(11)
+    sentences = [" ".join([*words[:length], last]) for length in (4, 5, 8, 9) for last in pseudo_words(40)[11:]]
+    probe = probing.make("SentLen", corpus_of(sentences), size=(20, 4, 4), classes=2)
+    assert probe.classes == ("5-8", "9-10")
+    for split in probe.splits:
+        assert [len(sentence.split()) >= 9 for sentence in split.sentences] == split.labels.astype(bool).tolist()
+
+
+def test_a_sentence_has_its_word_once_and_no_other() -> None:
+    corpus = random_corpus(900)
+    probe = probing.make("WC", corpus, size=120, classes=5)
+    assert len(probe.classes) == len(set(probe.classes)) == 5
+    for split in probe.splits:
+        for sentence, label in zip(split.sentences, split.labels, strict=True):
+            there = [word for word in sentence.lower().strip(".").split() if word in probe.classes]
+            assert there == [probe.classes[label]]
+
+
+def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice() -> None:
+    target = {"often": 60, "seldom": 30, "rarely": 20, "once": 2}
+    fillers = pseudo_words(300)
+    sentences = [f"{word} a b {fillers[i]} {fillers[-i - 1]}" for word, count in target.items() for i in range(count)]
+    probe = probing.make("WC", corpus_of(sentences), size=(8, 2, 2), classes=2)
+    assert probe.classes == ("seldom", "rarely")
+
+
+def test_as_many_words_as_there_are_sentences_for() -> None:
+    corpus = random_corpus(900)
+    numbers = [len(probing.make("WC", corpus, size=size).classes) for size in (60, 150, 300)]
+    assert numbers[0] == 2  # twenty training sentences for each word
+    assert numbers[0] < numbers[1] < numbers[2]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "possible"),
+    [
+        ("He went to Rome.", {"He to went Rome.", "He went Rome to."}),
+        ("Go, then  come", {"Go, come  then"}),  # white space stays; what a comma parts is not adjacent
+        ("I saw (the man), twice", {"I saw (man the), twice"}),
+        ("We verily verily", None),  # the same word
+        ("They don't", None),  # glued to each other
+        ("Well-known men come", {"Well-known come men"}),
+        ('He "went to" Rome.', None),  # double quotes
+        ("He went. Then left", None),  # the second sentence's beginning
+        ("Two words", None),
+        ("word", None),
+        ("", None),
+    ],
+)
+def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
+    found = {surface.shift(sentence, draw) for draw in np.linspace(0, 0.999, 20)}
+    assert found == (possible or {None})
+
+
+@given(st.text(st.characters(codec=None), max_size=60), st.floats(0, 1, exclude_max=True))
+def test_a_shift_moves_two_words_and_nothing_else(sentence, draw) -> None:
+    shifted = surface.shift(sentence, draw)
+    if shifted is None:
+        return
+    before, after = text.word_tokens(sentence), text.word_tokens(shifted)
+    assert before != after
+    assert sorted(before) == sorted(after)
+    assert shifted.split() != sentence.split()
+
+
+def originals_of(sentence: str) -> Iterator[str]:
+    """What a sentence may have been before two adjacent pieces were swapped, their full stop aside."""
+    pieces = sentence.rstrip(".").split()
+    for i in range(len(pieces) - 1):
+        yield " ".join([*pieces[:i], pieces[i + 1], pieces[i], *pieces[i + 2 :]]) + "."
+
+
+def test_half_of_the_sentences_are_shifted_and_none_is_there_twice() -> None:
+    corpus = random_corpus(300)
+    known = set(corpus.sentences)
+    probe = probing.make("BShift", corpus, size=180)
+    used = []
+    for split in probe.splits:
+        for sentence, label in zip(split.sentences, split.labels, strict=True):
+            own = {sentence} if probe.classes[label] == "O" else known & {*originals_of(sentence)}
+            assert len(own) == 1
+            assert (sentence in known) == (probe.classes[label] == "O")
+            used += own
+    assert len(set(used)) == len(used)
+
+
+def test_what_another_sentence_says_is_no_shift() -> None:
+    sentences = ["We saw one two three.", "We saw two one three!", "We saw one two four."]
+    text_of = source(corpus_of(sentences))
+    shifted = ["We saw TWO one three.", "We two saw one three!", "We two saw one three?"]
+    found = intact_or_inverted(text_of, shifted, np.random.default_rng(0))
+    assert found.clusters.tolist() == text_of.clusters[[1]].tolist()  # of two that become alike the first
+
+
+# -- recipes: parses ----------------------------------------------------------------------------
+
+
+class Pipeline:
+    """Stands for a spaCy pipeline: its parses are made by hand. Counts how often it is asked."""
+
+    def __init__(self, docs: dict[str, object]) -> None:
+        self.docs, self.asked = docs, 0
+
+    def pipe(self, sentences: Sequence[str]) -> Iterator:
+        self.asked += 1
+        return (self.docs[sentence] for sentence in sentences)
+
+
+def doc_of(rows: str, unspaced: str = ".,;?") -> object:
+    """A Doc of rows ``word/tag/head/dep``, head counted from 0."""
+    from spacy.tokens import Doc
+
+    words, tags, heads, deps = zip(*(row.split("/") for row in rows.split()), strict=True)
+    spaces = [following not in unspaced for following in (*words[1:], ".")]
+    vocab = text._english().vocab
+    return Doc(vocab, words, spaces=spaces, tags=tags, heads=list(map(int, heads)), deps=deps)
+
+
+@pytest.mark.parametrize(
+    ("rows", "tense"),
+    [
+        ("He/PRP/1/nsubj went/VBD/1/ROOT home/RB/1/advmod ././1/punct", ("PAST", "went")),
+        ("She/PRP/1/nsubj Goes/VBZ/1/ROOT home/RB/1/advmod ././1/punct", ("PRES", "goes")),
+        ("They/PRP/1/nsubj go/VBP/1/ROOT home/RB/1/advmod ././1/punct", ("PRES", "go")),
+        ("He/PRP/2/nsubj was/VBD/2/aux going/VBG/2/ROOT ././2/punct", None),  # only an auxiliary is marked
+        ("He/PRP/1/nsubj went/VBD/1/ROOT ././1/punct I/PRP/4/nsubj go/VBP/4/ROOT ././4/punct", None),  # two sentences
+        ("!/./0/ROOT", None),
+    ],
+)
+def test_the_main_verb_has_the_tense(rows, tense) -> None:
+    assert parsing.parse(doc_of(rows)).tense == tense
+
+
+@pytest.mark.parametrize(
+    ("rows", "subject", "object_"),
+    [
+        (
+            "The/DT/1/det Priests/NNS/2/nsubj saw/VBD/2/ROOT a/DT/4/det ship/NN/2/dobj ././2/punct",
+            ("NNS", "priests"),
+            ("NN", "ship"),
+        ),
+        ("Ships/NNS/2/nsubj:pass were/VBD/2/aux seen/VBN/2/ROOT ././2/punct", ("NNS", "ships"), None),
+        ("Paul/NNP/1/nsubj saw/VBD/1/ROOT them/PRP/1/obj ././1/punct", None, None),  # no common nouns
+        (
+            "Men/NNS/3/nsubj and/CC/0/cc fish/NN/0/conj saw/VBD/3/ROOT nets/NNS/3/obj ././3/punct",
+            None,  # two nouns, joined
+            ("NNS", "nets"),
+        ),
+        (
+            "He/PRP/1/nsubj said/VBD/1/ROOT men/NNS/3/nsubj saw/VBD/1/ccomp ships/NNS/3/dobj ././1/punct",
+            None,  # those of another clause do not count
+            None,
+        ),
+    ],
+)
+def test_subject_and_object_of_the_main_clause_have_the_number(rows, subject, object_) -> None:
+    found = parsing.parse(doc_of(rows))
+    assert (found.subject, found.object) == (subject, object_)
+
+
+@pytest.mark.parametrize(
+    ("rows", "inversion"),
+    [
+        (
+            "He/PRP/1/nsubj came/VBD/1/ROOT early/RB/1/advmod ,/,/1/punct but/CC/1/cc the/DT/6/det others/NNS/7/nsubj "
+            "stayed/VBD/1/conj at/IN/7/prep home/NN/8/pobj ././7/punct",
+            ("The others stayed at home, but he came early.", -1),
+        ),
+        (
+            "Peter/NNP/1/nsubj left/VBD/1/ROOT us/PRP/1/dobj and/CC/1/cc I/PRP/5/nsubj wept/VBD/1/conj ././1/punct",
+            ("I wept and Peter left us.", 1),
+        ),
+        (
+            "I/PRP/1/nsubj wept/VBD/1/ROOT and/CC/1/cc peter/NN/4/nsubj left/VBD/1/conj ././1/punct",
+            ("Peter left and I wept.", 0),
+        ),
+        (
+            "There/EX/1/expl was/VBD/1/ROOT room/NN/1/attr but/CC/1/cc we/PRP/5/nsubj stood/VBD/1/conj ././1/punct",
+            ("We stood but there was room.", 1),
+        ),
+        # one subject, so one clause; two conjunctions; nouns that are joined; the conjunction opens it
+        ("He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc saw/VBD/1/conj us/PRP/3/dobj ././1/punct", None),
+        (
+            "He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc she/PRP/4/nsubj left/VBD/1/conj or/CC/4/cc I/PRP/7/nsubj "
+            "wept/VBD/4/conj ././1/punct",
+            None,
+        ),
+        ("Men/NNS/3/nsubj and/CC/0/cc fish/NN/0/conj left/VBD/3/ROOT us/PRP/3/dobj ././3/punct", None),
+        ("But/CC/2/cc he/PRP/2/nsubj came/VBD/2/ROOT to/IN/2/prep us/PRP/3/pobj ././2/punct", None),
+        # a bracket would be left at the head of the other clause
+        (
+            "(/-LRB-/2/punct I/PRP/2/nsubj wept/VBD/2/ROOT and/CC/2/cc he/PRP/5/nsubj left/VBD/2/conj ././2/punct",
+            None,
+        ),
+        # the last word belongs to the first clause
+        (
+            "He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc she/PRP/4/nsubj left/VBD/1/conj today/NN/1/obl ././1/punct",
+            None,
+        ),
+    ],
+)
+def test_two_clauses_change_places(rows, inversion) -> None:
+    assert parsing.parse(doc_of(rows)).inversion == inversion
+
+
+def test_depth_is_the_longest_way_from_the_root_to_a_word() -> None:
+    rows = "He/PRP/1/nsubj sat/VBD/1/ROOT on/IN/1/prep the/DT/4/det bank/NN/2/pobj ././4/punct"
+    assert parsing.parse(doc_of(rows)).depth == 3  # sat, on, bank, the; the full stop is no word
+
+
+def marked_corpus(kind: str, targets: int = 60, seed: int = 0) -> tuple[Corpus, Pipeline]:
+    """Sentences whose verbs, subjects and objects are of many forms, the first of them very frequent."""
+    rng, words = np.random.default_rng(seed), pseudo_words(4 * targets)
+    forms = {"VBD": words[:targets], "VBZ": words[targets : 2 * targets]}
+    nouns = {"NN": words[2 * targets : 3 * targets], "NNS": words[3 * targets :]}
+    odds = 1 / np.arange(1, targets + 1)
+    docs = {}
+    for _ in range(1500):
+        verb, subject, other = ((kinds, rng.choice(list(kinds))) for kinds in (forms, nouns, nouns))
+        v, s, o = (rng.choice(kinds[tag], p=odds / odds.sum()) for kinds, tag in (verb, subject, other))
+        doc = doc_of(
+            f"The/DT/1/det {s}/{subject[1]}/2/nsubj {v}/{verb[1]}/2/ROOT the/DT/4/det {o}/{other[1]}/2/dobj ././2/punct"
+        )
+        docs[doc.text] = doc
+    return corpus_of(list(docs)), Pipeline(docs)
+
+
+@pytest.mark.parametrize(("name", "position"), [("Tense", 2), ("SubjNum", 1), ("ObjNum", 4)])
+def test_a_target_word_stands_in_one_split_and_is_not_all_of_it(name, position) -> None:
+    corpus, pipeline = marked_corpus(name)
+    probe = probing.make(name, corpus, size=240, pipeline=pipeline)
+    check(probe, corpus)
+    assert probe.classes == {"Tense": ("PAST", "PRES")}.get(name, ("NN", "NNS"))
+    seen: list[set[str]] = []
+    for split in probe.splits:
+        targets = [sentence.strip(".").split()[position] for sentence in split.sentences]
+        assert not set(targets) & set().union(*seen)
+        seen.append(set(targets))
+        assert max(Counter(targets).values()) <= SHARE * len(targets) / 2
+        for sentence, label in zip(split.sentences, split.labels, strict=True):
+            tag = pipeline.docs[sentence][position].tag_
+            assert {"VBD": "PAST", "VBZ": "PRES"}.get(tag, tag) == probe.classes[label]
+
+
+def test_a_text_is_parsed_once_for_all_tasks() -> None:
+    corpus, pipeline = marked_corpus("Tense")
+    for name in ("Tense", "SubjNum", "ObjNum"):
+        probing.make(name, corpus, size=60, pipeline=pipeline)
+    assert pipeline.asked == 1
+    probing.make("Tense", corpus_of(corpus.sentences[:700]), size=60, pipeline=pipeline)
+    assert pipeline.asked == 2
+
+
+def test_too_few_target_words_are_too_few_sentences() -> None:
+    corpus, pipeline = marked_corpus("Tense", targets=2)
+    with pytest.raises(InputError, match="corpus: 'small' has too few sentences for Tense; give a larger one"):
+        probing.make("Tense", corpus, size=240, pipeline=pipeline)
+
+
+def coordinated_corpus(n: int = 400) -> tuple[Corpus, Pipeline, dict[str, int]]:
+    """Pairs of clauses, the first of which is longer in a quarter of them; and by how much it is."""
+    rng, words = np.random.default_rng(0), iter(pseudo_words(900))
+    docs, differences = {}, {}
+    for i in range(n):
+        extra = [1, 0] if i % 4 == 0 else [0, int(rng.integers(0, 2))]
+        rows, start, root = [], 0, 1
+        for clause, more in enumerate(extra):
+            verb = start + 1
+            rows += [f"{next(words)}/NN/{verb}/nsubj", f"ran/VBD/{root}/{'conj' if clause else 'ROOT'}"]
+            rows += [f"far/RB/{verb}/advmod"] * more
+            rows += [] if clause else ["and/CC/1/cc"]
+            start = len(rows)
+        doc = doc_of(" ".join([*rows, "././1/punct"]))
+        docs[doc.text] = doc
+        differences[doc.text] = extra[0] - extra[1]
+    return corpus_of(list(docs)), Pipeline(docs), differences
+
+
+def test_the_longer_clause_does_not_tell_the_order() -> None:
+    corpus, pipeline, differences = coordinated_corpus()
+    probe = probing.make("CoordInv", corpus, size=90, pipeline=pipeline)
+    check(probe, corpus)
+    for split in probe.splits:
+        shown: dict[str, list[int]] = {"I": [], "O": []}
+        for sentence, label in zip(split.sentences, split.labels.tolist(), strict=True):
+            first, second = sentence.strip(".").split(" and ")
+            difference = len(first.split()) - len(second.split())
+            shown[probe.classes[label]].append(difference)
+            original = f"{second.lower()} and {first.lower()}." if probe.classes[label] == "I" else sentence
+            assert original in differences
+        assert Counter(shown["I"]) == Counter(shown["O"])
+
+
+def deep_corpus(n: int = 1200) -> tuple[Corpus, Pipeline]:
+    """Sentences in which depth and length go together: a chain of words, and some more that hang from the root."""
+    rng, words = np.random.default_rng(0), pseudo_words(600)
+    docs = {}
+    for _ in range(n):
+        depth = int(rng.integers(3, 8))
+        length = depth + int(rng.integers(2, 7))
+        heads = [0, *range(depth), *[0] * (length - depth - 1)]
+        drawn = rng.choice(words, length).tolist()
+        deps = ["ROOT", *["dep"] * (length - 1)]
+        doc = doc_of(" ".join(f"{w}/VB/{head}/{dep}" for w, head, dep in zip(drawn, heads, deps, strict=True)))
+        docs[doc.text] = doc
+    return corpus_of(list(docs)), Pipeline(docs)
+
+
+def test_length_does_not_tell_the_depth() -> None:
+    corpus, pipeline = deep_corpus()
+    by_depth = [(parsing.parse(doc).depth, len(doc)) for doc in pipeline.docs.values()]
+    assert np.corrcoef(np.transpose(by_depth))[0, 1] > 0.5
+    probe = probing.make("TreeDepth", corpus, size=90, pipeline=pipeline, classes=3)
+    check(probe, corpus)
+    assert [int(name) for name in probe.classes] == list(range(int(probe.classes[0]), int(probe.classes[0]) + 3))
+    for split in probe.splits:
+        lengths: dict[str, list[int]] = {name: [] for name in probe.classes}
+        for sentence, label in zip(split.sentences, split.labels.tolist(), strict=True):
+            assert parsing.parse(pipeline.docs[sentence]).depth == int(probe.classes[label])
+            lengths[probe.classes[label]].append(len(sentence.split()))
+        assert len({tuple(sorted(each)) for each in lengths.values()}) == 1
+
+
+def test_there_are_as_many_depths_as_have_sentences_of_one_length() -> None:
+    corpus, pipeline = deep_corpus()
+    assert len(probing.make("TreeDepth", corpus, size=30, pipeline=pipeline).classes) == 5
+    assert len(probing.make("TreeDepth", corpus, size=300, pipeline=pipeline).classes) < 5
+
+
+def test_a_pipeline_without_tagger_or_parser_is_refused() -> None:
+    import spacy
+    from spacy.tokens import Doc
+
+    corpus, vocab = random_corpus(50), text._english().vocab
+    words = {sentence: sentence.split() for sentence in corpus.sentences}
+    untagged = Pipeline({sentence: Doc(vocab, own) for sentence, own in words.items()})
+    unparsed = Pipeline({sentence: Doc(vocab, own, tags=["NN"] * len(own)) for sentence, own in words.items()})
+    blank = spacy.blank("en")
+    cases = ((untagged, "part-of-speech tags"), (blank, "part-of-speech tags"), (unparsed, "dependencies"))
+    for pipeline, what in cases:
+        with pytest.raises(InputError, match=f"pipeline: it gives no {what}; give one with a tagger and a parser"):
+            probing.make("Tense", corpus, pipeline=pipeline)
+
+
+# -- evaluation ---------------------------------------------------------------------------------
+
+
+def test_all_sentences_are_encoded_at_once_and_the_test_split_is_scored() -> None:
+    probe = probing.make("SentLen", random_corpus(900), size=240, classes=3)
+    calls = []
+
+    def lengths(sentences: Sequence[str]) -> np.ndarray:
+        calls.append(list(sentences))
+        return np.array([[len(sentence.split()), 1 / len(sentence.split())] for sentence in sentences])
+
+    result = probing.evaluate(probe, lengths, repetitions=50)
+    assert calls == [probe.sentences]
+    assert len(result.predicted) == len(probe.test)
+    assert result.accuracy == (result.predicted == probe.test.labels).mean() > 0.9
+    assert probing.evaluate(probe, lengths, "svm", normalize=(True,), repetitions=50).classifier == "svm"
+
+
+def test_a_bag_of_words_cannot_see_a_shift_but_knows_the_words() -> None:
+    corpus = corpora.load("lee")
+    shifted = [(sentence, surface.shift(sentence, 0.5)) for sentence in corpus.sentences[:200]]
+    before, after = (bag_of_words(side) for side in zip(*(pair for pair in shifted if pair[1]), strict=True))
+    np.testing.assert_array_equal(before, after)
+    shift, content = (probing.make(name, corpus, size=600) for name in ("BShift", "WC"))
+    blind = probing.evaluate(shift, bag_of_words)
+    assert blind.low <= 0.5 <= blind.high
+    assert probing.evaluate(content, bag_of_words).low > 2 / len(content.classes)
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_what_the_corpus_has_embeddings_of_is_not_encoded_again(convert) -> None:
+    corpus = random_corpus(300)
+    probe = probing.make("BShift", corpus, size=60)
+    encoded = []
+
+    def encode(sentences: Sequence[str]) -> np.ndarray:
+        encoded.extend(sentences)
+        return convert(bag_of_words(sentences).astype(np.float32))
+
+    look_up = probing.reusing(corpus, encode(corpus.sentences), encode)
+    assert len(encoded) == 300
+    for sentences in (probe.sentences, corpus.sentences[5:3:-1], ["A sentence of its own."]):
+        found = look_up(sentences)
+        assert sp.issparse(found) == (convert is not np.asarray)
+        np.testing.assert_array_equal(sp.csr_array(found).toarray(), bag_of_words(sentences).astype(np.float32))
+    assert encoded[300:] == [s for s in probe.sentences if s not in corpus.sentences] + ["A sentence of its own."]
+
+
+def test_an_embedding_for_each_sentence_is_asked_for() -> None:
+    probe = probing.make("BShift", random_corpus(100), size=30)
+    with pytest.raises(InputError, match="encode: made 3 embeddings of 32 sentences; make one for each"):
+        probing.evaluate(probe, lambda sentences: np.ones((3, 2)))
+
+
+# -- wild sentences -----------------------------------------------------------------------------
+
+PIECES = ["the", "cat", "It's", "über", "日本", "🙂", "...", '"', "A.", "x-y", "NO"]
+WILD = st.one_of(
+    st.text(st.characters(codec=None), max_size=30),
+    st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join),
+)
+
+
+@given(st.lists(WILD, unique=True, min_size=1, max_size=60), st.integers(-1, 3), st.integers(0, 5))
+def test_wild_sentences_make_a_probe_or_one_clear_error(sentences, spread, seed) -> None:
+    corpus = corpus_of(sentences, np.arange(len(sentences)) // (spread or 1) if spread > 0 else None)
+    for name in ("SentLen", "WC", "BShift"):
+        try:
+            probe = probing.make(name, corpus, seed, 6, classes=None if name == "BShift" else 2)
+        except InputError:
+            continue
+        check(probe, corpus)
