@@ -126,6 +126,7 @@ COMPOSITIONS = {
     "power-means": Composition(
         "power_means", "PowerMeans", "mean, maximum and minimum, concatenated", "Rücklé et al. 2018", dims="3 d"
     ),
+    "urae": Composition("urae", "URAE", "unfolding recursive autoencoder", "Socher et al. 2011"),
     "borep": Composition(
         "random_encoders", "BOREP", "random projection, maximum", "Wieting and Kiela 2019", dims="4096", sized=True
     ),

@@ -26,6 +26,11 @@ GROUPS = {
         "sent2vec-wiki-bigrams", "sent2vec-toronto-unigrams", "sent2vec-toronto-bigrams", "sent2vec-twitter-unigrams",
         "sent2vec-twitter-bigrams",
     ),
+    # the models of the semantic localization paper's Table 1 in its order, each beside what stands in for it here
+    "localization-study": (
+        "pv-dm-corpus-converged", "pv-dbow-corpus-converged", "urae", "urae-corpus", "urae-corpus-balanced",
+        "w2v", "w2v-corpus", "glove-6b-50d", "w2v+sowe", "w2v-corpus+sowe", "glove-6b-50d+sowe", "bow",
+    ),
     # the N2O paper's Table 1
     "table-1": (
         "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",

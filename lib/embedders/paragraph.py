@@ -14,9 +14,10 @@ from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import epoch_counter
 from lib.errors import InputError
-from lib.parameters import one_of
+from lib.parameters import in_range, one_of
 
 VERSION = 1
+MOST_PASSES = 320  # over a sentence whose vector goes on turning
 MODELS = ("pv-dm", "pv-dbow")
 COMMON = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
 
@@ -33,7 +34,9 @@ class ParagraphVectors(Embedder):
     model : "pv-dm" or "pv-dbow"
     dim, window : dimensions; words on either side that PV-DM sees
     epochs : int, passes over the text
-    inference_epochs : int, passes over a sentence
+    inference_epochs : int, passes over a sentence; with a `tolerance`, the first number that is tried
+    tolerance : float or None. If given, the passes are doubled, from zero each time, until that turns the vector by
+        less (1 minus the cosine of both), at most to 320. Its length goes on growing, since nothing holds it back
     alpha : float, the learning rate of inference, which falls to 0.0001
     seed : int
     """
@@ -52,7 +55,9 @@ class ParagraphVectors(Embedder):
         seed: int = 1,
         tokenize: Tokenizer = text.lower_word_tokens,
         name: str = "",
+        tolerance: float | None = None,
     ) -> None:
+        self.tolerance = tolerance if tolerance is None else in_range("tolerance", tolerance, 1.0e-6, 1)
         self.model, self.name = one_of("model", model, MODELS), name or f"{model}-corpus"
         self.inference_epochs, self.alpha, self.seed, self.tokenize = inference_epochs, alpha, seed, tokenize
         concatenated = model == "pv-dm"
@@ -69,6 +74,7 @@ class ParagraphVectors(Embedder):
             "inference_epochs": self.inference_epochs,
             "alpha": self.alpha,
             "tokenize": fingerprints.of_function(self.tokenize),
+            **({} if self.tolerance is None else {"tolerance": self.tolerance, "most_passes": MOST_PASSES}),
         } | self.options
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
@@ -93,10 +99,22 @@ class ParagraphVectors(Embedder):
         for i, sentence in enumerate(sentences):
             words = [word for word in self.tokenize(sentence) if word in self._trained.wv]
             if words:
-                vectors[i] = self._inferred(words)
+                vectors[i] = self._settled(words)
         return vectors
 
-    def _inferred(self, words: list[str]) -> np.ndarray:
+    def _settled(self, words: list[str]) -> np.ndarray:
+        """float32[dim]: the vector after as many passes as are asked for, or as it takes."""
+        passes = self.inference_epochs
+        vector = self._inferred(words, passes)
+        while self.tolerance is not None and 2 * passes <= MOST_PASSES:
+            before, passes = vector, 2 * passes
+            vector = self._inferred(words, passes)
+            lengths = float(np.linalg.norm(before) * np.linalg.norm(vector))
+            if float(before @ vector) >= (1 - self.tolerance) * lengths:
+                break
+        return vector
+
+    def _inferred(self, words: list[str], passes: int) -> np.ndarray:
         """float32[dim]: gradient descent on the sentence's vector alone.
 
         gensim's own ``infer_vector`` starts from Python's hash of the words, which differs from process to process,
@@ -110,7 +128,7 @@ class ParagraphVectors(Embedder):
         locked = {"learn_words": False, "learn_hidden": False, "doctag_vectors": vector}
         locked["doctags_lockf"] = np.ones(1, np.float32)
         work, context = (np.zeros(model.layer1_size, np.float32) for _ in range(2))
-        for alpha in np.linspace(self.alpha, 1.0e-4, self.inference_epochs):
+        for alpha in np.linspace(self.alpha, 1.0e-4, passes):
             if self.model == "pv-dbow":
                 train_document_dbow(model, words, [0], alpha, work, **locked)
             else:

@@ -154,6 +154,15 @@ def _sent2vec(name: str, **options: Any) -> Embedder:
     return _kind("sent2vec", "Sent2VecFile")(catalog.locate(name)[0], **(fixed | options))
 
 
+def _urae_corpus(name: str, dim: int = 100, **options: Any) -> Embedder:
+    words = WORD_SETS["w2v-corpus"]
+    return _kind("urae", "URAE")(words.vectors(dim=dim), **({"name": name, "tokenize": words.tokenize} | options))
+
+
+def _urae(name: str, **options: Any) -> Embedder:
+    return _kind("urae_file", "PublishedURAE")(*catalog.locate("urae"), name=name, **options)
+
+
 _BERT_FT = "bert-ft-multinli/model.safetensors"
 _APACHE, _BSD, _MIT = "Apache-2.0", "BSD-3-Clause (program)", "MIT (program)"
 # As in the paper: their vectors lie in a narrow cone, where rounding exchanges neighbors.
@@ -179,6 +188,27 @@ OTHERS = {
     "pv-dbow-corpus": Entry(
         CORPUS, 100, "paragraph vectors, distributed bag of words", GENSIM,
         _from_text("paragraph", "ParagraphVectors", model="pv-dbow"), sized=True,
+    ),
+    # Concatenation makes a pass over the text as dear as there are words in the window: few of them.
+    **{
+        f"{model}-corpus-converged": Entry(
+            CORPUS, 100, f"paragraph vectors, {what}, inferred until they hardly turn", GENSIM,
+            _from_text("paragraph", "ParagraphVectors", model=model, epochs=epochs, tolerance=0.03), sized=True,
+        )
+        for model, what, epochs in [
+            ("pv-dm", "distributed memory, concatenated", 3), ("pv-dbow", "distributed bag of words", 20)
+        ]
+    },
+    **{
+        f"urae-corpus{suffix}": Entry(
+            CORPUS, 100, f"unfolding recursive autoencoder over w2v-corpus{what}", _MIT,
+            partial(_urae_corpus, trees=trees), sized=True,
+        )
+        for suffix, trees, what in [("", "auto", ""), ("-balanced", "balanced", ", balanced trees")]
+    },
+    "urae": Entry(
+        ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "free for academic, non-commercial use",
+        _urae, ("urae",), tried_on=FORMAT,
     ),
     "wordllama": Entry(
         STATIC, 256, "WordLlama l2_supercat", "MIT", _packaged("subword", "WordLlama"), ("wordllama",)

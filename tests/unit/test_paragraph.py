@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from lib.embedders.paragraph import ParagraphVectors
+from lib.embedders.paragraph import MOST_PASSES, ParagraphVectors
 from lib.errors import InputError
 
 ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
@@ -36,6 +37,37 @@ def test_sentences_about_one_thing_are_nearer(fitted) -> None:
     assert min(cosines[0, 1], cosines[2, 3]) > max(cosines[0, 2], cosines[1, 3])
 
 
+def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(fitted, monkeypatch) -> None:
+    seen: dict[int, np.ndarray] = {}
+    inferred = ParagraphVectors._inferred
+
+    def noted(self, words: list[str], passes: int) -> np.ndarray:
+        seen[passes] = inferred(self, words, passes)
+        return seen[passes]
+
+    settling = ParagraphVectors(fitted.model, tolerance=0.02, inference_epochs=5, **OPTIONS)
+    settling.restore(fitted.state(), "a text")
+    monkeypatch.setattr(ParagraphVectors, "_inferred", noted)
+    for sentence in ["the cat and the dog sleep", "money in the bank", "interest"]:
+        seen.clear()
+        found = settling.encode([sentence])[0]
+        passes = list(seen)
+        turned = [1 - unit(seen[a]) @ unit(seen[b]) for a, b in itertools.pairwise(passes)]
+        assert passes == [5 * 2**i for i in range(len(passes))]
+        assert min(turned[:-1], default=1) > 0.02
+        assert turned[-1] <= 0.02 or passes[-1] == MOST_PASSES
+        np.testing.assert_array_equal(found, seen[passes[-1]])
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    return vector / np.linalg.norm(vector)
+
+
+def test_only_a_tolerance_changes_the_settings() -> None:
+    assert "tolerance" not in ParagraphVectors().settings
+    assert ParagraphVectors(tolerance=0.1).settings["tolerance"] == 0.1
+
+
 def test_unknown_words_only_give_zero(fitted) -> None:
     assert not fitted.encode(["", "zzz qqq"]).any()
 
@@ -60,5 +92,7 @@ def test_the_hash_seed_of_the_process_does_not_matter() -> None:
 def test_bad_input_gets_a_sentence() -> None:
     with pytest.raises(InputError, match="model: 'pv' is not known"):
         ParagraphVectors("pv")
+    with pytest.raises(InputError, match="tolerance: 0 is not accepted"):
+        ParagraphVectors("pv-dbow", tolerance=0)
     with pytest.raises(InputError, match="no word occurs 2 times"):
         ParagraphVectors("pv-dbow").fit(["each word once"])

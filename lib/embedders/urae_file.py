@@ -1,0 +1,164 @@
+"""The network that Socher et al. published, read from its MATLAB files.
+
+The package ``codeRAEVectorsNIPS2011`` of the paper's page holds two files of MATLAB's version 5 format:
+
+``vars.normalized.100.mat``
+    ``words``, a cell array of v strings in lower case, ``*UNKNOWN*`` among them; ``We``, double[100, v], their vectors
+    (Collobert and Weston's in Turian's version), each of unit length
+``params.mat``
+    ``W1`` and ``W2``, double[100, 100], and ``b1``, double[100, 1]: a node is tanh(W1 c1 + W2 c2 + b1). ``We``, empty,
+    or double[100, v], what training has added to the word vectors. ``W3``, ``W4``, ``b2`` and ``b3``, if they are
+    there, unfold: c1' = tanh(W3 p + b2), c2' = tanh(W4 p + b3)
+
+This is what public programs that use the package read from it. We have not seen the files themselves, nor whether they
+hold the second half, and have tried the reader on small files of this form. The semantic localization paper says 200
+dimensions; the vectors that the package writes have 100, and the reader takes any number.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lib import text
+from lib.embedders import urae_trees
+from lib.embedders.static import WordVectors
+from lib.embedders.tokens import Tokenizer
+from lib.embedders.urae import URAE
+from lib.embedders.urae_trees import Parser
+from lib.errors import InputError
+
+UNKNOWN = "*UNKNOWN*"
+BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
+
+
+class PublishedURAE(URAE):
+    """The published network: as it came, without further training.
+
+    A word that it does not know has the vector of ``*UNKNOWN*``, as in the authors' program; a sentence of such words
+    alone has a zero vector, as everywhere here. Their trees were the Stanford parser's: others give other vectors.
+
+    Parameters
+    ----------
+    vectors, params : paths of ``vars.normalized.100.mat`` and ``params.mat``
+    trees : as for `URAE`; "auto" is balanced where no parser is installed, since the file may hold no decoder, which
+        greedy trees need
+    tokenize : a function from a sentence to its lower-cased tokens
+
+    Raises
+    ------
+    InputError
+        A file that is not MATLAB's, lacks a variable or has one of another shape; greedy trees without a decoder.
+    """
+
+    version = 1
+    unit_length = False
+
+    def __init__(
+        self,
+        vectors: str | Path,
+        params: str | Path,
+        name: str = "urae",
+        trees: str | Parser = "auto",
+        tokenize: Tokenizer = text.lower_word_tokens,
+    ) -> None:
+        if trees == "auto" and not urae_trees.installed_parser():
+            trees = "balanced"
+        words, matrix, arrays = read(Path(vectors), Path(params))
+        super().__init__(_WithUnknown(name, words, matrix), tokenize, name, trees)
+        self.needs_fit = False
+        self._arrays = arrays
+        if self.trees == "greedy" and not arrays[2].size:
+            raise InputError(f"{params}: has no decoder (W3, W4, b2, b3), which greedy trees need; give other trees")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        from lib.embedders import fingerprints
+
+        weights = {str(i): array for i, array in enumerate(self._arrays)}
+        own = {"weights": fingerprints.of_mapping({key: array.ravel() for key, array in weights.items()})}
+        return {key: value for key, value in super().settings.items() if key not in self.options} | own
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        encoded = super()._encode(sentences)
+        for row, sentence in enumerate(sentences):
+            if not any(self.vectors.knows(token) for token in self.tokenize(sentence)):
+                encoded[row] = 0
+        return encoded
+
+
+class _WithUnknown(WordVectors):
+    """Word vectors in which each word has one: an unknown word that of ``*UNKNOWN*``."""
+
+    def knows(self, word: str) -> bool:
+        return super().__contains__(BRACKETS.get(word, word))
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str)
+
+    def __getitem__(self, word: str) -> np.ndarray:
+        word = BRACKETS.get(word, word)
+        return super().__getitem__(word if self.knows(word) else UNKNOWN)
+
+
+def read(vectors: Path, params: Path) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
+    """The words, their vectors float32[v, d], and the network: float32 [d, 2 d], [d], [2 d, d] and [2 d].
+
+    The last two are empty if the file has no decoder.
+    """
+    table, network = _loaded(vectors), _loaded(params)
+    words = [str(cell.item()) if cell.size else "" for cell in _variable(vectors, table, "words").ravel()]
+    matrix = _variable(vectors, table, "We")
+    if matrix.ndim != 2 or matrix.shape[1] != len(words):
+        raise InputError(
+            f"{vectors}: We has the shape {matrix.shape} for {len(words)} words; it must have a column a word"
+        )
+    if UNKNOWN not in words:
+        raise InputError(f"{vectors}: words has no {UNKNOWN}; give the file of the package codeRAEVectorsNIPS2011")
+    d = len(matrix)
+    added = network.get("We", np.empty(0))
+    if added.size:
+        matrix = matrix + _shaped(params, network, "We", matrix.shape)
+    first = np.hstack([_shaped(params, network, name, (d, d)) for name in ("W1", "W2")])
+    arrays = [first, _shaped(params, network, "b1", (d, 1)).ravel(), *_decoder(params, network, d)]
+    return words, np.ascontiguousarray(matrix.T, np.float32), [np.ascontiguousarray(a, np.float32) for a in arrays]
+
+
+def _decoder(file: Path, network: Mapping[str, np.ndarray], d: int) -> list[np.ndarray]:
+    if not {"W3", "W4", "b2", "b3"} <= network.keys():
+        return [np.empty((0, d)), np.empty(0)]
+    matrices = [_shaped(file, network, name, (d, d)) for name in ("W3", "W4")]
+    return [np.vstack(matrices), np.vstack([_shaped(file, network, name, (d, 1)) for name in ("b2", "b3")]).ravel()]
+
+
+def _loaded(file: Path) -> dict[str, np.ndarray]:
+    """The variables of a file; nothing in it is run."""
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        return loadmat(file)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror or error})") from error
+    except (MatReadError, zlib.error, ValueError, TypeError, KeyError, IndexError, NotImplementedError) as error:
+        raise InputError(f"{file}: is not a file of MATLAB's version 5 format, or not whole ({error})") from error
+
+
+def _variable(file: Path, variables: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    if name not in variables:
+        found = ", ".join(key for key in variables if not key.startswith("__")) or "none"
+        raise InputError(f"{file}: has no variable {name} (it has: {found}); give the file of codeRAEVectorsNIPS2011")
+    return variables[name]
+
+
+def _shaped(file: Path, variables: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    array = _variable(file, variables, name)
+    if array.shape != shape:
+        raise InputError(f"{file}: {name} has the shape {array.shape}; it must be {shape}")
+    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+        raise InputError(f"{file}: {name} is not an array of finite numbers")
+    return array

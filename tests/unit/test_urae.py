@@ -1,0 +1,399 @@
+"""The unfolding recursive autoencoder computes what its definition says, learns, and reads the published format."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.io import savemat
+
+from lib import embedders, fitted, paths
+from lib.embedders import urae_network, urae_trees
+from lib.embedders.urae import URAE
+from lib.embedders.urae_file import PublishedURAE
+from lib.errors import InputError
+
+WORDS = ["the", "cat", "dog", "sleeps", "eats", "a", "fish", "of", "bank", "money"]
+TEXT = [
+    "the cat sleeps",
+    "a dog eats the fish",
+    "money of the bank",
+    "the bank eats money",
+    "fish",
+    "the dog sleeps",
+] * 4
+SMALL = {"epochs": 2, "batch": 4, "tokenize": str.split}
+
+
+def word_vectors(dim: int = 6, seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {word: rng.standard_normal(dim).astype(np.float32) for word in WORDS}
+
+
+def double(dim: int, seed: int = 0) -> urae_network.Weights:
+    weights = urae_network.initial(dim, torch.Generator().manual_seed(seed), noise=0.3)
+    return urae_network.Weights(*(tensor.double() for tensor in weights))
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    return vector / np.linalg.norm(vector)
+
+
+# -- the definition, written a second time, one node after the other ------------------------------
+
+
+def folded(weights, tree, words) -> np.ndarray:
+    if not isinstance(tree, tuple):
+        return words[tree]
+    pair = np.concatenate([folded(weights, part, words) for part in tree])
+    return np.tanh(weights.encode.numpy() @ pair + weights.encode_bias.numpy())
+
+
+def error_below(weights, vector, tree, words) -> float:
+    if not isinstance(tree, tuple):
+        return float(((words[tree] - vector) ** 2).sum())
+    halves = np.split(np.tanh(weights.decode.numpy() @ vector + weights.decode_bias.numpy()), 2)
+    return sum(error_below(weights, half, part, words) for half, part in zip(halves, tree, strict=True))
+
+
+def error_of_all(weights, tree, words) -> float:
+    if not isinstance(tree, tuple):
+        return 0.0
+    own = error_below(weights, folded(weights, tree, words), tree, words)
+    return own + sum(error_of_all(weights, part, words) for part in tree)
+
+
+NESTED = [((0, 1), 2), (0, ((1, 2), (3, 4))), 0, (0, 1), ((((0, 1), 2), 3), (4, 5))]
+
+
+@pytest.fixture
+def batch() -> tuple[urae_network.Weights, list[np.ndarray], urae_trees.Forest]:
+    rng = np.random.default_rng(1)
+    trees = [urae_trees.flattened(tree)[1] for tree in NESTED]
+    words = [rng.uniform(-0.9, 0.9, (len(merges) + 1, 3)) for merges in trees]
+    return double(3), words, urae_trees.forest(trees)
+
+
+def test_nodes_are_those_of_the_recursive_definition(batch) -> None:
+    weights, words, forest = batch
+    found = urae_network.nodes(weights, torch.from_numpy(np.concatenate(words)), forest)[forest.roots].numpy()
+    expected = [folded(weights, tree, rows) for tree, rows in zip(NESTED, words, strict=True)]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_the_unfolding_error_is_that_of_the_recursive_definition(batch) -> None:
+    weights, words, forest = batch
+    vectors = urae_network.nodes(weights, torch.from_numpy(np.concatenate(words)), forest)
+    expected = sum(error_of_all(weights, tree, rows) for tree, rows in zip(NESTED, words, strict=True))
+    np.testing.assert_allclose(float(urae_network.unfolding_error(weights, vectors, forest)), expected, rtol=1e-12)
+
+
+def test_the_gradient_is_that_of_finite_differences(batch) -> None:
+    weights, words, forest = batch
+    rows = torch.from_numpy(np.concatenate(words))
+    for tensor in weights:
+        tensor.requires_grad_()
+    urae_network.objective(weights, rows, forest, decay=0.1).backward()
+    step = 1e-6
+    for tensor in weights:
+        flat = tensor.detach().view(-1)
+        differences = torch.empty_like(flat)
+        for i in range(len(flat)):
+            values = []
+            for sign in (1, -1):
+                flat[i] += sign * step
+                values.append(urae_network.objective(weights, rows, forest, decay=0.1).item())
+                flat[i] -= sign * step
+            differences[i] = (values[0] - values[1]) / (2 * step)
+        np.testing.assert_allclose(tensor.grad.view(-1), differences, rtol=1e-5, atol=1e-7)
+
+
+# -- trees --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n", "tree"),
+    [(1, 0), (2, (0, 1)), (3, ((0, 1), 2)), (5, (((0, 1), 2), (3, 4))), (6, (((0, 1), 2), ((3, 4), 5)))],
+)
+def test_balanced_trees_halve_the_words(n, tree) -> None:
+    np.testing.assert_array_equal(urae_trees.balanced(n), urae_trees.flattened(tree)[1])
+
+
+def test_merges_number_the_words_first() -> None:
+    leaves, merges = urae_trees.flattened((("the", "cat"), ("sleeps", ".")))
+    assert leaves == ["the", "cat", "sleeps", "."]
+    assert merges.tolist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_dropped_word_takes_its_node_with_it() -> None:
+    merges = urae_trees.flattened(((0, 1), (2, 3)))[1]
+    assert urae_trees.without(merges, np.array([True, False, True, True])).tolist() == [[1, 2], [0, 3]]
+    assert urae_trees.without(merges, np.array([False, False, True, False])).shape == (0, 2)
+
+
+def test_trees_are_joined_under_a_balanced_one() -> None:
+    parts = [urae_trees.flattened(tree)[1] for tree in ((0, (1, 2)), 0, (0, 1))]
+    expected = urae_trees.flattened((((0, (1, 2)), 3), (4, 5)))
+    found = urae_trees.joined(parts)
+    assert nested(found, 6) == nested(expected[1], 6)
+
+
+def nested(merges: np.ndarray, n: int):
+    nodes = list(range(n))
+    for left, right in merges.tolist():
+        nodes.append((nodes[left], nodes[right]))
+    return nodes[-1]
+
+
+def test_a_head_takes_its_right_dependents_before_its_left_ones() -> None:
+    # "the old cat eats fish today": eats is the root; the, old < cat; cat, fish, today < eats
+    tree = urae_trees.head_driven([2, 2, 3, 3, 3, 3], ["the", "old", "cat", "eats", "fish", "today"])
+    assert tree == (("the", ("old", "cat")), (("eats", "fish"), "today"))
+    assert urae_trees.head_driven([0, 1, 1], ["yes", "it", "is"]) == ("yes", ("it", "is"))
+
+
+def test_the_greedy_tree_merges_the_best_pair_first() -> None:
+    # p = tanh of the left word, and both parts are read from p: a pair of equal words loses least.
+    d = 2
+    encode = torch.cat([torch.eye(d), torch.zeros(d, d)], 1)
+    weights = urae_network.Weights(encode, torch.zeros(d), torch.cat([torch.eye(d)] * 2), torch.zeros(2 * d))
+    a, b = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
+    trees = urae_network.greedy(weights, [torch.stack([a, b, b]), torch.stack([a, a, b]), torch.stack([a])])
+    assert [nested(merges, n) for merges, n in zip(trees, (3, 3, 1), strict=True)] == [(0, (1, 2)), ((0, 1), 2), 0]
+
+
+def greedy_by_hand(weights, words):
+    """Nested places of the words, by looking at each adjacent pair anew in every step."""
+    parts, vectors = list(range(len(words))), list(words)
+    encode, encode_bias, decode, decode_bias = (tensor.numpy() for tensor in weights)
+    while len(parts) > 1:
+        pairs = [np.concatenate(vectors[i : i + 2]) for i in range(len(parts) - 1)]
+        parents = [np.tanh(encode @ pair + encode_bias) for pair in pairs]
+        errors = [
+            ((np.tanh(decode @ p + decode_bias) - pair) ** 2).sum() for p, pair in zip(parents, pairs, strict=True)
+        ]
+        i = int(np.argmin(errors))
+        parts[i : i + 2], vectors[i : i + 2] = [(parts[i], parts[i + 1])], [unit(parents[i])]
+    return parts[0]
+
+
+def test_greedy_trees_of_a_batch_are_those_of_each_sentence_alone() -> None:
+    weights, rng = double(4), np.random.default_rng(2)
+    words = [np.array([unit(row) for row in rng.standard_normal((n, 4))]) for n in (7, 1, 2, 12, 9)]
+    trees = urae_network.greedy(weights, [torch.from_numpy(rows) for rows in words])
+    assert [nested(merges, len(rows)) for merges, rows in zip(trees, words, strict=True)] == [
+        greedy_by_hand(weights, rows) for rows in words
+    ]
+
+
+def test_equal_errors_merge_from_the_left_and_long_sentences_in_pieces() -> None:
+    same = torch.ones(1, 3) / 3**0.5
+    (merges,) = urae_network.greedy(double(3), [same.expand(300, 3).double()])
+    assert len(merges) == 299
+    assert merges[0].tolist() == [0, 1]
+
+
+# -- the embedder -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("trees", ["greedy", "balanced"])
+def test_it_encodes_as_the_definition_says(trees) -> None:
+    vectors = word_vectors()
+    embedder = URAE(vectors, trees=trees, **SMALL).fit(TEXT)
+    weights = urae_network.Weights(*map(torch.tensor, embedder._arrays))
+    words = [unit(vectors[word]) for word in ("a", "dog", "eats", "fish")]
+    tree = ((0, 1), (2, 3)) if trees == "balanced" else greedy_by_hand(weights, words)
+    found = embedder.encode(["a dog unknown eats fish", "dog", "", "nothing known"])
+    np.testing.assert_allclose(found[0], folded(weights, tree, words), rtol=1e-5)
+    np.testing.assert_allclose(found[1], unit(vectors["dog"]), rtol=1e-6)
+    assert not found[2:].any()
+
+
+def test_a_function_may_give_the_trees() -> None:
+    embedder = URAE(word_vectors(), trees=right_branching, **SMALL).fit(TEXT)
+    weights = urae_network.Weights(*map(torch.tensor, embedder._arrays))
+    words = [unit(word_vectors()[word]) for word in ("the", "cat", "sleeps")]
+    found = embedder.encode(["the cat unknown sleeps", ""])
+    np.testing.assert_allclose(found[0], folded(weights, (0, (1, 2)), words), rtol=1e-5)
+    assert not found[1].any()
+    assert "right_branching" in embedder.settings["trees"]
+
+
+def right_branching(sentence: str):
+    words = sentence.split() or [""]
+    tree = words[-1]
+    for word in words[-2::-1]:
+        tree = (word, tree)
+    return tree
+
+
+@pytest.mark.parametrize("trees", ["greedy", "balanced"])
+def test_a_vector_does_not_depend_on_its_batch(trees) -> None:
+    embedder = URAE(word_vectors(), trees=trees, **SMALL).fit(TEXT)
+    together = embedder.encode(TEXT[:6])
+    alone = np.vstack([embedder.encode([sentence]) for sentence in TEXT[:6]])
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others() -> None:
+    first, again, other = (URAE(word_vectors(), seed=seed, **SMALL).fit_encode(TEXT) for seed in (1, 1, 2))
+    assert first.tobytes() == again.tobytes()
+    assert first.tobytes() != other.tobytes()
+
+
+def test_training_reconstructs_a_few_sentences() -> None:
+    few = ["the cat sleeps", "a dog eats", "money of the bank"]
+    embedder = URAE(
+        word_vectors(32), trees="balanced", epochs=400, batch=3, rate=1e-2, decay=0.0, tokenize=str.split
+    ).fit(few)
+    assert len(embedder.losses) == 400
+    assert embedder.losses[0] > 1
+    assert embedder.losses[-1] < 0.01
+
+
+def test_a_part_of_the_text_is_drawn_to_train_on() -> None:
+    part = URAE(word_vectors(), sentences=5, **SMALL).fit(TEXT)
+    assert not np.array_equal(part.encode(TEXT), URAE(word_vectors(), **SMALL).fit_encode(TEXT))
+
+
+def test_what_was_learned_is_kept(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    first = fitted.fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
+    monkeypatch.setattr(URAE, "_fit", None)  # a second training would fail
+    again = fitted.fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
+    np.testing.assert_array_equal(again.encode(TEXT), first.encode(TEXT))
+    np.testing.assert_array_equal(again.losses, first.losses)
+    assert first.encode(TEXT).shape == (len(TEXT), 8)
+
+
+def test_any_word_vectors_can_be_composed() -> None:
+    embedder = embedders.load("glove-6b-50d+urae", epochs=1).fit(TEXT)
+    assert embedder.encode(TEXT[:2]).shape == (2, 50)
+
+
+# -- the published files ------------------------------------------------------------------------
+
+
+def write_matlab(folder, d: int = 4, **changes) -> tuple:
+    """Small files of the published form, and what is in them."""
+    rng = np.random.default_rng(3)
+    words = ["*UNKNOWN*", "the", "cat", "sleeps", "-lrb-"]
+    table = {"words": np.array([words], dtype=object), "We": rng.standard_normal((d, len(words)))}
+    params = {name: rng.standard_normal((d, d)) for name in ("W1", "W2", "W3", "W4")}
+    params |= {name: rng.standard_normal((d, 1)) for name in ("b1", "b2", "b3")} | {"We": np.empty((0, 0))}
+    for name, value in changes.items():
+        of = table if name == "words" or name == "table_We" else params
+        name = name.removeprefix("table_")
+        if value is None:
+            del of[name]
+        else:
+            of[name] = value
+    files = folder / "vars.normalized.100.mat", folder / "params.mat"
+    savemat(files[0], table)
+    savemat(files[1], params)
+    return *files, dict(zip(words, table.get("We", np.empty((0, 0))).T, strict=False)), params
+
+
+def published(params) -> urae_network.Weights:
+    encode, decode = np.hstack([params["W1"], params["W2"]]), np.vstack([params["W3"], params["W4"]])
+    biases = params["b1"].ravel(), np.vstack([params["b2"], params["b3"]]).ravel()
+    return urae_network.Weights(*map(torch.tensor, (encode, biases[0], decode, biases[1])))
+
+
+def test_the_published_network_is_read(tmp_path) -> None:
+    *files, vectors, params = write_matlab(tmp_path)
+    embedder = PublishedURAE(*files, trees="balanced")
+    found = embedder.encode(["The cat ( dreams", "cat", "dreams on", ""])
+    words = [vectors[word] for word in ("the", "cat", "-lrb-", "*UNKNOWN*")]
+    np.testing.assert_allclose(found[0], folded(published(params), ((0, 1), (2, 3)), words), rtol=1e-5)
+    np.testing.assert_allclose(found[1], vectors["cat"], rtol=1e-6)
+    assert not found[2:].any()
+    greedy = PublishedURAE(*files, trees="greedy").encode(["the cat sleeps"])[0]
+    words = [vectors[word] for word in ("the", "cat", "sleeps")]
+    np.testing.assert_allclose(
+        greedy, folded(published(params), greedy_by_hand(published(params), words), words), rtol=1e-5
+    )
+
+
+def test_what_training_added_to_the_word_vectors_counts(tmp_path) -> None:
+    added = np.arange(20.0).reshape(4, 5)
+    *files, vectors, _ = write_matlab(tmp_path, We=added)
+    np.testing.assert_allclose(PublishedURAE(*files).encode(["cat"])[0], vectors["cat"] + added[:, 2], rtol=1e-6)
+
+
+def test_the_registry_finds_the_published_files(tmp_path, monkeypatch) -> None:
+    (tmp_path / "urae").mkdir()
+    write_matlab(tmp_path / "urae")
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+    embedder = embedders.load("urae")
+    assert (embedder.name, embedder.needs_fit) == ("urae", False)
+    assert embedder.encode(["the cat"]).shape == (1, 4)
+
+
+def test_the_studys_models_stand_in_the_papers_order() -> None:
+    here, absent = embedders.select("embedder_names", ["localization-study"], at_least=2)
+    assert here[:2] == ["pv-dm-corpus-converged", "pv-dbow-corpus-converged"]
+    assert here[-1] == "bow"
+    assert {"urae-corpus", "glove-6b-50d", "glove-6b-50d+sowe"} <= set(here)
+    assert set(absent) <= {"urae", "w2v", "w2v+sowe"}
+
+
+# -- bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: URAE(word_vectors(), trees="tall"), "trees: 'tall' is not known"),
+        (lambda: URAE(word_vectors(), epochs=0), "epochs: 0 is not accepted"),
+        (lambda: URAE(word_vectors(), **SMALL).fit(["cat", "", "unknown only"]), "no sentence has two words"),
+        (lambda: URAE(word_vectors(), trees=str.split, **SMALL).fit(TEXT), "the leaves must be words"),
+        (lambda: URAE(word_vectors(), trees=lambda s: ("a", "b", "c"), **SMALL).fit(TEXT), "a node has 3 parts"),
+        (lambda: URAE(word_vectors(), **SMALL).encode(TEXT), "not fitted"),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, message) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+@pytest.mark.skipif(urae_trees.installed_parser() is not None, reason="a parser is installed")
+def test_without_a_parser_the_tree_is_greedy_unless_it_was_asked_for() -> None:
+    assert URAE(word_vectors()).trees == "greedy"
+    with pytest.raises(InputError, match="trees: no parser is installed"):
+        URAE(word_vectors(), trees="parsed")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"W1": None}, "params.mat: has no variable W1"),
+        ({"table_We": None}, "vars.normalized.100.mat: has no variable We"),
+        ({"W2": np.ones((4, 3))}, r"W2 has the shape \(4, 3\); it must be \(4, 4\)"),
+        ({"b1": np.full((4, 1), np.nan)}, "b1 is not an array of finite numbers"),
+        ({"table_We": np.ones((4, 2))}, "a column a word"),
+        ({"words": np.array([["a", "b", "c", "d", "e"]], dtype=object)}, r"no \*UNKNOWN\*"),
+    ],
+)
+def test_published_files_that_are_not_right_are_named(changes, message, tmp_path) -> None:
+    *files, _, _ = write_matlab(tmp_path, **changes)
+    with pytest.raises(InputError, match=message):
+        PublishedURAE(*files)
+
+
+def test_greedy_trees_need_the_decoder(tmp_path) -> None:
+    *files, _, _ = write_matlab(tmp_path, W3=None)
+    assert PublishedURAE(*files, trees="balanced").encode(["the cat"]).any()
+    with pytest.raises(InputError, match="has no decoder"):
+        PublishedURAE(*files, trees="greedy")
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>not here</html>" * 20, b"MATLAB 5.0 MAT-file" + b"\0" * 200])
+def test_a_file_of_another_kind_is_named(content, tmp_path) -> None:
+    *files, _, _ = write_matlab(tmp_path)
+    files[1].write_bytes(content)
+    with pytest.raises(InputError, match=r"params\.mat"):
+        PublishedURAE(*files)
+    files[1].unlink()
+    with pytest.raises(InputError, match=r"params\.mat: cannot be read"):
+        PublishedURAE(*files)
