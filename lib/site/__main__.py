@@ -1,0 +1,38 @@
+"""``python -m lib.site``: build the site of the default profile and say what it lacks."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from lib import paths
+from lib.errors import InputError
+from lib.site.build import Report, build
+from lib.site.sources import Sources, library
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build it; the exit status is 2 if it cannot be built."""
+    parser = argparse.ArgumentParser(prog="python -m lib.site", description="The executed notebooks as a static site.")
+    parser.add_argument("--output", default="site", metavar="FOLDER", help="where the site goes (default: site/)")
+    options = parser.parse_args(arguments)
+    print("Building the site", flush=True)
+    try:
+        report = build(Sources(modules=library()), paths.from_root(options.output))
+    except (InputError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(summary(report))
+    return 0
+
+
+def summary(report: Report) -> str:
+    """What a reader of the terminal should know of a site."""
+    lines = [f"warning: {warning}" for warning in report.warnings]
+    lines += [f"{study.name}: no up-to-date results; run make figures, then make site" for study in report.incomplete]
+    lines.append(f"{report.pages} pages, {len(report.incomplete)} studies not up to date: open {report.start}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
