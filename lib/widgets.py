@@ -51,24 +51,38 @@ def _picker(function: Callable[[Any], Any], options: Mapping[str, Any], descript
     return ipywidgets.interactive(show, {"auto_display": True}, choice=field)
 
 
-def slide(function: Callable[..., Any], **ranges: tuple[float, float, float, float]) -> None:
+def slide(function: Callable[..., Any], **ranges: tuple[float, float, float, float] | Mapping[str, Any]) -> None:
     """Show what `function` makes of some numbers, and let the reader move each between its bounds.
 
     In a notebook that is executed headlessly (``make figures``) only the result for the first numbers is shown.
 
     Parameters
     ----------
-    function : takes a number under each name of `ranges`, shows something itself
-    ranges : the number to begin with, the lowest, the highest, and the step
+    function : takes a value under each name of `ranges`, shows something itself
+    ranges : the number to begin with, the lowest, the highest, and the step; whole numbers stay whole. Or a menu: what
+        the reader sees of each option, and its value, the one to begin with first
     """
     if paths.FIGURES_VARIABLE in os.environ:
-        function(**{name: first for name, (first, *_) in ranges.items()})
+        function(**{name: _first(values) for name, values in ranges.items()})
         return
     import ipywidgets
     from IPython.display import display
 
-    sliders = {
-        name: ipywidgets.FloatSlider(value=first, min=low, max=high, step=step, description=name)
-        for name, (first, low, high, step) in ranges.items()
-    }
-    display(*sliders.values(), ipywidgets.interactive_output(function, sliders))
+    controls = {name: _control(name, values) for name, values in ranges.items()}
+    display(*controls.values(), ipywidgets.interactive_output(function, controls))
+
+
+def _first(values: tuple[float, float, float, float] | Mapping[str, Any]) -> Any:
+    return next(iter(values.values() if isinstance(values, Mapping) else values))
+
+
+def _control(name: str, values: tuple[float, float, float, float] | Mapping[str, Any]) -> Any:
+    import ipywidgets
+
+    if isinstance(values, Mapping):
+        options = list(values.items())
+        return ipywidgets.Dropdown(options=options, description=name, layout=ipywidgets.Layout(width="100%"))
+    first, low, high, step = values
+    whole = all(isinstance(number, int) for number in values)
+    slider = ipywidgets.IntSlider if whole else ipywidgets.FloatSlider
+    return slider(value=first, min=low, max=high, step=step, description=name)

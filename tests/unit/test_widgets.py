@@ -13,7 +13,7 @@ from lib.errors import InputError
 def displayed(monkeypatch) -> list:
     """What is displayed, in order."""
     shown = []
-    monkeypatch.setattr(IPython.display, "display", shown.append)
+    monkeypatch.setattr(IPython.display, "display", lambda *things: shown.extend(things))
     return shown
 
 
@@ -39,3 +39,24 @@ def test_in_jupyterlab_the_first_option_is_shown_until_another_is_picked(monkeyp
 def test_nothing_to_pick_from_gets_a_sentence() -> None:
     with pytest.raises(InputError, match="query: there is nothing to pick from"):
         widgets.pick(str, {}, "query")
+
+
+RANGES = {"k": (5, 1, 20, 1), "beta": (2.0, 1.0, 4.0, 0.5), "who": {"the first": "a", "the second": "b"}}
+
+
+def test_executed_headlessly_sliders_and_menus_stand_at_their_first_value(monkeypatch, tmp_path, displayed) -> None:
+    monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
+    called = []
+    widgets.slide(lambda **values: called.append(values), **RANGES)
+    assert (called, displayed) == ([{"k": 5, "beta": 2.0, "who": "a"}], [])
+
+
+def test_in_jupyterlab_whole_numbers_stay_whole_and_a_menu_gives_the_value(monkeypatch, displayed) -> None:
+    monkeypatch.delenv(paths.FIGURES_VARIABLE, raising=False)
+    called = []
+    widgets.slide(lambda **values: called.append(values), **RANGES)
+    k, beta, who = displayed[:3]
+    k.value, beta.value, who.label = 7, 2.5, "the second"
+    assert called[0] == {"k": 5, "beta": 2.0, "who": "a"}
+    assert called[-1] == {"k": 7, "beta": 2.5, "who": "b"}
+    assert isinstance(called[-1]["k"], int)
