@@ -16,7 +16,7 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test lab data situate finetune bench page lint lock cache prune clean
+.PHONY: help figures test lab data situate finetune bench page site lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,10 +25,10 @@ figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBO
 	@$(BIN)/python -m lib.run --profile "$(PROFILE)" --notebook "$(NOTEBOOK)" --jobs "$(JOBS)"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
-	@$(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
+	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$(CURDIR)/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
 
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
 	@$(BIN)/python -m lib.catalog --asset "$(ASSET)"
@@ -42,8 +42,11 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate sent2vec; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-page: $(READY) ## write the pages that are made from the catalogs: docs/data.md, docs/embedders.md
-	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md
+page: $(READY) ## write the pages that are made from the catalogs and notebooks: docs/data.md, docs/embedders.md, docs/glossary.md
+	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md && $(BIN)/python -m lib.glossary > docs/glossary.md
+
+site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
+	@$(BIN)/python -m lib.site
 
 lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests

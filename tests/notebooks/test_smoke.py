@@ -1,4 +1,7 @@
-"""Every notebook, end to end, in the smoke profile, as ``make figures PROFILE=smoke`` runs it."""
+"""Every notebook, end to end, in the smoke profile, as ``make figures PROFILE=smoke`` runs it.
+
+The second of two runs is made in a copy of the project, where the solutions of the exercises follow each notebook.
+"""
 
 from __future__ import annotations
 
@@ -7,37 +10,57 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from lib import paths
+from tests.copies import copy_project
+from tests.notebooks.lesson import append_solutions, failure
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 SMOKE = paths.FIGURES / "smoke"
 KEPT = (".png", ".svg", ".csv", ".parquet")
 
 
-def run_all(cache, hash_seed: str) -> subprocess.CompletedProcess:
+def run_all(folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--jobs", "2"]
-    environment = os.environ | {"SENTENCE_CACHE": str(cache), "PYTHONHASHSEED": hash_seed}
-    return subprocess.run(command, cwd=paths.ROOT, env=environment, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
 
 
-def results() -> dict[str, bytes]:
+def results(folder: Path) -> dict[str, bytes]:
     """The files that must be the same on every run: all but executed notebooks and what measures time."""
-    files = [file for file in SMOKE.rglob("*") if file.suffix in KEPT and not file.stem.startswith("timings")]
-    return {str(file.relative_to(SMOKE)): file.read_bytes() for file in files}
+    files = [file for file in folder.rglob("*") if file.suffix in KEPT and not file.stem.startswith("timings")]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory):
     """The results of one run from scratch, and what a second one says right after it."""
-    cache = tmp_path_factory.mktemp("cache")
-    ended = run_all(cache, "1")
+    variables = os.environ | {"SENTENCE_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTHONHASHSEED": "1"}
+    ended = run_all(paths.ROOT, variables)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    return results(), run_all(cache, "1").stdout
+    return results(SMOKE), run_all(paths.ROOT, variables).stdout
+
+
+@pytest.fixture(scope="module")
+def run_with_solutions(tmp_path_factory) -> Path:
+    """A copy of the project after a run from scratch, with another hash seed, of the notebooks and their solutions."""
+    project = tmp_path_factory.mktemp("project")
+    variables = copy_project(project)
+    for name in NOTEBOOKS:
+        append_solutions(project / "notebooks" / f"{name}.ipynb")
+    ended = run_all(project, variables | {"PYTHONHASHSEED": "2"})
+    (project / "said.txt").write_text(ended.stdout + ended.stderr)
+    return project
+
+
+def executed(project: Path, name: str) -> Path:
+    """The notebook as it was executed in the copy, whether to its end or not."""
+    done = project / "figures" / "smoke" / name / f"{name}.ipynb"
+    return done if done.exists() else project / ".cache" / "runs" / "smoke" / f"{name}.failed.ipynb"
 
 
 def test_every_notebook_runs(first_run) -> None:
@@ -46,11 +69,15 @@ def test_every_notebook_runs(first_run) -> None:
         assert list((SMOKE / name).glob("*.png"))
 
 
-def test_from_scratch_with_another_hash_seed_the_bytes_are_the_same(first_run, tmp_path) -> None:
-    ended = run_all(tmp_path, "2")
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    again = results()
-    assert again.keys() == first_run[0].keys()
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_solutions_of_the_exercises_run(run_with_solutions, name) -> None:
+    assert executed(run_with_solutions, name).exists(), (run_with_solutions / "said.txt").read_text()
+    assert failure(executed(run_with_solutions, name)) == ""
+
+
+def test_from_scratch_with_another_hash_seed_the_bytes_are_the_same(first_run, run_with_solutions) -> None:
+    again = results(run_with_solutions / "figures" / "smoke")
+    assert again.keys() == first_run[0].keys(), (run_with_solutions / "said.txt").read_text()
     assert [name for name in again if again[name] != first_run[0][name]] == []
 
 

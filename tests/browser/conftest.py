@@ -1,0 +1,162 @@
+"""A real browser before a real JupyterLab: Debian's Chromium, driven by Playwright, and ``make lab``."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.lesson import Lesson
+from tests.copies import copy_project
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Route
+
+CHROMIUM = shutil.which("chromium")
+OTHER_KERNEL = {"argv": ["/bin/false"], "display_name": "Python 3 of the user", "language": "python"}
+# A user's setting, which `make lab` leaves alone: a notebook lies on the page whole, not only the cells in sight.
+WHOLE = {"windowingMode": "none"}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, which finds no host but this machine."""
+    if not CHROMIUM:
+        pytest.skip("needs Chromium: apt install chromium (Debian and Ubuntu)")
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+    if os.getuid() == 0:
+        arguments.append("--no-sandbox")  # which Chromium asks for where the only user is root, as in containers
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@dataclass
+class Lab:
+    """A JupyterLab that runs in a copy of the project."""
+
+    project: Path
+    home: Path
+    port: int
+    token: str
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def request(self, method: str, path: str) -> Any:
+        """What the server's own interface answers."""
+        headers = {"Authorization": f"token {self.token}"}
+        request = urllib.request.Request(f"{self.address}/api/{path}", method=method, headers=headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read() or "null")
+
+    def answers(self) -> bool:
+        try:
+            return "version" in self.request("GET", "")
+        except OSError:
+            return False
+
+
+@pytest.fixture(scope="session")
+def lab(browser, tmp_path_factory) -> Iterator[Lab]:
+    """What ``make lab`` starts, in a copy of the project, for a user who has another ``python3`` kernel at home."""
+    lab = Lab(tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("home"), _free_port(), secrets.token_hex(16))
+    _write(lab.home / ".local/share/jupyter/kernels/python3/kernel.json", OTHER_KERNEL)
+    _write(lab.home / ".jupyter/lab/user-settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings", WHOLE)
+    variables = copy_project(lab.project) | {
+        "HOME": str(lab.home),
+        "JUPYTER_PORT": str(lab.port),
+        "JUPYTER_TOKEN": lab.token,
+        "BROWSER": "true",  # a command that does nothing: the browser is ours
+    }
+    with (lab.project / "lab.log").open("w") as log:
+        process = subprocess.Popen(
+            # The copy's environment is the checkout's, and is not made anew whatever the files' times say.
+            ["make", "--old-file=.venv/complete", "lab"],
+            cwd=lab.project,
+            env=variables,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            _wait(lab, process)
+            yield lab
+        finally:
+            _stop(process)
+
+
+def _write(file: Path, content: dict[str, Any]) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text(json.dumps(content))
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def _wait(lab: Lab, process: subprocess.Popen, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not lab.answers():
+        said = (lab.project / "lab.log").read_text()
+        assert process.poll() is None, f"make lab ended: {said}"
+        assert time.monotonic() < end, f"make lab does not answer: {said}"
+        time.sleep(0.2)
+
+
+def _stop(process: subprocess.Popen) -> None:
+    """JupyterLab ends its kernels when it is told to stop; two signals, since it asks after the first one."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(timeout=20)
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _end_sessions(lab: Lab) -> None:
+    """End the kernels that a test has started, so that they do not pile up."""
+    for session in lab.request("GET", "sessions"):
+        lab.request("DELETE", f"sessions/{session['id']}")
+
+
+@pytest.fixture
+def lesson(browser, lab) -> Iterator[Lesson]:
+    """A browser that has been nowhere yet. The test fails if a page breaks or asks for what is outside this machine."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(60_000)  # milliseconds: other tests run beside this one
+    outside, broken = [], []
+
+    def pass_on(route: Route) -> None:
+        if route.request.url.startswith((f"{lab.address}/", "data:", "blob:")):
+            route.continue_()
+        else:
+            outside.append(route.request.url)
+            route.abort()
+
+    context.route("**/*", pass_on)
+    page = context.new_page()
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    yield Lesson(page, lab)
+    context.close()
+    _end_sessions(lab)
+    assert outside == []
+    assert broken == []

@@ -1,0 +1,50 @@
+"""Notebooks as tests see them: their cells, and the solutions of their exercises."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+# A folded solution: what comes before its code, the code, what comes after.
+FOLDED = re.compile(r"<details><summary>Solution</summary>\n\n(.*?)</details>", re.DOTALL)
+FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+EXERCISE = "exercise"
+
+
+def cells(notebook: Path, kind: str) -> list[str]:
+    """Sources of the cells of one kind: "code" or "markdown"."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    return ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == kind]
+
+
+def prose(notebook: Path) -> str:
+    return "\n".join(cells(notebook, "markdown"))
+
+
+def solutions(notebook: Path) -> list[list[str]]:
+    """The code blocks of each folded solution."""
+    return [FENCED.findall(folded) for folded in FOLDED.findall(prose(notebook))]
+
+
+def append_solutions(notebook: Path) -> None:
+    """Add the solutions' code as cells at a notebook's end, each tagged with the number of its exercise."""
+    content: Any = nbformat.read(notebook, as_version=4)
+    for number, blocks in enumerate(solutions(notebook), start=1):
+        for block in blocks:
+            content.cells.append(nbformat.v4.new_code_cell(block, metadata={EXERCISE: number}))
+    nbformat.write(content, notebook)
+
+
+def failure(executed: Path) -> str:
+    """Which cell of an executed notebook failed, and why; empty if none did."""
+    for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
+        for output in cell.get("outputs", []):
+            if output["output_type"] == "error":
+                number = cell["metadata"].get(EXERCISE)
+                where = f"the solution of exercise {number}" if number else f"cell {cell['execution_count']}"
+                return f"{executed.name.split('.')[0]}: {where}: {output['ename']}: {output['evalue']}"
+    return ""
