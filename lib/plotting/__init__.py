@@ -3,7 +3,10 @@
 from lib.plotting.distributions import bars_with_intervals, boxplots
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
+from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_by_set, group_sizes, parted_plane
 from lib.plotting.output import preview, save, save_table, show, write_table
+from lib.plotting.pitfalls import before_and_after, by_family, named_places, quartet, rays, squared_lengths
+from lib.plotting.pitfalls_ranks import bump_chart, heatmap_with_intervals, over_sets
 from lib.plotting.planes import scatter_map, toy_neighbors
 from lib.plotting.popularity import known_neighbors
 from lib.plotting.retrieval import dots, fan, rank_map
@@ -17,32 +20,46 @@ __all__ = [
     "MARKERS",
     "PAGE_WIDTH",
     "SEQUENTIAL",
+    "accuracy_bars",
     "advantage_map",
     "against",
+    "agreement_heatmap",
     "arrows",
     "bars_with_intervals",
+    "before_and_after",
     "boxplots",
+    "bump_chart",
+    "by_family",
     "clustered_heatmap",
     "curves",
+    "curves_by_set",
     "dendrogram",
     "densities",
     "diagonal",
     "dots",
     "expansions",
     "fan",
+    "group_sizes",
     "grouped_bars",
     "heatmap",
     "heatmap_axes",
+    "heatmap_with_intervals",
     "known_neighbors",
     "logarithmic",
+    "named_places",
+    "over_sets",
+    "parted_plane",
     "preview",
+    "quartet",
     "rank_map",
+    "rays",
     "reference",
     "save",
     "save_table",
     "scatter",
     "scatter_map",
     "show",
+    "squared_lengths",
     "stacked_heatmap_axes",
     "toy_neighbors",
     "upright",
