@@ -19,6 +19,8 @@ RUNS = CACHE / "runs"
 FIGURES_VARIABLE = "SENTENCE_FIGURES"
 LOG_VARIABLE = "SENTENCE_LOG"
 
+COST = "timings_run.csv"  # beside a notebook's results: the seconds and gigabytes that its run took
+
 
 def figures_folder(notebook: str) -> Path:
     """The folder that a notebook writes to; it is made if it is missing.

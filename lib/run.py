@@ -127,10 +127,13 @@ def _execute(job: Job, current: str) -> Outcome:
             _papermill(job, staging / f"{job.name}.ipynb")
     except Exception as error:  # whatever a notebook raises is reported, and the others still run
         return Outcome(job.name, "failed", time.monotonic() - started, _peak(), _explain(error, job, staging))
+    outcome = Outcome(job.name, "done", time.monotonic() - started, _peak())
+    cost = f"seconds,gigabytes\n{outcome.seconds:.1f},{outcome.peak_gigabytes:.2f}\n"
+    (staging / paths.COST).write_text(cost, encoding="utf-8")
     _replace(staging, job.results)
     record = json.dumps({"digest": current, "results": _checksums(job.results)}, indent=1)
     job.record.write_text(record, encoding="utf-8")
-    return Outcome(job.name, "done", time.monotonic() - started, _peak())
+    return outcome
 
 
 def _papermill(job: Job, output: Path) -> None:

@@ -1,0 +1,225 @@
+"""What the classification returns, for one seed and for several, and how results are set side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lib import progress, stats
+from lib.embedders.base import Embeddings
+from lib.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """How well groups are told apart.
+
+    Attributes
+    ----------
+    accuracy : float in [0, 1], the mean over folds
+    low, high : float, its percentile bootstrap interval; groups are drawn, with all of their sentences
+    std : float, standard deviation of the folds' accuracies
+    fold_accuracies : float64[folds]
+    predictions : label[n], of each sentence when it was not trained on (with swapped folds: the last of several)
+    correct : float64[n] in [0, 1], the share of those times that it was right; 0 or 1 unless folds are swapped
+    weights : float64[n], what a sentence counts in the mean over folds
+    labels : label[n], as given
+    scores : float32[n, groups], what `predictions` are the highest of; groups in the order in which `labels` name them
+    fold : int64[n], that each sentence was dealt to
+    C : float of each fold, as chosen
+    seed, zero_vectors, convergence_warnings : int
+    """
+
+    accuracy: float
+    low: float
+    high: float
+    std: float
+    fold_accuracies: np.ndarray
+    predictions: np.ndarray = field(repr=False)
+    correct: np.ndarray = field(repr=False)
+    weights: np.ndarray = field(repr=False)
+    labels: np.ndarray = field(repr=False)
+    scores: np.ndarray = field(repr=False)
+    fold: np.ndarray = field(repr=False)
+    C: tuple[float, ...]
+    seed: int
+    zero_vectors: int
+    convergence_warnings: int
+
+
+def scored(
+    scores: Sequence[np.ndarray],
+    asked: Sequence[np.ndarray],
+    groups: np.ndarray,
+    names: np.ndarray,
+    fold: np.ndarray,
+    seed: int,
+    repetitions: int = 1000,
+    confidence: float = 0.95,
+    **facts: Any,
+) -> Result:
+    """The result of the scores, float[asked, groups], that each fold's test sentences `asked` have got.
+
+    `groups` are the sentences' groups as numbers, `names` what the numbers stand for.
+    """
+    hits, weights = np.zeros(len(groups)), np.zeros(len(groups))
+    said, every = np.zeros(len(groups), np.int64), np.zeros((len(groups), len(names)), np.float32)
+    accuracies = np.zeros(len(asked))
+    for number, (rows, own) in enumerate(zip(asked, scores, strict=True)):
+        said[rows], every[rows] = own.argmax(axis=1), own
+        right = said[rows] == groups[rows]
+        accuracies[number] = right.mean()
+        hits[rows] += right / len(rows)
+        weights[rows] += 1 / len(rows)
+    correct, names = hits / weights, np.asarray(names)
+    low, high = interval(correct, weights, groups, repetitions, confidence, seed)
+    mean, std = float(accuracies.mean()), float(accuracies.std(ddof=1))
+    return Result(
+        mean, low, high, std, accuracies, names[said], correct, weights, names[groups], every, fold, seed=seed, **facts
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Repeated:
+    """Results of several seeds, which deal the same sentences out to other folds.
+
+    Attributes
+    ----------
+    results : of each seed
+    accuracy, low, high : float in [0, 1], the mean over seeds and folds, and its interval over groups
+    fold_std : float, standard deviation over the folds of a seed, averaged over seeds
+    seed_std : float, standard deviation of the seeds' accuracies; None for one seed
+    correct, weights : float64[n], as of a Result, over all seeds
+    """
+
+    results: tuple[Result, ...]
+    accuracy: float
+    low: float
+    high: float
+    fold_std: float
+    seed_std: float | None
+    correct: np.ndarray = field(repr=False)
+    weights: np.ndarray = field(repr=False)
+
+    def row(self) -> dict[str, Any]:
+        """Everything for a table's row; counts are of all seeds together, but for that of zero vectors."""
+        first = self.results[0]
+        return {
+            "accuracy": self.accuracy,
+            "low": self.low,
+            "high": self.high,
+            "fold_std": self.fold_std,
+            "seed_std": self.seed_std,
+            "zero_vectors": first.zero_vectors,
+            "convergence_warnings": sum(result.convergence_warnings for result in self.results),
+        }
+
+
+def repeat(vectors: Embeddings, labels: Sequence[Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> Repeated:
+    """`classify` with each of several seeds; `options` are its own."""
+    from lib.localization.classification import classify
+
+    if not len(seeds) or len(set(seeds)) < len(seeds):
+        raise InputError(f"seeds: {list(seeds)} is not accepted; give at least one, and each once")
+    results = [classify(vectors, labels, seed=seed, **options) for seed in seeds]
+    return _together(results, {name: options[name] for name in ("repetitions", "confidence") if name in options})
+
+
+def ensemble(*members: Repeated, **bounds: Any) -> Repeated:
+    """Several models as one: a sentence belongs to the group with the highest sum of their scores (section 5.2).
+
+    Parameters
+    ----------
+    members : results of the same sentences and seeds, each with one classifier for all members, and no swapped folds
+    bounds : `repetitions`, `confidence` of the interval
+
+    Raises InputError for members whose sentences, folds or seeds differ.
+    """
+    first = members[0].results
+    for other in members[1:]:
+        same = len(other.results) == len(first) and all(
+            np.array_equal(a.fold, b.fold) and np.array_equal(a.labels, b.labels)
+            for a, b in zip(first, other.results, strict=True)
+        )
+        if not same:
+            raise InputError("members: their sentences, folds or seeds differ; give results of the same ones")
+    together = []
+    for results in zip(*(member.results for member in members), strict=True):
+        one = results[0]
+        groups, names = pd.factorize(one.labels)
+        asked = [np.flatnonzero(one.fold == number) for number in range(one.fold.max() + 1)]
+        total = sum(result.scores.astype(np.float64) for result in results)
+        facts = {name: sum(getattr(r, name) for r in results) for name in ("zero_vectors", "convergence_warnings")}
+        scores = [total[rows] for rows in asked]
+        together.append(scored(scores, asked, groups, names, one.fold, one.seed, **bounds, C=one.C, **facts))
+    return _together(together, bounds)
+
+
+def _together(results: Sequence[Result], bounds: Mapping[str, Any]) -> Repeated:
+    weights = sum(result.weights for result in results)
+    correct = sum(result.correct * result.weights for result in results) / weights
+    low, high = interval(correct, weights, pd.factorize(results[0].labels)[0], **bounds)
+    accuracies = [result.accuracy for result in results]
+    fold_std = float(np.mean([result.std for result in results]))
+    seed_std = float(np.std(accuracies, ddof=1)) if len(results) > 1 else None
+    return Repeated(tuple(results), float(np.mean(accuracies)), low, high, fold_std, seed_std, correct, weights)
+
+
+def evaluate(
+    models: Mapping[str, Embeddings],
+    labels: Sequence[Any],
+    seeds: Sequence[int] = (0, 1, 2),
+    show_progress_bar: bool = True,
+    **options: Any,
+) -> dict[str, Repeated]:
+    """`repeat` for each of several models' vectors of the same sentences, by name."""
+    each = progress.track(list(models), "classification", "models", show_progress_bar)
+    return {name: repeat(models[name], labels, seeds, **options) for name in each}
+
+
+def summary(repeated: Mapping[str, Repeated]) -> pd.DataFrame:
+    """A row for each name, best first, with the columns of `Repeated.row`."""
+    table = pd.DataFrame({name: each.row() for name, each in repeated.items()}).T.rename_axis("model")
+    counts = {"zero_vectors": int, "convergence_warnings": int}
+    return table.astype(dict.fromkeys(table.columns, float) | counts).sort_values(
+        "accuracy", ascending=False, kind="stable"
+    )
+
+
+def differences(
+    repeated: Mapping[str, Repeated],
+    pairs: Sequence[tuple[str, str]],
+    repetitions: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """By how much the first of two is more accurate than the second, on the same drawn groups.
+
+    All must be of the same sentences, folds and seeds. Returns columns a, b, difference, low, high.
+    """
+    rows = []
+    for a, b in pairs:
+        one, other = repeated[a], repeated[b]
+        groups = pd.factorize(one.results[0].labels)[0]
+        apart = one.correct - other.correct
+        bounds = interval(apart, one.weights, groups, repetitions, confidence, seed)
+        rows.append((a, b, one.accuracy - other.accuracy, *bounds))
+    return pd.DataFrame(rows, columns=["a", "b", "difference", "low", "high"])
+
+
+def interval(
+    values: np.ndarray,
+    weights: np.ndarray,
+    groups: np.ndarray,
+    repetitions: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """The bootstrap interval of a weighted mean over sentences; groups are drawn."""
+    rng = np.random.default_rng(seed)
+    low, high = stats.bootstrap_mean(values[:, None], rng, groups, weights, repetitions, confidence)
+    return float(low[0]), float(high[0])
