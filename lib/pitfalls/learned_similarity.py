@@ -20,7 +20,8 @@ from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.parameters import one_of
 from lib.pitfalls import ucp_table
-from lib.pitfalls.transfer_study import Encode, Resamples, in_processes
+from lib.pitfalls.processes import in_processes
+from lib.pitfalls.transfer_study import Encode, Resamples
 from lib.similarity import Pairs, correlations
 from lib.tasks import PairTask
 

@@ -19,11 +19,9 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
 from lib.errors import InputError
 from lib.parameters import one_of
+from lib.pitfalls.processes import in_processes
 from lib.pitfalls.transfer_tasks import TransferTask
-from lib.processor import cores
 from lib.transfer import Result
-
-IDLE = 15  # seconds after which a process without work ends, also when who started it was killed
 
 Encode = Callable[[Sequence[str]], Embeddings]
 Conditions = Mapping[str, Mapping[str, Any]]  # what each is called, and its options
@@ -172,14 +170,6 @@ def _under_all(
     """One embedder on one task; what is resampled later is resampled for all embedders together."""
     common = {"folds": folds, "seed": seed, "repetitions": 1}
     return {name: task.evaluate(vectors, **common, **options) for name, options in conditions.items()}
-
-
-def in_processes(function: Callable, inputs: Any, workers: int = 0) -> Any:
-    """`function` of each of some tuples of arguments, in their order, computed in so many processes; 0: one a core."""
-    from joblib import Parallel, delayed
-
-    pool = Parallel(workers or cores(), return_as="generator", idle_worker_timeout=IDLE)
-    return pool(delayed(function)(*given) for given in inputs)
 
 
 def _in_memory(vectors: Embeddings) -> Embeddings:

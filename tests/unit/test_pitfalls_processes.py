@@ -1,0 +1,76 @@
+"""Work in several processes: in order, and nothing left behind when who started them is killed or interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lib import paths
+from lib.pitfalls.processes import in_processes
+
+# Two processes are busy while more work, each piece larger than a pipe holds, is on its way to them.
+SCRIPT = """
+import os, time
+from lib.pitfalls.processes import in_processes
+
+def busy(seconds, load):
+    time.sleep(seconds)
+    return os.getpid()
+
+if __name__ == "__main__":
+    work = ((0.2 if i < 4 else 600, b"x" * 500_000) for i in range(20))
+    for pid in in_processes(busy, work, 2):
+        print(pid, flush=True)
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_results_come_in_the_order_of_the_work(workers) -> None:
+    assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [i**2 for i in range(12)]
+
+
+def test_an_error_while_the_work_is_prepared_is_raised() -> None:
+    def work():
+        for i in range(20):
+            if i == 9:
+                raise ValueError("no embedding")
+            yield i, 2
+
+    with pytest.raises(ValueError, match="no embedding"):
+        list(in_processes(pow, work(), 2))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_no_process_is_left_when_who_started_them_ends(tmp_path, how) -> None:
+    script = tmp_path / "busy.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(paths.ROOT)}
+    starter = subprocess.Popen(
+        [sys.executable, script],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    started = {int(starter.stdout.readline()) for _ in range(4)}
+    starter.send_signal(how)
+    starter.wait(30)
+    starter.stdout.close()
+    deadline = time.monotonic() + 20
+    while any(map(_lives, started)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(_lives, started))
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
