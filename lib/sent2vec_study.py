@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,29 @@ def nearest_words(model: Sent2Vec, phrases: Sequence[str], k: int) -> pd.DataFra
     own = [[place[word] for word in known if word in place] for known in tokens]
     found = exact(model.encode(tokenized(phrases)), np.stack(list(vectors.values())), k, exclude=own).ids
     return pd.DataFrame({"phrase": phrases, "nearest words": [", ".join(words[i] for i in row) for row in found]})
+
+
+def collocations(lines: Sequence[str], count: int, discount: int = 5) -> list[str]:
+    """Two words that stand side by side more often than their frequencies would have it, such as "high priest".
+
+    The score is that of word2vec's phrases (Mikolov et al. 2013, *Distributed Representations of Words and Phrases*,
+    equation 6), (n(ab) - discount) / (n(a) n(b)), with n from tokenized `lines`; only scores above 0 count.
+
+    Returns the `count` best, the greatest score first, equal ones in the order of the alphabet.
+    """
+    tokens = [line.split() for line in lines]
+    single = Counter(token for line in tokens for token in line)
+    double = Counter(pair for line in tokens for pair in pairwise(line) if all(word.isalpha() for word in pair))
+    scores = {" ".join(pair): (n - discount) / (single[pair[0]] * single[pair[1]]) for pair, n in double.items()}
+    return sorted((pair for pair in scores if scores[pair] > 0), key=lambda pair: (-scores[pair], pair))[:count]
+
+
+def nearest_phrases(model: Sent2Vec, phrase: str, among: Sequence[str], k: int) -> list[str]:
+    """The k of some phrases whose embeddings are nearest to that of a phrase by cosine, without the phrase itself."""
+    others = [other for other in among if other != phrase]
+    encode = Encoder(model)
+    found = exact(encode([phrase]), encode(others), min(k, len(others))).ids[0]
+    return [others[i] for i in found]
 
 
 def vary(

@@ -50,6 +50,21 @@ def test_the_words_of_a_phrase_are_not_its_neighbors(model) -> None:
         study.nearest_words(model, ["zyzzyva"], 3)
 
 
+def test_a_collocation_is_more_frequent_than_its_words_let_expect() -> None:
+    lines = ["holy ghost spoke .", "the holy ghost .", "the man spoke .", "the ghost spoke ."]
+    # n(ab) less 1, over n(a) n(b): "holy ghost" 1 / (2 * 3), "ghost spoke" 1 / (3 * 3); punctuation is no word.
+    assert study.collocations(lines, 5, discount=1) == ["holy ghost", "ghost spoke"]
+    assert study.collocations(lines, 1, discount=1) == ["holy ghost"]
+
+
+def test_a_phrase_is_not_its_own_neighbor(model) -> None:
+    among = ["the cat", "a dog", "the bird"]
+    assert set(study.nearest_phrases(model, "the cat", among, 5)) == {"a dog", "the bird"}
+    vectors = study.Encoder(model)(["a cat", *among])
+    cosines = vectors[1:] @ vectors[0] / np.linalg.norm(vectors[1:], axis=1)
+    assert study.nearest_phrases(model, "a cat", among, 1) == [among[int(np.argmax(cosines))]]
+
+
 def test_a_pretrained_model_stands_beside_its_own_row_and_others_beside_their_kind() -> None:
     ratings = pd.DataFrame(
         [("sent2vec-wiki-unigrams", "SICK-R", 0.70, 0.69, 0.71, 0.6), ("tfidf", "Lee", 0.5, 0.4, 0.6, 0.5)],
