@@ -42,8 +42,8 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate sent2vec; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-page: $(READY) ## write the pages that are made from the catalogs and notebooks: docs/data.md, docs/embedders.md, docs/glossary.md
-	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md && $(BIN)/python -m lib.glossary > docs/glossary.md
+page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
+	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md && $(BIN)/python -m lib.glossary > docs/glossary.md && $(BIN)/python -m lib.readme
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
 	@$(BIN)/python -m lib.site

@@ -34,19 +34,23 @@ COVERS = {
 
 
 def studies(sources: Sources) -> str:
-    """A table of title, question, minutes to read, time of the last run, and figure; a row a study."""
+    """A table of title, question, minutes to read, time of the last run, and figure; a row a study.
+
+    Raises InputError for a study that has not been run, and for one without a figure to stand for it.
+    """
     head = "\n| study | question | to read | to run | |\n|---|---|---|---|---|\n"
-    return head + "".join(_row(study) for study in sources.studies) + "\n"
+    return head + "".join(_row(study, sources.root) for study in sources.studies) + "\n"
 
 
-def _row(study: Study) -> str:
+def _row(study: Study, root: Path) -> str:
     seconds, _ = cost(study)
-    figure = study.results / f"{COVERS[study.name]}.png"
+    figure = study.results / f"{COVERS.get(study.name)}.png"
     if not figure.exists():
         raise InputError(f"{figure}: is missing; run make figures, or name another figure in lib/readme.py")
-    picture = f'<img src="{figure.relative_to(paths.ROOT)}" alt="{html.escape(description(figure))}" width="240">'
+    picture = f'<img src="{figure.relative_to(root)}" alt="{html.escape(description(figure))}" width="240">'
     link = f"[{study.title}](notebooks/{study.source.name})"
-    return f"| {link} | {study.question} | {reading_minutes(study)} min | {_spoken(seconds)} | {picture} |\n"
+    cells = [link, study.question, f"{reading_minutes(study)} min", _spoken(seconds), picture]
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |\n"
 
 
 def reading_minutes(study: Study) -> int:

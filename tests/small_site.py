@@ -31,7 +31,7 @@ See [the other study](02_second.ipynb), [what is said of it](02_second.ipynb#glo
 
 $$\\sum_{j=1}^{n} \\bigl\\lvert N_A(q_j) \\cap N_B(q_j) \\bigr\\rvert
 + a_1 + a_2 + a_3 + a_4 + a_5 + a_6 + a_7 + a_8 + a_9 + b_1 + b_2 + b_3 + b_4 + b_5 + b_6 + b_7 + b_8 + b_9 + b_0$$"""
-SOLUTION = "<details><summary>Solution</summary>\n\n```python\nprint(1 + 1)\n```\n\nTwo comes out.\n\n</details>"
+SOLUTION = "<details><summary>Solution</summary>\n\n```python\n# add\nprint(1 + 1)\n```\n\nTwo comes out.\n\n</details>"
 TABLE = (
     '<div>\n<style scoped>th {color: red}</style>\n<table border="1" class="dataframe">\n<thead><tr><th></th>'
     + "".join(f"<th>a rather wide column {number}</th>" for number in range(9))
@@ -92,7 +92,7 @@ def make(root: Path) -> Sources:
     (results / "bars.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 3"/>')
     (results / "bars.csv").write_text("a,b\n1,2\n")
     (results / "01_first.ipynb").write_text(json.dumps(notebook(first(executed=True))))
-    return Sources(root, root / "figures/default", ("lib.errors", "lib.markdown"))
+    return Sources(root, root / "figures/default", ("lib.errors", "lib.markdown", "lib.pitfalls", "lib.similarity"))
 
 
 def _texts() -> dict[str, str]:
@@ -117,17 +117,23 @@ def first(executed: bool) -> list[dict[str, Any]]:
         image(picture(40, "A look"), "A look"),
         {"output_type": "execute_result", "execution_count": 1, "data": {"text/html": TABLE}, "metadata": {}},
         {"output_type": "stream", "name": "stdout", "text": [f"read {paths.ROOT}/data/x.txt of {paths.ROOT}\n"]},
-        {"output_type": "display_data", "data": {"text/markdown": "Ours is **3**: $a < b$."}, "metadata": {}},
+        words("Ours is **3**: $a < b$."),
     ]
     added = [code("k = 3", [], ["injected-parameters"])] if executed else []
     return [
         markdown(OPENING),
+        code("prepare()", [], ["colab"]),
         code("k = 2  # neighbors", [], ["parameters"]),
+        code("# " + "a line as long as they may be ".ljust(118, "."), []),
         *added,
         markdown(LESSON),
         code(SHOWING, shown * executed),
-        markdown("# Part 1. A second heading of the highest level"),
+        code("Markdown(reading)", [words("**What to see.** Bars."), words("")] * executed),
+        code("Markdown(missing)", [words("`w2v` is left out (https://example.org/long/w2v)")] * executed),
+        markdown("# Part 1. A second heading of the highest level\n\n## A smaller one"),
         markdown(SOLUTION),
+        markdown("# Findings and limits"),
+        code("Markdown(found)", [words("- Bars are long.")] * executed),
     ]
 
 
@@ -151,6 +157,12 @@ def image(content: bytes, alt: str) -> dict[str, Any]:
     png = b64encode(content).decode()
     data = {"text/html": f'<img src="data:image/png;base64,{png}">', "image/png": png, "text/plain": alt}
     return {"output_type": "display_data", "data": data, "metadata": {"image/png": {"width": 600, "alt": alt}}}
+
+
+def words(text: str) -> dict[str, Any]:
+    """An output of `Markdown`."""
+    data = {"text/markdown": text, "text/plain": "<IPython.core.display.Markdown object>"}
+    return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
 def picture(width: int, description: str) -> bytes:

@@ -85,7 +85,7 @@ def _lesson(study: Study, sources: Sources, stage: Path, assets: Path) -> dict[s
     if not study.is_executed:
         return {f"notebooks/{study.name}.md": lessons.placeholder(study)}
     notebook = lessons.lesson(study, assets)
-    for holder, key in lessons.markdown_parts(notebook):
+    for holder, key in lessons.markdown_parts(notebook["cells"]):
         holder[key] = documents.stage("".join(holder[key]), study.source, sources, stage)
     return {f"notebooks/{study.name}.ipynb": json.dumps(notebook)}
 

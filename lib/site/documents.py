@@ -13,6 +13,8 @@ from lib.site.sources import Sources
 # Files that have a page of another name.
 PAGES = {"README.md": "index.md", "LICENSE": "license.md", "CITATION.cff": "citations.md"}
 _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+# In parentheses, as messages give it; in a table those are character references.
+_ADDRESS = re.compile(r"( \(| &#40;)(https?://([^/\s()]+)[^\s()]*?)(?=\)|&#41;)")
 _REMOTE_IMAGES = (
     re.compile(r"!\[(?P<alt>[^\]]*)\]\(https?://[^)]*\)"),
     re.compile(r"""<img\b(?=[^>]*\bsrc=["']https?://)(?=[^>]*\balt=["'](?P<alt>[^"']*))[^>]*>"""),
@@ -23,11 +25,12 @@ _REMOTE_IMAGES = (
 def stage(text: str, origin: Path, sources: Sources, stage: Path) -> str:
     """Markdown of the file `origin` of the project, to be put at the same place in the stage.
 
-    Images from elsewhere become their alternative text. A file that is linked and is no page is copied, so that the
-    site offers it; a folder's link leads to the list of its pages.
+    Images from elsewhere become their alternative text, and bare addresses links. A file that is linked and is no page
+    is copied, so that the site offers it; a folder's link leads to the list of its pages.
     """
     for image in _REMOTE_IMAGES:
         text = image.sub(lambda match: match["alt"], text)
+    text = _ADDRESS.sub(r"\1[\3](\2)", text)
     return _LINK.sub(lambda match: _target(match[1], origin, sources, stage), text)
 
 

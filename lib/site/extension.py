@@ -16,7 +16,10 @@ DELIMITERS = {"lvert": "|", "rvert": "|", "lVert": "\u2016", "rVert": "\u2016", 
 _SIZED = re.compile(rf"(\\[bB]igg?[lmr]?)\s*\\({'|'.join(DELIMITERS)})(?![a-zA-Z])")
 # The converter sets no space between the name of a function and its argument.
 _FUNCTION = re.compile(r"(<mi>(?:log|exp|cos|sin|min|max)</mi>)(?=<m(?:i|sub|sup|subsup|frac)>)")
-_DESCRIBED = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+)$", re.M)
+# A parameter or attribute of a docstring, or several: their names, and what is said of them.
+_DESCRIBED = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+(?:\n {4}.*)*)", re.M)
+_FIELDS = re.compile(r"^(?:Parameters|Attributes|Returns|Raises)\n-+\n(?:.+\n)+(?=\n\S)", re.M)
+_RETURNED = re.compile(r"(?<=^Returns\n-------\n)\S.*(?:\n\S.*)+(?=\n\n|\n?\Z)", re.M)
 _CODE = re.compile(r"(`+[^`]+`+)")
 LOGGER = logging.getLogger(__name__)
 
@@ -27,6 +30,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     app.connect("doctree-resolved", _make_tables_sortable)
     app.connect("autodoc-process-docstring", _read_docstring, priority=100)
+    app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -68,14 +72,30 @@ def _make_tables_sortable(app: Sphinx, doctree: nodes.document, docname: str) ->
 
 def _read_docstring(app: Sphinx, what: str, name: str, item: object, options: object, lines: list[str]) -> None:
     lines[:] = docstring("\n".join(lines)).split("\n")
+    if what in ("attribute", "property"):
+        lines[0] = f": {lines[0]}"  # what stands before the first colon is taken for the type: nothing
+
+
+def _skip(app: Sphinx, what: str, name: str, item: object, skip: bool, options: object) -> bool | None:
+    """Leave out the fields of named tuples: the signature has them, and their docstrings only number them."""
+    return True if type(item).__name__ == "_tuplegetter" else None
 
 
 def docstring(text: str) -> str:
     """A docstring as reStructuredText: outside of code, a bar or an asterisk stands for itself.
 
-    What follows a parameter's name and a colon is its description here, not its type, which the signature gives.
+    What follows a parameter's name and a colon is its description here, not its type, which the signature gives. A
+    section of fields ends with its first paragraph, for which the reader of docstrings wants two empty lines.
     """
-    return "\n".join(map(_escaped, _DESCRIBED.sub(r"\1\n    \2", text).split("\n")))
+    text = _DESCRIBED.sub(_described, text)
+    text = _RETURNED.sub(lambda match: match[0].replace("\n", " "), text)  # lines of one sentence, not a list
+    text = _FIELDS.sub(r"\g<0>\n", text)
+    return "\n".join(map(_escaped, text.split("\n")))
+
+
+def _described(match: re.Match[str]) -> str:
+    """An entry for each of the names."""
+    return "\n".join(f"{name}\n    {match[2]}" for name in match[1].split(", "))
 
 
 def _escaped(line: str) -> str:

@@ -16,32 +16,65 @@ from lib.site.sources import Study, read
 
 SHOWN = {"image/png", "text/html", "text/markdown", "text/plain"}  # what needs no script
 FIGURE_FILES = (".png", ".svg", ".csv")
+READING = "**What to see"  # how the words begin that stand after a figure
+CONCLUSION = "Findings"  # how the heading begins under which there are only words
+_HEADING = re.compile(r"(```.*?```)|^(?=#{1,5} )", re.M | re.S)  # or code, in which "# " opens a comment
 
 
 def lesson(study: Study, assets: Path) -> dict[str, Any]:
-    """The executed notebook, its figures moved from its outputs to files in ``assets/figures/<notebook>/``."""
+    """The executed notebook, its figures moved from its outputs to files in ``assets/figures/<notebook>/``.
+
+    The cell for Google Colab is left out, and code that only words what was found is folded.
+    """
     folder = assets / "figures" / study.name
     for file in sorted(study.results.iterdir()):
         if file.suffix in FIGURE_FILES:
             copy_figure(file, folder)
     notebook = read(study.executed)
     named = {_checksum(file.read_bytes()): file.name for file in sorted(folder.glob("*.png"))}
+    notebook["cells"] = [cell for cell in notebook["cells"] if "colab" not in _tags(cell)]
     for cell in notebook["cells"]:
-        cell["outputs"] = [_output(output, folder, named) for output in cell.get("outputs", [])]
-        if cell["cell_type"] != "code":
-            del cell["outputs"]
+        if cell["cell_type"] == "code":
+            cell["outputs"] = [_output(output, folder, named) for output in cell["outputs"] if _says_something(output)]
+    _fold_wording(notebook["cells"])
     _give_one_title(notebook["cells"])
     opening, *others = notebook["cells"]
     notebook["cells"] = [opening, *_cell("notice", notice(study)), *others, *_cell("tables", _tables(folder))]
     return notebook
 
 
+def _tags(cell: dict[str, Any]) -> list[str]:
+    return cell["metadata"].get("tags", [])
+
+
+def _says_something(output: dict[str, Any]) -> bool:
+    """False for Markdown without a word, which a notebook does not show either."""
+    return bool("".join(output.get("data", {}).get("text/markdown", "something")).strip())
+
+
+def _fold_wording(cells: list[dict[str, Any]]) -> None:
+    """Fold the code that words what a figure shows, and the code of the conclusion."""
+    concluding = False
+    for cell in cells:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            headings = re.findall(r"^#+ +(.+)$", text, re.M)
+            concluding = headings[-1].startswith(CONCLUSION) if headings else concluding
+        elif concluding or _is_reading(cell):
+            cell["metadata"]["tags"] = [*_tags(cell), "hide-input"]
+
+
+def _is_reading(cell: dict[str, Any]) -> bool:
+    words = [output.get("data", {}).get("text/markdown", "") for output in cell.get("outputs", [])]
+    return bool(words) and all(words) and words[0].startswith(READING) and "\n|" not in "".join(words)
+
+
 def _give_one_title(cells: list[dict[str, Any]]) -> None:
     """From a second heading of the highest level on, every heading of a lesson becomes one level smaller."""
-    prose = [cell for cell in cells[1:] if cell["cell_type"] == "markdown"]
-    parts = [number for number, cell in enumerate(prose) if "".join(cell["source"]).startswith("# ")]
-    for cell in prose[parts[0] :] if parts else []:
-        cell["source"] = re.sub(r"\A(?=#{1,5} )", "#", "".join(cell["source"]))
+    prose = (i for i, cell in enumerate(cells) if i and cell["cell_type"] == "markdown")
+    parts = [i for i in prose if "".join(cells[i]["source"]).startswith("# ")]
+    for holder, key in markdown_parts(cells[parts[0] :] if parts else []):
+        holder[key] = _HEADING.sub(lambda match: match[1] or "#", "".join(holder[key]))
 
 
 def _cell(id: str, text: str) -> list[dict[str, Any]]:
@@ -49,9 +82,9 @@ def _cell(id: str, text: str) -> list[dict[str, Any]]:
     return [{"cell_type": "markdown", "id": id, "metadata": {}, "source": text}] if text else []
 
 
-def markdown_parts(notebook: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where a notebook holds Markdown, in cells and in outputs: a dictionary and the key of the text in it."""
-    for cell in notebook["cells"]:
+def markdown_parts(cells: list[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where cells hold Markdown, themselves or in outputs: a dictionary and the key of the text in it."""
+    for cell in cells:
         if cell["cell_type"] == "markdown":
             yield cell, "source"
         for output in cell.get("outputs", []):

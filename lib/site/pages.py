@@ -114,14 +114,27 @@ def api_pages(modules: Sequence[str]) -> dict[str, str]:
 
 
 def _api_page(module: str) -> str:
-    return f"# `{module}`\n\n```{{eval-rst}}\n.. automodule:: {module}\n   :members:\n```\n"
+    heads = [f"# `{module}`", *(f"## `{name}`" for name in _parts(module))]
+    shown = [f"```{{eval-rst}}\n.. automodule:: {name}\n   :members:\n```\n" for name in (module, *_parts(module))]
+    return "\n\n".join(text for pair in zip(heads, shown, strict=True) for text in pair)
+
+
+def _parts(module: str) -> list[str]:
+    """The modules of a package that has no public names of its own."""
+    package = _file(module)
+    if package.name != "__init__.py" or len(ast.parse(package.read_text(encoding="utf-8")).body) > 1:
+        return []
+    return [f"{module}.{file.stem}" for file in sorted(package.parent.glob("*.py")) if file != package]
 
 
 def _summary(module: str) -> str:
     """The first line of a module's docstring, read without importing it."""
-    origin = importlib.util.find_spec(module)
-    source = Path(str(origin.origin)).read_text(encoding="utf-8") if origin else ""
-    return (ast.get_docstring(ast.parse(source)) or "").split("\n")[0].replace("``", "`").replace("|", "\\|")
+    said = ast.get_docstring(ast.parse(_file(module).read_text(encoding="utf-8"))) or ""
+    return said.split("\n")[0].replace("``", "`").replace("|", "\\|")
+
+
+def _file(module: str) -> Path:
+    return Path(str(importlib.util.find_spec(module).origin))
 
 
 # -- citations and license ----------------------------------------------------------------------

@@ -24,6 +24,7 @@ _HTML = {
         "lib.site.extension",
     ],
     "language": "en",
+    "highlight_language": "text",
     "html_theme": "furo",
     "html_theme_options": {
         "light_css_variables": FONTS,
@@ -49,6 +50,8 @@ _NOTEBOOKS = {
     "nb_render_markdown_format": "myst",
     "nb_ipywidgets_js": {},
     "nb_merge_streams": True,
+    "nb_code_prompt_show": "Show the code",
+    "nb_code_prompt_hide": "Hide the code",
     "myst_enable_extensions": ["dollarmath"],
     "myst_dmath_double_inline": True,
     "myst_heading_anchors": 4,

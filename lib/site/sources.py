@@ -11,15 +11,25 @@ from typing import Any
 from lib import files, paths
 from lib.errors import InputError
 
-# A package's own modules are shown with the package; these are commands, or run before anything is installed.
-_COMMANDS = {"bootstrap", "cache", "glossary", "run", "site"}
+# Commands, and what runs before anything is installed.
+_COMMANDS = {"bootstrap", "cache", "colab", "glossary", "readme", "run", "site"}
+# A package stands for its modules; these have names of their own that callers use.
+_INNER = {
+    "embedders.composition",
+    "embedders.elmo",
+    "embedders.infersent",
+    "embedders.static",
+    "neighbors.approximate",
+    "neighbors.distributed",
+    "sent2vec.presets",
+}
 
 
 def library() -> tuple[str, ...]:
     """Dotted names of the modules and packages of `lib` that have a page in the API reference."""
     folder = paths.ROOT / "lib"
     names = {file.stem for file in folder.glob("*.py")} | {file.parent.name for file in folder.glob("*/__init__.py")}
-    return tuple(f"lib.{name}" for name in sorted(names - _COMMANDS - {"__init__"}))
+    return tuple(f"lib.{name}" for name in sorted(names - _COMMANDS - {"__init__"} | _INNER))
 
 
 @dataclass(frozen=True)

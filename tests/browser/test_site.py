@@ -59,6 +59,13 @@ def test_a_wide_table_and_a_wide_formula_scroll_by_themselves(open_page) -> None
         assert inner > outer
 
 
+def test_on_a_laptop_code_of_the_full_line_length_is_seen_whole(open_page) -> None:
+    page = open_page(LESSON, viewport={"width": 1280, "height": 800})
+    hidden = page.locator(".cell_input pre").evaluate_all("all => all.map(pre => pre.scrollWidth - pre.clientWidth)")
+    assert hidden
+    assert max(hidden) <= 0
+
+
 @pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
 def test_the_page_is_as_dark_as_the_reader_likes_and_figures_stay_on_white(open_page, scheme, is_dark) -> None:
     page = open_page(LESSON, color_scheme=scheme)
@@ -92,7 +99,7 @@ def test_a_figure_opens_in_its_vector_form_and_closes(open_page) -> None:
 
 def test_a_folded_solution_unfolds(open_page) -> None:
     page = open_page(LESSON)
-    solution = page.locator("details")
+    solution = page.locator("details", has_text="Solution")
     assert not solution.locator("pre").is_visible()
     solution.locator("summary").click()
     assert solution.locator("pre").is_visible()

@@ -209,8 +209,31 @@ def test_parameters_code_and_tables_are_shown_and_solutions_folded(site) -> None
     assert 'href="../figures/01_first/bars.csv"' in lesson
 
 
-def test_a_study_has_one_title(site) -> None:
-    assert len(Page(site / "notebooks/01_first.html").all("h1")) == 1
+def test_a_study_has_one_title_and_its_parts_keep_their_order(site) -> None:
+    lesson = text(site, "notebooks/01_first.html")
+    assert lesson.count("<h1") == 1
+    assert "<h2>Part 1. A second heading" in lesson
+    assert "<h3>A smaller one" in lesson
+    assert "# add" in words(site, "notebooks/01_first.html")
+
+
+def test_code_that_only_words_the_findings_is_folded_and_the_words_are_not(site) -> None:
+    lesson = text(site, "notebooks/01_first.html")
+    folded = "".join(re.findall(r"<details class=\"[^\"]*hide.*?</details>", lesson, re.S))
+    assert [name for name in ("reading", "missing", "found") if f">{name}</span>" in folded] == ["reading", "found"]
+    assert "Bars are long" in lesson
+    assert "Bars are long" not in folded
+
+
+def test_what_a_reader_of_the_site_has_no_use_for_is_left_out(site) -> None:
+    lesson = words(site, "notebooks/01_first.html")
+    assert "prepare" not in lesson  # for Google Colab
+    assert "Markdown object" not in lesson
+
+
+def test_an_address_in_parentheses_becomes_a_link_that_takes_little_room(site) -> None:
+    link = re.compile(r'\(<a [^>]*href="https://example.org/long/w2v"[^>]*>example.org</a>\)')
+    assert link.search(text(site, "notebooks/01_first.html"))
 
 
 def test_formulas_need_no_script(site, pages) -> None:
@@ -282,10 +305,31 @@ def test_the_api_page_shows_public_names_with_their_docstrings(site) -> None:
     assert "_cell" not in shown
 
 
+def test_a_package_without_names_of_its_own_shows_those_of_its_modules(site) -> None:
+    shown = text(site, "api/lib.pitfalls.html")
+    assert 'id="lib.pitfalls.checklist.table"' in shown
+
+
+def test_a_colon_in_the_docstring_of_a_property_opens_no_type(site) -> None:
+    shown = words(site, "api/lib.pitfalls.html")
+    assert "Type :" not in shown
+    assert "Type:" not in shown
+
+
+def test_fields_of_a_named_tuple_are_in_its_signature_only(site) -> None:
+    shown = words(site, "api/lib.similarity.html")
+    assert re.search(r"Columns ?\( ?mean", shown)
+    assert "Alias for field" not in shown
+
+
 @pytest.mark.parametrize(
     ("written", "read"),
     [
         ("x : int[q], the ids\n    of it", "x\n    int[q], the ids\n    of it"),
+        ("low, high : float,\n    both", "low\n    float,\n    both\nhigh\n    float,\n    both"),
+        ("Returns\n-------\nthe mean of\nall", "Returns\n-------\nthe mean of all"),
+        ("Returns\n-------\na : 1\nb : 2", "Returns\n-------\na\n    1\nb\n    2"),
+        ("Raises\n------\nE\n    No.\n\nMore.", "Raises\n------\nE\n    No.\n\n\nMore."),
         ("|u - v| and u * v", r"\|u - v\| and u \* v"),
         ("`dtype`[n, d] and ``a|b``s", r"`dtype`\ [n, d] and ``a|b``\ s"),
         ("no change: ``x`` (here), `y`.", "no change: ``x`` (here), `y`."),
