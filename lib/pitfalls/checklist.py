@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 def table(answers: Mapping[str, Answer]) -> pd.DataFrame:
-    """The paper's recommendations, in its order, each with its answer: columns recommendation, done, changed.
+    """The paper's recommendations, in its order, each with its answer: what was done, and what that changed.
 
     Raises InputError for an answer to no recommendation, or a recommendation without an answer.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -48,7 +49,11 @@ def _pool(workers: int) -> tuple[ProcessPoolExecutor, Event]:
 
 
 def _end_with(parent: int, stop: Event) -> None:
-    """Let this process end when it is told to, and once its parent has: killed, it leaves processes without work."""
+    """Let this process end when it is told to, and once its parent has: killed, it leaves processes without work.
+
+    An interrupt is for the parent, which then tells; a kernel that ends also sends one to all that it has started.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == parent and not stop.wait(LOOK):

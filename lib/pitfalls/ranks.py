@@ -16,6 +16,7 @@ from lib import stats
 from lib.errors import InputError
 from lib.parameters import one_of
 from lib.pitfalls.transfer_study import Resamples, Study
+from lib.pitfalls.transfer_tasks import TransferTask
 
 LEAST = 3  # embedders
 DECIMALS = 12  # of a mean accuracy: what differs by less differs by the order of summation
@@ -121,14 +122,19 @@ def _in_halves(study: Study, conditions: Sequence[str], seed: int, splits: int) 
     rng = np.random.default_rng(seed)
     found = np.empty((splits, 2, len(conditions), len(study.tasks), len(study.embedders)))
     for t, (name, task) in enumerate(study.tasks.items()):
-        alone = np.arange(len(task.tested))
-        group = alone if task.groups is None else np.unique(task.groups[task.tested], return_inverse=True)[1]
         correct = np.stack([study.correct(name, condition) for condition in conditions]).astype(np.float64)
         for split in range(splits):
-            second = (rng.permutation(group.max() + 1) % 2)[group].astype(bool)
+            second = _second_half(task, rng)
             for half, some in enumerate((~second, second)):
                 found[split, half, :, t] = correct[:, some].mean(axis=1)
     return found
+
+
+def _second_half(task: TransferTask, rng: np.random.Generator) -> np.ndarray:
+    """A random half of the test sentences, bool[n]; those that say the same are in one half."""
+    alone = np.arange(len(task.tested)) if task.groups is None else stats.clusters(task.groups[task.tested])
+    group = np.unique(alone, return_inverse=True)[1]
+    return (rng.permutation(group.max() + 1) % 2)[group].astype(bool)
 
 
 def _spearman(first: np.ndarray, second: np.ndarray) -> float:
@@ -146,10 +152,13 @@ def _mean(values: np.ndarray) -> np.ndarray:
 def best_of(study: Study, condition: str, some: Sequence[str], draws: Resamples) -> pd.DataFrame:
     """How the best of some embedders does beside the best of the others, task by task.
 
+    The best are chosen on a random half of the test sentences and compared on the other half, and the other way round:
+    whoever is chosen and compared on the same sentences is flattered, the more so the more there are to choose from.
+
     Returns
     -------
-    DataFrame with columns task, some, others (names of the best), difference (in points, the best of some less the best
-    of the others), low, high (test sentences drawn anew; who is best is not chosen again)
+    DataFrame with columns task, some, others (names of the best; of two if the halves chose two), difference (in
+    points, the best of some less the best of the others), low, high (test sentences drawn anew)
 
     Raises InputError if `some` are none or all of the embedders.
     """
@@ -157,14 +166,19 @@ def best_of(study: Study, condition: str, some: Sequence[str], draws: Resamples)
     others = [name for name in names if name not in set(some)]
     if not 0 < len(others) < len(names):
         raise InputError(f"some: {len(names) - len(others)} of {len(names)} embedders; give a part of them")
-    rows = []
+    rng, rows = draws.rng, []
     for name, task in study.tasks.items():
-        of_task = Study({name: task}, study.results, study.sizes)
-        accuracy = of_task.accuracies(condition)[name]
-        best = [accuracy[list(group)].idxmax() for group in (some, others)]
-        first, second = (of_task.resampled([condition], draws)[:, 0, names.index(one)] for one in best)
-        low, high = draws.interval(first - second)
-        rows.append((name, *best, *(100 * x for x in (accuracy[best[0]] - accuracy[best[1]], low, high))))
+        correct = pd.DataFrame(study.correct(name, condition).astype(np.float64), columns=names)
+        second, difference, chosen = _second_half(task, rng), np.empty(len(correct)), []
+        for half in (~second, second):
+            chosen.append([correct.loc[half, list(group)].mean().idxmax() for group in (some, others)])
+            of_some, of_others = (correct.loc[~half, one].to_numpy() for one in chosen[-1])
+            difference[~half] = of_some - of_others
+        groups = None if task.groups is None else task.groups[task.tested]
+        resampled = stats.resampled_means(difference[:, None], rng, groups, repetitions=draws.repetitions)
+        best = (" or ".join(dict.fromkeys(each)) for each in zip(*chosen, strict=True))
+        low, high = draws.interval(resampled[:, 0])
+        rows.append((name, *best, *(100 * x for x in (difference.mean(), low, high))))
     return pd.DataFrame(rows, columns=["task", "some", "others", "difference", "low", "high"])
 
 

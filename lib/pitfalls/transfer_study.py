@@ -6,7 +6,7 @@ says; all embedders are tested on the same sentences of the same folds, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import progress, stats
+from lib import probing, progress, stats
 from lib.corpora import Corpus
-from lib.embedders.base import Embeddings, stack
+from lib.embedders.base import Embeddings
 from lib.errors import InputError
+from lib.evaluation import Encode
 from lib.parameters import one_of
 from lib.pitfalls.processes import in_processes
 from lib.pitfalls.transfer_tasks import TransferTask
 from lib.transfer import Result
 
-Encode = Callable[[Sequence[str]], Embeddings]
 Conditions = Mapping[str, Mapping[str, Any]]  # what each is called, and its options
 
 
@@ -150,7 +150,7 @@ def evaluate(
     jobs = [(name, task) for name in encoders for task in tasks]
     sizes: dict[str, int] = {}
 
-    def inputs() -> Any:
+    def inputs() -> Iterator[tuple]:
         for name, task in jobs:
             vectors = encoders[name](tasks[task].sentences)
             sizes[name] = max(sizes.get(name, 0), vectors.shape[1])
@@ -181,16 +181,11 @@ def out_of_corpus(encoders: Mapping[str, Encode], corpus: Corpus) -> dict[str, E
 
     Only sentences that the corpus does not have are encoded; of a text that has none of its sentences, all.
     """
-    places = {sentence: i for i, sentence in enumerate(corpus.sentences)}
+    known = set(corpus.sentences)
 
     def looked_up(encode: Encode, sentences: Sequence[str]) -> Embeddings:
-        at = np.array([places.get(sentence, -1) for sentence in sentences], dtype=np.int64)
-        known, new = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
-        if not len(known):
+        if known.isdisjoint(sentences):
             return encode(sentences)
-        parts = [encode(corpus.sentences)[at[known]]]
-        if len(new):
-            parts.append(encode([sentences[i] for i in new]))
-        return stack(parts)[np.argsort(np.concatenate([known, new]))]
+        return probing.reusing(corpus, encode(corpus.sentences), encode)(sentences)
 
     return {name: partial(looked_up, encode) for name, encode in encoders.items()}

@@ -12,6 +12,7 @@ from lib import embedders, exams, fitted, stats
 from lib.corpora import Corpus
 from lib.errors import InputError
 from lib.exams import RatedPairs
+from lib.neighbors.contract import unit
 from lib.similarity import correlations, cosine, difference, z_normalized
 from lib.similarity.correlation import LEAST_PAIRS
 from lib.similarity.features import Columns, column_statistics, standardized
@@ -74,9 +75,7 @@ def _by_vocabulary(words: Known) -> tuple[np.ndarray, np.ndarray]:
 # What "normalized" may mean, each a map to new left and right vectors.
 WAYS: Mapping[str, Callable[[Known], tuple[np.ndarray, np.ndarray]]] = {
     AS_THEY_ARE: lambda words: (words.left, words.right),
-    "unit length": lambda words: tuple(
-        side / np.linalg.norm(side, axis=1, keepdims=True) for side in (words.left, words.right)
-    ),
+    "unit length": lambda words: (unit(words.left), unit(words.right)),
     "mean of the pairs' words removed": _centered,
     "z-normalized over the pairs' words": lambda words: z_normalized(words.left, words.right),
     "z-normalized over the vocabulary": _by_vocabulary,

@@ -45,27 +45,33 @@ def test_an_error_while_the_work_is_prepared_is_raised() -> None:
         list(in_processes(pow, work(), 2))
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_no_process_is_left_when_who_started_them_ends(tmp_path, how) -> None:
+@pytest.mark.parametrize(
+    ("send", "how"), [(os.kill, signal.SIGKILL), (os.kill, signal.SIGINT), (os.killpg, signal.SIGINT)]
+)
+def test_no_process_is_left_when_who_started_them_ends(tmp_path, send, how) -> None:
+    """Also when, as a kernel does, an interrupt is sent to all of them: one traceback is enough."""
     script = tmp_path / "busy.py"
     script.write_text(SCRIPT, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(paths.ROOT)}
-    starter = subprocess.Popen(
-        [sys.executable, script],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )
+    with (tmp_path / "errors").open("w") as errors:
+        starter = subprocess.Popen(
+            [sys.executable, script],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
     started = {int(starter.stdout.readline()) for _ in range(4)}
-    starter.send_signal(how)
+    send(starter.pid, how)
     starter.wait(30)
     starter.stdout.close()
     deadline = time.monotonic() + 20
     while any(map(_lives, started)) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not any(map(_lives, started))
+    assert (tmp_path / "errors").read_text(encoding="utf-8").count("Traceback") <= 1
 
 
 def _lives(pid: int) -> bool:

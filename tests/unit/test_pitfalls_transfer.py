@@ -17,6 +17,7 @@ from lib.pitfalls import checklist, correlation, learned_similarity, probes, ran
 from lib.pitfalls.learned_similarity import COSINE, LEARNED, NORMALIZED
 from lib.pitfalls.transfer_study import Resamples, Study, evaluate, out_of_corpus
 from lib.pitfalls.transfer_tasks import TransferTask
+from lib.similarity import correlations
 from lib.tasks import ClassificationTask, PairTask
 
 DRAWS = Resamples(seed=3, repetitions=200)
@@ -132,8 +133,18 @@ def test_the_best_of_some_beside_the_best_of_the_others(study) -> None:
     found = ranks.best_of(study, "one", ["a", "e", "b"], DRAWS).iloc[0]
     assert (found.some, found.others) == ("e", "d")
     accuracy = study.accuracies("one")["toy"]
-    assert found.difference == pytest.approx(100 * (accuracy["e"] - accuracy["d"]))
+    assert found.difference == pytest.approx(100 * (accuracy["e"] - accuracy["d"]))  # the same two on either half
     assert found.low < found.difference < found.high
+
+
+def test_the_luckiest_of_many_is_not_taken_for_better(rng) -> None:
+    correct = {str(i): rng.random(1000) < 0.5 for i in range(40)} | {"other": rng.random(1000) < 0.5}
+    study = study_of({"one": correct})
+    lucky = study.accuracies("one")["toy"].drop("other").max() - study.accuracies("one")["toy"]["other"]
+    found = ranks.best_of(study, "one", [name for name in correct if name != "other"], DRAWS).iloc[0]
+    assert lucky > 0.02
+    assert found.low < 0 < found.high
+    assert found.difference < 100 * lucky / 2
 
 
 def test_a_difference_of_conditions_is_paired(study) -> None:
@@ -444,6 +455,10 @@ def test_a_learned_similarity_is_that_of_lib_similarity(rng) -> None:
         assert row["low"] < row["pearson"] < row["high"]
     cosines = [similarity.ucp(test.left, test.right, test.gold)["pearson"] for _, _, test in splits]
     assert found.table(DRAWS).set_index("condition").loc[COSINE, "pearson"] == pytest.approx(np.mean(cosines))
+    normalized = similarity.similarities(left, right, "z")  # over all pairs of the set
+    expected = np.mean([correlations(normalized[test], task.score[test])["pearson"] for _, _, test in rated.splits])
+    row = found.table(DRAWS).set_index("condition").loc[COSINE + NORMALIZED]
+    assert row["pearson"] == pytest.approx(expected)
     assert (found.differences(COSINE, COSINE, DRAWS) == 0).all(axis=None)
 
 

@@ -77,6 +77,21 @@ def test_table_has_the_correlations_of_the_plain_definition(rng, pairs, vectors)
     assert table.loc["shifted", "spearman"]["raw"] == pytest.approx(spearmanr(judged.raw["shifted"], pairs.gold)[0])
 
 
+def test_where_pairs_share_items_the_interval_is_as_wide_as_a_jackknife_over_items(rng) -> None:
+    (lee,) = evaluation.rated(["Lee"])
+    name = "glove-6b-50d"
+    judged = ucp_table.judge(ucp_table.embedded({name: embedders.load(name).encode}, lee, False), lee)
+    both = np.column_stack([judged.raw[name], judged.z[name]])
+    without = np.array([(lee.ids != item).all(axis=1) for item in range(50)], dtype=float)
+    gains = np.diff(exams.pearson(both, lee.gold, without))[:, 0]
+    jackknife = np.sqrt(49 * gains.var())
+    row = ucp_table.table(judged, ucp_table.resample(judged, rng, 400)).iloc[0]
+    width = (row["gain_high"] - row["gain_low"]) / (2 * 1.96)
+    assert width == pytest.approx(jackknife, rel=0.2)
+    assert row["p"] < 0.01  # far too sure: it takes 1,225 pairs of 50 documents for independent
+    assert row["gain"] < 1.96 * jackknife
+
+
 def test_a_text_is_encoded_once_however_many_pairs_it_is_in(pairs) -> None:
     seen = []
 
