@@ -12,7 +12,7 @@ from lib.localization.difficulty import at_sizes, by_overlap, hardest, never_rig
 from lib.localization.groups import breakdown, load, vocabulary_sizes, word_overlap
 from lib.localization.results import Repeated, Result, differences, ensemble, evaluate, repeat, summary
 from lib.localization.table_1 import DATASETS, beside, kind
-from lib.localization.words import bag_of_words, treebank_lower
+from lib.localization.words import bag_of_words
 
 __all__ = [
     "CLASSIFIERS",
@@ -40,7 +40,6 @@ __all__ = [
     "repeat",
     "stacked",
     "summary",
-    "treebank_lower",
     "vocabulary_sizes",
     "weights_of_2015",
     "word_overlap",

@@ -15,7 +15,7 @@ from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.localization.checks import check, zero_rows
 from lib.localization.classifiers import CLASSIFIERS, Weights, weights_of_2015
-from lib.localization.projection import projected
+from lib.localization.projection import projected, scaled
 from lib.localization.results import Result, scored
 from lib.parameters import in_range, one_of
 from lib.similarity.convergence import counted
@@ -39,6 +39,7 @@ def classify(
     class_weight: Mapping[Any, float] | str | None = None,
     pca: int | None = None,
     pca_on: str = "train",
+    common_scale: bool = False,
     swap_folds: bool = False,
     sentences: Sequence[str] | None = None,
     repetitions: int = 1000,
@@ -60,6 +61,8 @@ def classify(
         (`weights_of_2015`), or a number for each label
     pca : principal components to classify by, fewer where the rows they are estimated from span fewer; None for none
     pca_on : what they are estimated on: "train", the training sentences; "all", the test sentences too, which cheats
+    common_scale : move the vectors (after PCA) and shrink or stretch them so that the training sentences' have the mean
+        0 and the mean distance 1 from it: one C is then as strict with short vectors as with long ones
     swap_folds : train on one fold and test on the others, as the author's code does for PCA BOW
     sentences : [n], to name what is wrong with one, and to see that none stands twice
     repetitions, confidence : of the interval (`lib.stats.bootstrap_mean`), which draws groups
@@ -74,7 +77,7 @@ def classify(
     in_range("folds", folds, 2, 10**6)
     check(vectors, labels, folds, sentences)
     groups, names = pd.factorize(labels)  # by first sight, so that what groups are called makes no difference
-    run = _Run(_grid(C), protocol, classifier, _weights(class_weight, names), pca, pca_on, seed)
+    run = _Run(_grid(C), protocol, classifier, _weights(class_weight, names), pca, pca_on, common_scale, seed)
     fold = deal(groups, folds, np.random.default_rng(seed))
     parts = [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(folds)]
     if swap_folds:
@@ -98,6 +101,7 @@ class _Run:
     weights: Weights
     pca: int | None
     pca_on: str
+    common_scale: bool
     seed: int
 
     def __post_init__(self) -> None:
@@ -141,6 +145,8 @@ class _Run:
         """The scores of the rows `asked` by what is learned from the rows `known`, float64[C, asked, groups]."""
         everything = vectors if self.pca_on == "all" else None
         train, test = projected(vectors[known], vectors[asked], self.pca, everything)
+        if self.common_scale:
+            train, test = scaled(train, test)
         weights = weights_of_2015(groups[known]) if self.weights == "auto" else self.weights
         make = CLASSIFIERS[self.classifier]
         return np.stack([make(C, weights).fit(train, groups[known]).scores(test) for C in grid])

@@ -1,5 +1,5 @@
-"""From vectors to what a classifier is given: principal components, estimated on training sentences or, to show what
-that gains, on all."""
+"""From vectors to what a classifier is given: principal components and a common scale, estimated on training sentences
+(components also on all, to show what that gains)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def projected(
     source = _dense(train if fitted_on is None else fitted_on)
     pca = PCA(min(dim, *source.shape), svd_solver="full").fit(source)
     return pca.transform(_dense(train)), pca.transform(_dense(test))
+
+
+def scaled(train: Embeddings, test: Embeddings) -> tuple[Embeddings, Embeddings]:
+    """Both matrices less the mean of the rows of `train`, divided by those rows' mean distance from it; in float64.
+
+    What is left is how vectors lie to each other; moving or stretching all of them makes no difference. (Dividing
+    by s does to a linear SVM what multiplying its C by 1 / s squared does.) Rows that are all alike become zeros.
+    """
+    train, test = _as_they_are(_dense(train), _dense(test))
+    mean = train.mean(axis=0)
+    distance = np.linalg.norm(train - mean, axis=1).mean() or 1.0
+    return (train - mean) / distance, (test - mean) / distance
 
 
 def _as_they_are(train: Embeddings, test: Embeddings) -> tuple[Embeddings, Embeddings]:

@@ -199,7 +199,8 @@ def differences(
 ) -> pd.DataFrame:
     """By how much the first of two is more accurate than the second, on the same drawn groups.
 
-    All must be of the same sentences, folds and seeds. Returns columns a, b, difference, low, high.
+    All must be of the same sentences, folds and seeds. Returns columns a, b, difference, low, high, free of the noise
+    of rounding: a bound that should be 0 is 0, and lies neither above nor below it.
     """
     rows = []
     for a, b in pairs:
@@ -207,7 +208,7 @@ def differences(
         groups = pd.factorize(one.results[0].labels)[0]
         apart = one.correct - other.correct
         bounds = interval(apart, one.weights, groups, repetitions, confidence, seed)
-        rows.append((a, b, one.accuracy - other.accuracy, *bounds))
+        rows.append((a, b, *np.round([one.accuracy - other.accuracy, *bounds], 12)))
     return pd.DataFrame(rows, columns=["a", "b", "difference", "low", "high"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -130,6 +131,8 @@ def test_a_test_sentence_does_not_change_what_is_said_of_the_others(rng) -> None
     np.testing.assert_allclose(before.scores[others], after.scores[others], atol=1e-6)
     cheating = localization.classify(moved, labels, pca=3, pca_on="all")
     assert not np.allclose(cheating.scores[others], after.scores[others], atol=1e-3)
+    alone, beside = (localization.classify(rows, labels, common_scale=True) for rows in (vectors, moved))
+    np.testing.assert_allclose(alone.scores[others], beside.scores[others], atol=1e-6)
 
 
 def test_an_honest_c_does_not_depend_on_the_test_fold(rng) -> None:
@@ -197,6 +200,26 @@ def test_a_rotation_makes_no_difference(rng, classifier) -> None:
     one = localization.classify(vectors, labels, classifier=classifier)
     other = localization.classify(vectors @ rotation, labels, classifier=classifier)
     np.testing.assert_array_equal(one.predictions, other.predictions)
+
+
+def test_on_a_common_scale_neither_length_nor_place_of_the_vectors_matters(rng) -> None:
+    vectors, labels = clouds(rng, (4,) * 6, spread=0.8)
+    vectors[np.abs(vectors) < 0.3] = 0
+    short = 0.01 * vectors
+    for options in ({}, {"pca": 4}):
+        one = localization.classify(vectors, labels, common_scale=True, **options)
+        for other in (short, short + 3, sp.csr_array(short)):
+            again = localization.classify(other, labels, common_scale=True, **options)
+            np.testing.assert_array_equal(again.predictions, one.predictions)
+        assert localization.classify(short, labels, **options).accuracy < one.accuracy
+
+
+def test_a_common_scale_is_the_training_sentences() -> None:
+    train, test = projection.scaled(np.array([[1.0, 4], [5, 4]]), np.array([[3.0, 8]]))  # mean (3, 4), distances 2
+    np.testing.assert_array_equal(train, [[-1, 0], [1, 0]])
+    np.testing.assert_array_equal(test, [[0, 2]])
+    alike, _ = projection.scaled(np.ones((3, 2)), np.ones((1, 2)))
+    assert not alike.any()
 
 
 def test_an_oracle_is_always_right_and_zeros_are_counted(rng) -> None:
@@ -285,6 +308,14 @@ def test_differences_are_of_the_same_sentences(rng) -> None:
     assert row["difference"] == pytest.approx(found["good"].accuracy - found["noise"].accuracy)
     assert 0 < row["low"] < row["difference"] < row["high"]
     assert localization.differences(found, [("good", "good")])[["difference", "low", "high"]].eq(0).all(axis=None)
+
+
+def test_a_difference_of_nothing_is_nothing_and_not_the_noise_of_rounding(rng) -> None:
+    vectors, labels = clouds(rng, spread=0.9)
+    one = localization.repeat(vectors, labels)
+    found = {"one": one, "one summed otherwise": replace(one, correct=np.nextafter(one.correct, 0))}
+    rows = localization.differences(found, [("one", "one summed otherwise")])
+    assert rows[["difference", "low", "high"]].eq(0).all(axis=None)
 
 
 def test_several_seeds_are_averaged_with_their_spread(rng) -> None:
