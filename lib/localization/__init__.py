@@ -10,7 +10,8 @@ from lib.localization.classification import GRID, classify
 from lib.localization.classifiers import CLASSIFIERS, parting_lines, weights_of_2015
 from lib.localization.difficulty import at_sizes, by_overlap, hardest, never_right, stacked
 from lib.localization.groups import breakdown, load, vocabulary_sizes, word_overlap
-from lib.localization.results import Repeated, Result, differences, ensemble, evaluate, repeat, summary
+from lib.localization.repetition import Repeated, differences, ensemble, evaluate, repeat, summary
+from lib.localization.results import Result
 from lib.localization.table_1 import DATASETS, beside, kind
 from lib.localization.words import bag_of_words
 

@@ -11,7 +11,8 @@ import pandas as pd
 from lib import progress
 from lib.embedders.base import Embeddings
 from lib.errors import InputError
-from lib.localization.results import Repeated, interval, repeat
+from lib.localization.repetition import Repeated, repeat
+from lib.localization.results import interval
 
 
 def by_overlap(
