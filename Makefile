@@ -40,7 +40,7 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 	@$(BIN)/python -m lib.finetuning --task "$(TASK)" --model "$(MODEL)" --output "$(OUTPUT)"
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
-	@for part in word_vectors encode search approximate sent2vec; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
 	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md && $(BIN)/python -m lib.glossary > docs/glossary.md && $(BIN)/python -m lib.readme
