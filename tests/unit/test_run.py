@@ -52,7 +52,7 @@ def test_done_then_unchanged_then_done_again_when_anything_changes(project) -> N
     project("01_good", GOOD)
     assert run.run(job("01")).status == "done"
     results = {file.name for file in job("01").results.iterdir()}
-    assert results == {"01_good.ipynb", "table.csv"}
+    assert results == {"01_good.ipynb", "table.csv", paths.COST}
     assert run.run(job("01")).status == "unchanged"
     (job("01").results / "table.csv").write_text("edited by hand")
     assert run.run(job("01")).status == "done"
