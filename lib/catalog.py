@@ -18,7 +18,7 @@ import pandas as pd
 
 from lib import download, files, paths
 from lib.asset import Asset
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 from lib.parameters import one_of
 
 DATA_VARIABLE = "SENTENCE_DATA"
@@ -166,6 +166,7 @@ def _described(asset: Asset) -> Iterator[str]:
 # -- the command --------------------------------------------------------------------------------
 
 
+@said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
     """Fetch what is free and missing, then print the table; the exit status is 1 if something could not be fetched."""
     parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")
@@ -175,11 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.page:
         print(page())
         return 0
-    try:
-        chosen = [get(options.asset)] if options.asset else list(assets().values())
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+    chosen = [get(options.asset)] if options.asset else list(assets().values())
     wanted = [asset for asset in chosen if asset.access == "free" or options.asset]
     failures = _fetch_all([asset for asset in wanted if status(asset) == "missing"])
     print(_printed(table()[lambda rows: rows["id"].isin([asset.id for asset in chosen])]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lib import files, paths
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 
 HEADING = "## Glossary"
 HEAD = """# Glossary
@@ -95,13 +95,10 @@ def _row(same: list[Entry]) -> str:
     return f"| {same[0].term} | {same[0].meaning} | {code} | {links} |\n"
 
 
+@said_in_a_sentence
 def main() -> int:
     """Print the page; the exit status is 2 if a notebook's table cannot be read."""
-    try:
-        print(page(entries(sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb")))), end="")
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+    print(page(entries(sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb")))), end="")
     return 0
 
 

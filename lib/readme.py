@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from lib import files, paths
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 from lib.site.lessons import description
 from lib.site.sources import Sources, Study, read
 
@@ -101,13 +101,10 @@ def write(sources: Sources, readme: Path) -> None:
         stream.write(text.encode())
 
 
+@said_in_a_sentence
 def main() -> int:
     """Write README.md; the exit status is 2 if something that it shows is missing."""
-    try:
-        write(Sources(), README)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+    write(Sources(), README)
     return 0
 
 

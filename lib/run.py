@@ -28,7 +28,7 @@ from filelock import FileLock
 
 from lib import parameters, paths
 from lib.digest import digest
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 
 KERNEL = "python3"
 
@@ -240,6 +240,7 @@ def _line(outcome: Outcome) -> str:
     return f"{outcome.name}  {outcome.status} ({cost}){': ' + outcome.reason if outcome.reason else ''}"
 
 
+@said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status: 0, 1 if a notebook failed, 2 for bad parameters."""
     parser = argparse.ArgumentParser(
@@ -252,12 +253,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="how many notebooks at a time (default 1)")
     parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
     options = parser.parse_args(arguments)
-    try:
-        parameters.in_range("--jobs", options.jobs, 1, 64)
-        jobs = select(options.notebook, options.profile)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+    parameters.in_range("--jobs", options.jobs, 1, 64)
+    jobs = select(options.notebook, options.profile)
     skipped = [] if options.force else [job for job in jobs if unchanged(job, job.digest)]
     outcomes = [Outcome(job.name, "unchanged") for job in skipped]
     for outcome in outcomes:

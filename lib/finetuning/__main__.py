@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from lib.errors import InputError
+from lib.errors import said_in_a_sentence
 from lib.finetuning import BASE, Settings, data, default_output, finetune
 
 _HELP = {
@@ -45,6 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+@said_in_a_sentence
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
     given = vars(_parser().parse_args(arguments))
@@ -53,9 +54,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         torch.set_num_threads(threads)
     try:
         report = finetune(task, model or None, output or None, show_progress_bar=True, **given)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         print("Interrupted: the same command goes on from the last checkpoint, if one was written", file=sys.stderr)
         return 130

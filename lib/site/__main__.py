@@ -6,11 +6,12 @@ import argparse
 import sys
 
 from lib import paths
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 from lib.site.build import Report, build
 from lib.site.sources import Sources, library
 
 
+@said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
     """Build it; the exit status is 2 if it cannot be built."""
     parser = argparse.ArgumentParser(prog="python -m lib.site", description="The executed notebooks as a static site.")
@@ -19,9 +20,8 @@ def main(arguments: list[str] | None = None) -> int:
     print("Building the site", flush=True)
     try:
         report = build(Sources(modules=library()), paths.from_root(options.output))
-    except (InputError, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
+    except OSError as error:
+        raise InputError(str(error)) from error
     print(summary(report))
     return 0
 

@@ -14,7 +14,7 @@ from lib import corpora, n2o, neighborhoods, parameters, paths, situate
 from lib.corpora import Corpus
 from lib.embedders import own
 from lib.embedders.checked import Checked
-from lib.errors import InputError
+from lib.errors import InputError, said_in_a_sentence
 from lib.neighborhoods import Neighborhoods
 
 STORED = paths.FIGURES / "default" / "01_n2o" / "neighbors.parquet"
@@ -172,25 +172,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+@said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status: 0, or 2 for input that cannot be used."""
     options = _parser().parse_args(arguments)
-    try:
-        parameters.in_range("--seed", options.seed, 0, 2**32)
-        stored = _stored(options)
-        mine = own.load(options.embedder, options.name, options.pooling)
-        stored.check_new(mine.name)
-        corpus = corpora.load(options.corpus or stored.corpus)
-        stored.check(corpus)
-        folder = _made(paths.from_root(options.output) if options.output else paths.FIGURES / "situated" / mine.name)
-        for doubt in mine.fit(corpus.sentences).spot_check(corpus.sentences):
-            print(doubt, file=sys.stderr)
-        results = _compute(mine, corpus, stored, options.seed)
-        print(_summary(results, corpus), _example(results, corpus), sep="\n")
-        _write(results, folder)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
+    parameters.in_range("--seed", options.seed, 0, 2**32)
+    stored = _stored(options)
+    mine = own.load(options.embedder, options.name, options.pooling)
+    stored.check_new(mine.name)
+    corpus = corpora.load(options.corpus or stored.corpus)
+    stored.check(corpus)
+    folder = _made(paths.from_root(options.output) if options.output else paths.FIGURES / "situated" / mine.name)
+    for doubt in mine.fit(corpus.sentences).spot_check(corpus.sentences):
+        print(doubt, file=sys.stderr)
+    results = _compute(mine, corpus, stored, options.seed)
+    print(_summary(results, corpus), _example(results, corpus), sep="\n")
+    _write(results, folder)
     print(f"\nFigures, tables and the neighbors with {results.name} among them: {folder}")
     return 0
 
