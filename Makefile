@@ -16,16 +16,19 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test lab data situate finetune bench page site lint lock cache prune clean
+.PHONY: help figures test test-nightly lab data situate finetune bench page site lint lock cache prune clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
 	@$(BIN)/python -m lib.run --profile "$(PROFILE)" --notebook "$(NOTEBOOK)" --jobs "$(JOBS)"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
+
+test-nightly: $(READY) ## run the tests at length: 20 kills a job, 10,000 cases of each wild input, coverage of lib
+	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=lib --cov-report=term-missing:skip-covered
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$(CURDIR)/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks

@@ -20,7 +20,7 @@ from lib import bootstrap, parameters, paths
 ROOT = paths.ROOT
 # Pinned, and imported by nothing: commands, and what others load by name.
 TOOLS = {
-    "jupyterlab", "ipykernel", "ipywidgets", "pytest", "pytest-xdist", "ruff", "setuptools",
+    "jupyterlab", "ipykernel", "ipywidgets", "pytest", "pytest-xdist", "pytest-cov", "ruff", "setuptools",
     "furo", "myst-nb", "sphinxcontrib-bibtex",
 }  # fmt: skip
 # Comes along with others, and is pinned to stay installable.

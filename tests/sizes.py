@@ -1,0 +1,10 @@
+"""How much the tests try: a little with each change (`make test`), a lot in `make test-nightly`."""
+
+from __future__ import annotations
+
+import os
+
+NIGHTLY = bool(os.environ.get("SENTENCE_NIGHTLY"))
+
+KILLS = 20 if NIGHTLY else 2  # of each long job
+CASES = 10_000 if NIGHTLY else 50  # of wild input, of each kind
