@@ -52,7 +52,7 @@ def test_what_binder_runs_at_the_end_can_be_run_and_quiets_jupyterlab(tmp_path) 
     assert os.access(script, os.X_OK)
     assert script.read_text().startswith("#!/bin/sh\n")
     python = tmp_path / "python"
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.prefix = {str(tmp_path)!r}; $2"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; sys.prefix = {str(tmp_path)!r}; $2"\n')
     python.chmod(0o755)
     subprocess.run([script], cwd=ROOT, env=os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=True)
     settings = json.loads((tmp_path / "share" / "jupyter" / "lab" / "settings" / "overrides.json").read_text())
