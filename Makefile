@@ -11,6 +11,11 @@ EMBEDDER ?=
 NAME ?=
 NEIGHBORS ?=
 
+# What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
+GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS
+$(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
+export $(GIVEN)
+
 BIN := .venv/bin
 READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
@@ -22,7 +27,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
-	@$(BIN)/python -m lib.run --profile "$(PROFILE)" --notebook "$(NOTEBOOK)" --jobs "$(JOBS)"
+	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -31,22 +36,22 @@ test-nightly: $(READY) ## run the tests at length: 20 kills a job, 10,000 cases 
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=lib --cov-report=term-missing:skip-covered
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
-	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$(CURDIR)/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
+	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
 
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
-	@$(BIN)/python -m lib.catalog --asset "$(ASSET)"
+	@$(BIN)/python -m lib.catalog --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
-	@$(BIN)/python -m lib.situate --embedder "$(EMBEDDER)" --name "$(NAME)" --neighbors "$(NEIGHBORS)" --output "$(OUTPUT)"
+	@$(BIN)/python -m lib.situate --embedder="$$EMBEDDER" --name="$$NAME" --neighbors="$$NEIGHBORS" --output="$$OUTPUT"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
-	@$(BIN)/python -m lib.finetuning --task "$(TASK)" --model "$(MODEL)" --output "$(OUTPUT)"
+	@$(BIN)/python -m lib.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
-	@$(BIN)/python -m lib.catalog --page > docs/data.md && $(BIN)/python -m lib.embedders > docs/embedders.md && $(BIN)/python -m lib.glossary > docs/glossary.md && $(BIN)/python -m lib.readme
+	@set -e; for page in "data lib.catalog --page" "embedders lib.embedders" "glossary lib.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m lib.readme
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
 	@$(BIN)/python -m lib.site
@@ -55,7 +60,7 @@ lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests
 
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
-	@$(PYTHON) -I lib/bootstrap.py lock
+	@"$$PYTHON" -I lib/bootstrap.py lock
 
 cache: $(READY) ## show the cache's place and size
 	@$(BIN)/python -m lib.cache
@@ -64,7 +69,7 @@ prune: $(READY) ## delete the cache: stored embeddings and records of runs (down
 	@$(BIN)/python -m lib.cache --prune
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@git clean -fdXq -e '!data' -e '!data/**' .
+	@"$$PYTHON" -I lib/bootstrap.py clean
 
 $(READY): requirements.txt requirements.lock pyproject.toml lib/bootstrap.py
-	@$(PYTHON) -I lib/bootstrap.py
+	@"$$PYTHON" -I lib/bootstrap.py

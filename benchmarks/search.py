@@ -310,7 +310,7 @@ def _create(file: Path, vectors: int) -> np.ndarray:
             piece = corpus[start : start + PIECE]
             rng.standard_normal(piece.shape, dtype=np.float32, out=piece)
         corpus.flush()
-    return np.load(file, mmap_mode="r")
+    return np.load(file, mmap_mode="r", allow_pickle=False)
 
 
 def _forget(file: Path) -> None:

@@ -1,9 +1,12 @@
 """Build the environment: ``python3 -I lib/bootstrap.py``, which the Makefile calls when .venv is not complete.
 
 Run by whatever Python the user has, before anything is installed, so that it imports the standard library only.
-``lock`` as an argument resolves requirements.txt anew and writes requirements.lock and environment.yml.
+``lock`` as an argument resolves requirements.txt anew and writes requirements.lock and environment.yml; ``clean``
+deletes what git ignores, apart from downloads.
 """
 
+import errno
+import fcntl
 import importlib.util
 import json
 import os
@@ -14,6 +17,9 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
+CACHE = os.path.join(ROOT, ".cache")
+COMPLETE = os.path.join(VENV, "complete")
+MADE_FROM = ("requirements.txt", "requirements.lock", "pyproject.toml", "lib/bootstrap.py")  # as in the Makefile
 OLDEST, TOO_NEW = (3, 11), (3, 14)
 GIGABYTES = 4.0
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", "--timeout", "20")
@@ -33,13 +39,19 @@ CAUSES = (
 
 
 def main():
-    if "lock" in sys.argv[1:]:
-        return lock()
+    """Build the environment, or with `lock` resolve its pins anew."""
+    if "clean" in sys.argv[1:]:
+        return clean()
     check()
-    build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
-    keep_jupyterlab_quiet()
-    with open(os.path.join(VENV, "complete"), "w") as stamp:
-        stamp.write(sys.version + "\n")
+    with alone():
+        if "lock" in sys.argv[1:]:
+            lock()
+        elif not is_complete():
+            build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
+            keep_jupyterlab_quiet()
+            with open(COMPLETE, "w") as stamp:
+                stamp.write(sys.version + "\n")
+    return 0
 
 
 def check():
@@ -55,6 +67,38 @@ def check():
     free = shutil.disk_usage(ROOT).free / 1e9
     if free < GIGABYTES:
         stop("{:.1f} GB are free in {}: the environment needs {:.0f} GB".format(free, ROOT, GIGABYTES))
+
+
+def alone():
+    """Hold a lock until this process ends, and pip too if this is killed; a second ``make`` waits for the first."""
+    try:
+        os.makedirs(CACHE, exist_ok=True)
+        stream = open(os.path.join(CACHE, "environment.lock"), "a")  # noqa: SIM115 - closed by who calls this
+    except OSError as error:
+        stop("{} cannot be written ({}): make it writable".format(CACHE, error.strerror))
+    os.set_inheritable(stream.fileno(), True)
+    if is_held(stream):
+        print("waiting for another make that is building the environment", flush=True)
+        fcntl.flock(stream, fcntl.LOCK_EX)
+    return stream
+
+
+def is_held(stream):
+    """Whether another process holds the lock of an open file; if none does, this one does until the file is closed."""
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:  # of another kind where the file system has no locks
+        return error.errno in (errno.EAGAIN, errno.EACCES)
+    return False
+
+
+def is_complete():
+    """Whether the environment is there and not older than what it is made from: another ``make`` may have built it."""
+    try:
+        built = os.path.getmtime(COMPLETE)
+        return all(os.path.getmtime(os.path.join(ROOT, name)) <= built for name in MADE_FROM)
+    except OSError:
+        return False
 
 
 def build(folder, requirements):
@@ -82,7 +126,8 @@ def keep_jupyterlab_quiet():
 
 def run(command):
     """Run a command in the project's folder, passing on what it prints; returns its status and its error output."""
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, errors="replace")
+    options = {"stderr": subprocess.PIPE, "text": True, "errors": "replace"}
+    process = subprocess.Popen(command, cwd=ROOT, close_fds=False, **options)  # it holds the lock, too
     said = []
     for line in process.stderr:
         said.append(line)
@@ -92,6 +137,7 @@ def run(command):
 
 
 def cause(said):
+    """What pip's output comes to, in a sentence."""
     for pattern, sentence in CAUSES:
         if re.search(pattern, said):
             return sentence
@@ -101,8 +147,7 @@ def cause(said):
 
 def lock():
     """Resolve the direct pins in a fresh environment and write down everything that came along."""
-    check()
-    folder = os.path.join(ROOT, ".cache", "lock")
+    folder = os.path.join(CACHE, "lock")
     python = build(folder, ["-r", "requirements.txt"])
     frozen = subprocess.check_output([python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True)
     # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix or none.
@@ -124,18 +169,43 @@ def lock():
     shutil.rmtree(folder)
 
 
+def clean():
+    """Delete the environment, the cache and all figures that git does not keep, unless a run is at work."""
+    for folder, _, names in os.walk(CACHE):
+        for name in names:
+            if name == "lock" or name.endswith(".lock"):
+                refuse_held(os.path.join(folder, name))
+    if shutil.which("git") is None:
+        stop("git is not here, which knows what may be deleted: install it")
+    return subprocess.call(["git", "clean", "-fdXq", "-e", "!data", "-e", "!data/**", "."], cwd=ROOT)
+
+
+def refuse_held(path):
+    """End `make` if another process holds this lock."""
+    try:
+        with open(path) as stream:
+            held = is_held(stream)
+    except OSError:  # it is gone, or not to be read
+        return
+    if held:
+        stop("a run is at work ({}): wait until it ends, or stop it".format(path))
+
+
 def direct_pins():
+    """The lines of requirements.txt that pin a package."""
     with open(os.path.join(ROOT, "requirements.txt")) as stream:
         lines = [line.split("#")[0].strip() for line in stream]
     return [line for line in lines if line]
 
 
 def write(name, head, lines):
+    """Write lines, and one above them, to a file of the project."""
     with open(os.path.join(ROOT, name), "w") as stream:
         stream.write("\n".join([head, *lines]) + "\n")
 
 
 def stop(sentence):
+    """End `make` with a sentence."""
     sys.exit("make: " + sentence)
 
 

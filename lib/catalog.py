@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib import download, files, paths
+from lib import download, files, parameters, paths
 from lib.asset import Asset
 from lib.errors import InputError, said_in_a_sentence
 from lib.parameters import one_of
@@ -53,13 +53,13 @@ def find(path: str) -> Path | None:
     """
     for folder in folders():
         for name in dict.fromkeys([path, path.removesuffix(".gz")]):
-            if (folder / name).exists():
+            if os.path.exists(folder / name):  # unlike Path.exists, also of a name too long to be one
                 return folder / name
     package, _, inner = path.partition("/")
     spec = find_spec(package) if inner and package.isidentifier() else None
     # Found without importing the package: some have side effects.
     for folder in spec.submodule_search_locations or () if spec else ():
-        if (Path(folder) / inner).exists():
+        if os.path.exists(Path(folder) / inner):
             return Path(folder) / inner
     return None
 
@@ -172,13 +172,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")
     parser.add_argument("--asset", default="", metavar="ID", help="only this one")
     parser.add_argument("--page", action="store_true", help="print the data page (docs/data.md) instead")
-    options = parser.parse_args(arguments)
+    options = parameters.given(parser, arguments)
     if options.page:
         print(page())
         return 0
     chosen = [get(options.asset)] if options.asset else list(assets().values())
     wanted = [asset for asset in chosen if asset.access == "free" or options.asset]
-    failures = _fetch_all([asset for asset in wanted if status(asset) == "missing"])
+    failures = _fetch_all([one for one in wanted if status(one) == "missing" or download.is_unfinished(one)])
     print(_printed(table()[lambda rows: rows["id"].isin([asset.id for asset in chosen])]))
     return _report(failures)
 

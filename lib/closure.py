@@ -32,6 +32,8 @@ def groups_from_pairs(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[list[H
     for number, pair in enumerate(pairs):
         try:
             left, right = pair
+            if left != left or right != right:  # NaN, which would belong to nothing, not even to itself
+                raise ValueError("NaN")
             parent.setdefault(left, left)
             parent.setdefault(right, right)
         except (TypeError, ValueError) as error:

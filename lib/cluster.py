@@ -25,6 +25,7 @@ import numpy as np
 
 from lib import paths
 from lib.errors import InputError
+from lib.parameters import shown
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -56,13 +57,14 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     InputError
         An address that is none, a scheduler that cannot be reached, or workers with other versions of the packages.
     """
+    check(cluster)
     if cluster == "none":
         yield None
     elif cluster == "local":
         with _local(processes) as client:
             yield client
     else:
-        with _joined(_checked_address(cluster)) as client:
+        with _joined(cluster) as client:
             yield client
 
 
@@ -139,12 +141,13 @@ def _check_tls(address: str) -> None:
         )
 
 
-def _checked_address(cluster: str) -> str:
-    if not re.fullmatch(r"(tcp|tls)://([^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):\d{1,5}", str(cluster)):
+def check(cluster: str) -> None:
+    """Raise InputError unless it is "none", "local" or looks like a scheduler's address."""
+    address = r"(tcp|tls)://([^\s:/\[\]]+|\[[0-9a-fA-F:.]+\]):\d{1,5}"
+    if cluster not in ("none", "local") and not re.fullmatch(address, str(cluster)):
         raise InputError(
-            f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
+            f"cluster: {shown(cluster)} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
         )
-    return cluster
 
 
 def _check_versions(client: Client, address: str) -> None:

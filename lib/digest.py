@@ -21,7 +21,7 @@ def digest(notebook: Path, profile: str, given: Mapping[str, Any]) -> str:
 
     `given` are the parameters that the profile changes.
     """
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    cells = parameters.cells(notebook)
     sources = ["".join(cell["source"]) for cell in cells]
     code = [source for source, cell in zip(sources, cells, strict=True) if cell["cell_type"] == "code"]
     values = parameters.of_notebook(notebook) | dict(given)

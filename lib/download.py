@@ -14,21 +14,22 @@ import shutil
 import tarfile
 import zipfile
 from collections.abc import Callable
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import pooch
 import requests
-from filelock import FileLock
 
-from lib import files, paths, progress
+from lib import archives, files, locks, paths, progress
 from lib.asset import Asset
 from lib.errors import InputError
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+WHOLE = "whole"  # what was fetched, under this name until all of it is where it belongs
+LARGEST = 20e9  # bytes of a file whose size the catalog does not know
 
 
 class UnreachableError(InputError):
@@ -45,12 +46,22 @@ def download(asset: Asset) -> None:
     if asset.access != "free":
         raise InputError(f"{asset.title} cannot be fetched ({asset.access}); to get it: {asset.how_to_get}")
     pooch.get_logger().setLevel("WARNING")  # its messages are ours to give
-    waiting = paths.DATA / ".fetch"
-    waiting.mkdir(parents=True, exist_ok=True)
-    with FileLock(waiting / f"{asset.id}.lock"):
-        for source in asset.downloads:
-            if not _is_there(asset, source):
-                _fetch_one(asset, source, waiting)
+    for source in asset.downloads:
+        place = _place(source)
+        with files.writing(paths.DATA), locks.held(place.with_suffix(".lock"), f"fetching {asset.id}"):
+            if not _is_there(asset, source) or (place / WHOLE).exists():
+                _fetch_one(asset, source, place)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def is_unfinished(asset: Asset) -> bool:
+    """Whether a download of it was killed: perhaps after the files that the catalog names, but not all, were there."""
+    return any(_place(source).exists() for source in asset.downloads)
+
+
+def _place(source: dict[str, Any]) -> Path:
+    """The folder of what is half there, named after its address, which assets may share."""
+    return paths.DATA / ".fetch" / hashlib.sha256(source["url"].encode()).hexdigest()[:16]
 
 
 def _is_there(asset: Asset, source: dict[str, Any]) -> bool:
@@ -59,23 +70,25 @@ def _is_there(asset: Asset, source: dict[str, Any]) -> bool:
     return all((paths.DATA / path).exists() for path in wanted)
 
 
-def _fetch_one(asset: Asset, source: dict[str, Any], waiting: Path) -> None:
+def _fetch_one(asset: Asset, source: dict[str, Any], place: Path) -> None:
+    """Fetch a file to the folder `place` and put it where it belongs."""
     url = source["url"]
-    parts = urlsplit(url)
-    if parts.scheme != "https" and parts.hostname not in LOOPBACK:
+    if not _is_safe(url):
         raise InputError(f"{asset.id}: {url} is not https; correct its address in lib/catalog.toml")
-    name = hashlib.sha256(url.encode()).hexdigest()[:16]
+    _recorded()  # if it cannot be read, nothing is fetched in vain
+    # Twice the size that was seen: a file without a known sha256 may have grown since.
+    limit = 2 * source.get("size", LARGEST / 2)
     try:
         whole = Path(
             pooch.retrieve(
                 url,
                 known_hash=None,
-                fname=f"{name}.whole",
-                path=waiting,
-                downloader=_Resuming(waiting / f"{name}.part", asset.id),
+                fname=WHOLE,
+                path=place,
+                downloader=_Resuming(place / "part", asset.id, limit),
             )
         )
-        _use(whole, source, asset, waiting)
+        _use(whole, source, asset, place / "unpacked")
     except OSError as error:
         if isinstance(error, requests.HTTPError):
             answer = f"{error.response.status_code} {error.response.reason}"
@@ -83,31 +96,54 @@ def _fetch_one(asset: Asset, source: dict[str, Any], waiting: Path) -> None:
         if isinstance(error, requests.RequestException):
             reason = re.sub(r"(Error|Exception)$", "", type(error).__name__)
             raise UnreachableError(
-                f"{asset.id}: {parts.hostname} cannot be reached ({reason}): run again when the network is back"
+                f"{asset.id}: {urlsplit(url).hostname} cannot be reached ({reason}): run again when the network is back"
             ) from error
         raise InputError(
             f"{asset.id}: cannot be written to {paths.DATA} ({error.strerror}); what was fetched is kept, run again"
         ) from error
 
 
-def _use(whole: Path, source: dict[str, Any], asset: Asset, waiting: Path) -> None:
-    """Check what was fetched, put it in place and record its hash; what is not good is deleted, to be fetched anew."""
+def _use(whole: Path, source: dict[str, Any], asset: Asset, unpacked: Path) -> None:
+    """Check what was fetched, record its hash and put it in place; what is not good is deleted, to be fetched anew.
+
+    Until all of that is done it stays: after a kill, the next call goes through it again.
+    """
     try:
         digest = _check(whole, source)
-        _put_in_place(whole, source, asset, waiting)
-    except InputError as error:
+        if "to" not in source:
+            _unpack(whole, unpacked, source)
+    except BaseException as error:
+        shutil.rmtree(unpacked, ignore_errors=True)
+        if not isinstance(error, InputError):
+            raise
         whole.unlink()
         raise InputError(f"{asset.id}: {error}") from error
-    whole.unlink(missing_ok=True)
     if "sha256" not in source:
         _record(source["url"], digest)
+    _put_in_place(whole, source, asset, unpacked)
+    whole.unlink(missing_ok=True)
+
+
+def _is_safe(url: str, before: str = "") -> bool:
+    """Whether an address is https; or on this machine, if so was the one `before` that leads to it."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (
+        parts.scheme == "http" and parts.hostname in LOOPBACK and urlsplit(before or url).hostname in LOOPBACK
+    )
+
+
+def _refuse_unsafe(response: requests.Response, **options: Any) -> None:
+    """Refuse to be led from https to anything else, before that is asked."""
+    target = urljoin(response.url, response.headers.get("Location", ""))
+    if response.is_redirect and not _is_safe(target, response.url):
+        raise InputError(f"{response.url} leads to {target}, which is not https; it was not followed")
 
 
 class _Resuming:
     """A downloader for pooch that goes on where an interrupted download of the same address stopped."""
 
-    def __init__(self, part: Path, label: str) -> None:
-        self.part, self.label = part, label
+    def __init__(self, part: Path, label: str, limit: float) -> None:
+        self.part, self.label, self.limit = part, label, limit
         self.tag = part.with_suffix(".tag")  # what the server called the version that is half there
 
     def __call__(self, url: str, output_file: str, pooch_object: Any) -> None:
@@ -116,10 +152,12 @@ class _Resuming:
         headers = {"Accept-Encoding": "identity"}
         if have:
             headers |= {"Range": f"bytes={have}-", "If-Range": self.tag.read_text()}
-        with requests.get(url, headers=headers, stream=True, timeout=SECONDS) as response:
+        options = {"stream": True, "timeout": SECONDS, "hooks": {"response": _refuse_unsafe}}
+        with requests.get(url, headers=headers, **options) as response:
             response.raise_for_status()
             if response.status_code != requests.codes.partial_content:
                 have = 0
+                self.part.unlink(missing_ok=True)  # before the version is named: these bytes are not of it
             self._remember(response.headers.get("ETag") or response.headers.get("Last-Modified"))
             length = int(response.headers.get("Content-Length", 0)) + have
             self._write(response, have, length)
@@ -130,7 +168,8 @@ class _Resuming:
         """Without a name for the version, a later answer could not be told to be its rest."""
         self.tag.unlink(missing_ok=True)
         if version:
-            self.tag.write_text(version)
+            with files.replacing(self.tag) as stream:
+                stream.write(version.encode())
 
     def _write(self, response: requests.Response, have: int, length: int) -> None:
         written = have
@@ -138,11 +177,18 @@ class _Resuming:
         with self.part.open("r+b" if have else "wb") as stream, progress.bar(length, label, "bytes", have) as bar:
             stream.seek(have)
             for chunk in response.iter_content(CHUNK):
-                stream.write(chunk)
                 written += len(chunk)
+                self._refuse_endless(written)
+                stream.write(chunk)
                 bar.update(len(chunk))
         if written < length:
             raise requests.ConnectionError("the connection was closed early")
+
+    def _refuse_endless(self, written: int) -> None:
+        if written > self.limit:
+            self.part.unlink()
+            self.tag.unlink(missing_ok=True)
+            raise InputError(f"{self.label}: is longer than {self.limit:,.0f} bytes, not the file that is meant")
 
 
 # -- checking -----------------------------------------------------------------------------------
@@ -218,37 +264,35 @@ def _is_safetensors(file: Path) -> bool:
 def _recorded() -> dict[str, str]:
     """Address -> sha256 of what was fetched before without a known hash."""
     record = paths.DATA / "fetched.json"
-    return json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    try:
+        held = files.read_json(record) if record.exists() else {}
+    except InputError as error:
+        raise InputError(f"{record}: is damaged; delete it, so that the next downloads are recorded anew") from error
+    return held
 
 
 def _record(url: str, digest: str) -> None:
-    record = paths.DATA / "fetched.json"
-    with FileLock(paths.DATA / ".fetch" / "fetched.lock"):
+    with (
+        locks.held(paths.DATA / ".fetch" / "fetched.lock", "recording what it has fetched"),
+        files.replacing(paths.DATA / "fetched.json") as stream,
+    ):
         content = json.dumps(_recorded() | {url: digest}, indent=1, sort_keys=True)
-        temporary = record.with_suffix(".tmp")
-        temporary.write_text(content + "\n", encoding="utf-8")
-        os.replace(temporary, record)
+        stream.write(f"{content}\n".encode())
 
 
 # -- putting in place ---------------------------------------------------------------------------
 
 
-def _put_in_place(whole: Path, source: dict[str, Any], asset: Asset, waiting: Path) -> None:
+def _put_in_place(whole: Path, source: dict[str, Any], asset: Asset, unpacked: Path) -> None:
+    """The files that the catalog names come last: when they are there, so is all of an archive."""
     if "to" in source:
         _move(whole, paths.DATA / source["to"])
         return
-    unpacked = waiting / f"{asset.id}.unpacked"
-    shutil.rmtree(unpacked, ignore_errors=True)
-    unpacked.mkdir()
-    try:
-        _unpack(whole, unpacked, source)
-        root = unpacked / source.get("folder", "")
-        if not root.is_dir():
-            raise InputError(f"the archive has no folder {source['folder']!r}; it was not unpacked")
-        for file in sorted(path for path in root.rglob("*") if path.is_file()):
-            _move(file, paths.DATA / source["into"] / file.relative_to(root))
-    finally:
-        shutil.rmtree(unpacked, ignore_errors=True)
+    root, into = unpacked / source.get("folder", ""), paths.DATA / source["into"]
+    targets = {into / file.relative_to(root): file for file in root.rglob("*") if file.is_file()}
+    named = {paths.DATA / entry["path"] for entry in asset.files}
+    for target in sorted(targets, key=lambda target: (target in named, target)):
+        _move(targets[target], target)
 
 
 def _move(source: Path, target: Path) -> None:
@@ -256,24 +300,12 @@ def _move(source: Path, target: Path) -> None:
     os.replace(source, target)
 
 
-def _unpack(archive: Path, folder: Path, source: dict[str, Any]) -> None:
-    """Unpack below `folder`; an archive with a member that would land elsewhere is refused whole."""
+def _unpack(archive: Path, unpacked: Path, source: dict[str, Any]) -> None:
+    shutil.rmtree(unpacked, ignore_errors=True)
+    unpacked.mkdir()
     try:
-        if source["format"] == "zip":
-            with zipfile.ZipFile(archive) as content:
-                for name in content.namelist():
-                    _refuse_outside(name, source["url"])
-                content.extractall(folder)
-        else:
-            with tarfile.open(archive) as content:
-                content.extractall(folder, filter="data")
-    except (zipfile.BadZipFile, EOFError, tarfile.ReadError) as error:
-        raise InputError(f"{source['url']}: the archive is damaged ({error}); run again") from error
-    except tarfile.FilterError as error:
-        raise InputError(f"{source['url']}: refused, since {error}") from error
-
-
-def _refuse_outside(name: str, url: str) -> None:
-    path = PurePosixPath(name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or re.match(r"[A-Za-z]:", name):
-        raise InputError(f"{url}: refused, since its member {name!r} would land outside its folder")
+        archives.unpack(archive, source["format"], unpacked)
+    except InputError as error:
+        raise InputError(f"{source['url']}: {error}") from error
+    if not (unpacked / source.get("folder", "")).is_dir():
+        raise InputError(f"the archive has no folder {source['folder']!r}; it was not unpacked")

@@ -16,7 +16,7 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
 from lib.exams import RatedPairs
-from lib.parameters import in_range, one_of
+from lib.parameters import in_range, one_of, texts
 from lib.ranking import Ranks
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore
@@ -44,6 +44,7 @@ def paraphrases(corpus: Corpus, count: int, rng: np.random.Generator) -> needles
 
     Raises InputError if it does not know so many.
     """
+    in_range("needles", count, 2, 10**9)
     if (corpus.groups < 0).all():
         return None
     pairs = needles.load("verses", corpus, rng, "", 0)
@@ -65,6 +66,7 @@ def rate(
     ----------
     encoders : by the names that the table shows (`encoder`)
     sets : rated pairs; resamples are drawn once for all embedders, items where pairs share items
+    rng, repetitions, confidence : as for `lib.stats.bootstrap_mean`
 
     Returns
     -------
@@ -98,6 +100,8 @@ def classify(
     ----------
     encoders : by the names that the table shows (`encoder`)
     task_names : of `lib.tasks`
+    seed, inner_folds : as in `lib.transfer.Options`
+    folds : of cross-validation, where a set has no official splits
 
     Returns
     -------
@@ -141,7 +145,7 @@ def macro_average(rated: pd.DataFrame, classified: pd.DataFrame) -> pd.DataFrame
 
 def check_tasks(parameter: str, chosen: Sequence[str], known: Sequence[str]) -> None:
     """Raise InputError, naming the parameter, for a set that is not among the known ones, or if there is none."""
-    for name in chosen:
+    for name in texts(parameter, chosen):
         one_of(parameter, name, known)
     if not chosen:
         raise InputError(f"{parameter}: is empty; give one set or more of {', '.join(known)}")

@@ -1,4 +1,4 @@
-"""Exams for sentence embedders: sets of rated pairs (STS, SICK, Lee) verses to be found; how answers are scored."""
+"""Exams for sentence embedders: sets of rated pairs (STS, SICK, Lee) and verses to be found; how answers are scored."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from lib import needles, tasks
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.errors import InputError
+from lib.parameters import in_range, texts
 from lib.ranking import Ranks, ranks
 from lib.similarity import cosine
 
@@ -37,7 +38,7 @@ class Exam(ABC):
 
     @abstractmethod
     def answers(self, embedder: Embedder, fitted_on: str | Sequence[str]) -> np.ndarray:
-        """float64[items]. An embedder that learns from text learns it here: `results.sit` says from which."""
+        """float64[items]. An embedder that learns from text learns it here: from what `fitted_on` says."""
 
     @abstractmethod
     def scores(self, answers: np.ndarray, draws: np.ndarray) -> np.ndarray:
@@ -124,11 +125,14 @@ class Verses(Exam):
 
 
 def rated(names: Sequence[str], split: str = "test") -> list[RatedPairs]:
-    """The sets of rated pairs (`lib.tasks`), a year of STS as one exam a file (subset)."""
+    """The sets of rated pairs (`lib.tasks`), a year of STS as one exam a file (subset).
+
+    Raises InputError for a set without ratings, for none, and as `lib.tasks.load` does.
+    """
     if not names:
         raise InputError("task_names: names no set of rated pairs; give at least one, such as Lee")
     exams = []
-    for name in names:
+    for name in texts("task_names", names):
         task = tasks.load(name, split)
         if not isinstance(task, tasks.PairTask) or task.score is None:
             raise InputError(f"task_names: {name!r} has no rated pairs; give Lee, WS353, STS12 ... STS15, SICK-R")
@@ -145,7 +149,11 @@ def _of_file(name: str, file: str, task: tasks.PairTask, rows: np.ndarray) -> Ra
 
 
 def verses(corpus: Corpus, count: int, rng: np.random.Generator) -> tuple[Verses, Verses] | None:
-    """Two exams of `count` drawn verses each, none in both, to score and to tune on; None if a corpus has no groups."""
+    """Two exams of `count` drawn verses each, none in both, to score and to tune on; None if a corpus has no groups.
+
+    Raises InputError for fewer than two, or more than the corpus has pairs for.
+    """
+    in_range("queries", count, 2, 10**9)
     if (corpus.groups < 0).all():
         return None
     pairs = needles.load("verses", corpus, rng, "", 0)

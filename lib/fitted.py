@@ -1,23 +1,28 @@
 """What embedders have learned from a text (idf, common components, paragraph models), kept so that it is learned once.
 
 A file for each embedder and text, ``fitted`` in the cache, holds arrays of numbers. It is named after everything that
-the arrays depend on; a damaged one is made anew.
+the arrays depend on, and carries a checksum of that name and of every array: one that is damaged, or that belongs to
+something else, is made anew. Where the cache cannot be written, an embedder learns each time.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from lib import files, paths, text
+from lib import files, locks, paths, text
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder
+
+CHECKSUM = "checksum"  # the name of its array
+
+_log = logging.getLogger(__name__)
 
 
 def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: bool = False) -> Embedder:
@@ -32,9 +37,11 @@ def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: b
     fingerprint = corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(sentences)
     file = _file(embedder, fingerprint)
     if not _restored(embedder, file, fingerprint):
-        embedder.fit(sentences, show_progress_bar)
-        if state := embedder.state():
-            _write(file, state)
+        with locks.held_if_possible(file.with_suffix(".lock"), f"fitting {embedder.name}"):
+            if not _restored(embedder, file, fingerprint):
+                embedder.fit(sentences, show_progress_bar)
+                if state := embedder.state():
+                    _write(file, state)
     return embedder
 
 
@@ -46,15 +53,33 @@ def _file(embedder: Embedder, fingerprint: str) -> Path:
 
 def _restored(embedder: Embedder, file: Path, fingerprint: str) -> bool:
     """Whether the embedder could take up what the file holds."""
+    if not file.exists():
+        return False
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            embedder.restore(dict(arrays), fingerprint)
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
+            state = dict(arrays)
+        if state.pop(CHECKSUM).tobytes() != _digest(file.name, state):
+            raise ValueError("another checksum")
+        embedder.restore(state, fingerprint)
+    except Exception as error:  # a damaged archive can make its readers raise anything
+        _log.warning("%s: cannot be used (%s: %s); learning again", file, type(error).__name__, error)
         return False
     return True
 
 
 def _write(file: Path, state: dict[str, np.ndarray]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with files.replacing(file) as stream:
-        np.savez(stream, **state)
+    checksum = np.frombuffer(_digest(file.name, state), np.uint8)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with files.replacing(file) as stream:
+            np.savez(stream, **state, **{CHECKSUM: checksum})
+    except OSError as error:
+        _log.warning("%s: cannot be written (%s); to be learned again next time", file, error)
+
+
+def _digest(name: str, state: dict[str, np.ndarray]) -> bytes:
+    digest = hashlib.blake2b(name.encode(), digest_size=16)
+    for key, array in sorted(state.items()):
+        digest.update(f"\0{key} {array.dtype.str} {array.shape}\0".encode())
+        digest.update(np.ascontiguousarray(array))
+    return digest.digest()

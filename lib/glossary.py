@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lib import files, paths
+from lib import parameters, paths
 from lib.errors import InputError, said_in_a_sentence
 
 HEADING = "## Glossary"
@@ -52,7 +53,7 @@ def _of_notebook(notebook: Path) -> Iterator[Entry]:
 
 def _section(notebook: Path) -> str:
     """What stands between the heading and the next one of its kind."""
-    cells = files.read_json(notebook)["cells"]
+    cells = parameters.cells(notebook)
     prose = "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     _, _, after = prose.partition(f"{HEADING}\n")
     return re.split(r"^#{1,2} ", after, maxsplit=1, flags=re.M)[0]
@@ -96,8 +97,11 @@ def _row(same: list[Entry]) -> str:
 
 
 @said_in_a_sentence
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Print the page; the exit status is 2 if a notebook's table cannot be read."""
+    parameters.given(
+        argparse.ArgumentParser(prog="python -m lib.glossary", description="Print the glossaries."), arguments
+    )
     print(page(entries(sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb")))), end="")
     return 0
 

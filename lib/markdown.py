@@ -9,7 +9,7 @@ import pandas as pd
 
 _HARMLESS = ",;:?!'\"/%@.+-="  # where they do not open a line
 _ELSEWHERE = "".join(character for character in string.punctuation if character not in _HARMLESS)
-_SPECIAL = re.compile(f"^[-+=]|^[0-9]+[.](?=\\s|$)|[{re.escape(_ELSEWHERE)}]")
+_SPECIAL = re.compile(f"^[-+=%]|^[0-9]+[.](?=\\s|$)|[{re.escape(_ELSEWHERE)}]")
 
 
 def escape(text: str) -> str:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lib import embedders, progress, stats
+from lib import arrays, embedders, progress, stats
 from lib.corpora import Corpus
 from lib.errors import InputError
 from lib.neighbors import Neighbors, distributed
+from lib.parameters import in_range, one_of
 from lib.store import EmbeddingStore
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
     InputError
         Different shapes, or a row that names a neighbor twice.
     """
-    ids_a, ids_b = np.asarray(ids_a), np.asarray(ids_b)
+    ids_a, ids_b = arrays.whole("ids", ids_a), arrays.whole("ids", ids_b)
     if ids_a.shape != ids_b.shape or ids_a.ndim != 2 or not ids_a.shape[1]:
         raise InputError(f"ids: shapes {ids_a.shape} and {ids_b.shape}; give two arrays of one shape (queries, k)")
     _check_distinct(ids_a)
@@ -70,7 +71,12 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
 
 
 def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
-    """Overlap of every pair of embedders (columns: a two-level index) for every query (rows), in [0, 1]."""
+    """Overlap of every pair of embedders (columns: a two-level index) for every query (rows), in [0, 1].
+
+    Raises InputError if there is no embedder, and as `overlap` does.
+    """
+    if not ids:
+        raise InputError("ids: there are none; give the neighbors that each embedder finds")
     pairs = list(combinations(ids, 2))
     columns = {pair: overlap(ids[pair[0]], ids[pair[1]]) for pair in pairs}
     index = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
@@ -163,22 +169,12 @@ def candidates(corpus: Corpus, query_source: str) -> np.ndarray:
 
 def check_parameters(corpus: Corpus, k: int, queries: int, samples: int, query_source: str) -> None:
     """Raise InputError, naming the parameter and what is accepted, if the corpus is too small for them."""
-    if query_source not in ("ledes", "any"):
-        raise InputError(f"query_source: {query_source!r} is not known; accepted: 'ledes', 'any'")
+    one_of("query_source", query_source, ("ledes", "any"))
     available = len(candidates(corpus, query_source))
-    what = "ledes" if query_source == "ledes" else "sentences"
-    if not 1 <= queries <= available:
-        hint = ", or set query_source to 'any'" if query_source == "ledes" else ""
-        raise InputError(
-            f"queries: {queries} is not accepted; corpus {corpus.name!r} has {available} {what}: "
-            f"give 1 to {available}{hint}"
-        )
-    if not 1 <= k < len(corpus):
-        raise InputError(
-            f"k: {k} is not accepted; corpus {corpus.name!r} has {len(corpus)} sentences: give 1 to {len(corpus) - 1}"
-        )
-    if samples < 1:
-        raise InputError(f"samples: {samples} is not accepted; give 1 or more")
+    what, hint = ("ledes", "; or set query_source to 'any'") if query_source == "ledes" else ("sentences", "")
+    in_range("queries", queries, 1, available, f"corpus {corpus.name!r} has {available} {what}{hint}")
+    in_range("k", k, 1, len(corpus) - 1, f"corpus {corpus.name!r} has {len(corpus)} sentences")
+    in_range("samples", samples, 1, 1000)
 
 
 def summary(
@@ -195,6 +191,7 @@ def summary(
     ----------
     overlaps : from `per_query`, a row for each of ``samples.queries``
     groups : int[q], translations of one verse share a number and are drawn together; -1 for no group
+    rng, repetitions, confidence : as for `lib.stats.bootstrap_mean`
 
     Returns
     -------

@@ -13,13 +13,14 @@ source             pairs
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from lib import closure, n2o, paths, tasks, text
+from lib import closure, n2o, parameters, paths, tasks, text
 from lib.corpora import UNKNOWN_GROUP, Corpus
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
@@ -78,13 +79,13 @@ def load(source: str, corpus: Corpus, rng: np.random.Generator, genre: str, lowe
         An unknown source; a corpus without groups of equal meaning; a file that is missing, or a line of it that is
         no pair of two different sentences; a genre or score that leaves no pair.
     """
-    if source.startswith(LINES):
+    if parameters.text("pairs_source", source).startswith(LINES):
         return _of_lines(source)
     if source == "verses":
         return _of_groups(corpus, rng)
     if source == "stsbenchmark":
         return _of_sts_benchmark(genre, lowest_score)
-    raise InputError(f"pairs_source: {source!r} is not known; accepted: {ACCEPTED}")
+    raise InputError(f"pairs_source: {parameters.shown(source)} is not known; accepted: {ACCEPTED}")
 
 
 def _of_groups(corpus: Corpus, rng: np.random.Generator) -> Pairs:
@@ -103,7 +104,7 @@ def _of_groups(corpus: Corpus, rng: np.random.Generator) -> Pairs:
 
 
 def _of_sts_benchmark(genre: str, lowest_score: float) -> Pairs:
-    in_range("lowest_score", lowest_score, 0, 5)
+    in_range("lowest_score", lowest_score, 0.0, 5.0)
     found = []
     for split in ("dev", "test"):
         task = tasks.load("STSBenchmark", split)
@@ -115,7 +116,7 @@ def _of_sts_benchmark(genre: str, lowest_score: float) -> Pairs:
 
 def _of_lines(source: str) -> Pairs:
     path = paths.from_root(source.removeprefix(LINES))
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
         raise InputError(f"pairs_source: no file {path}; give {ACCEPTED}")
     return _without_group(_pair(*line) for line in task_files.lines(path) if line.text.strip())
 
@@ -170,14 +171,13 @@ def draw(overlaps: np.ndarray, limit: float, count: int, order: np.ndarray) -> n
     With one order (a permutation that was drawn) the draws for several definitions have in common what they can.
     There are fewer than `count` where fewer are below the limit.
     """
+    in_range("pairs", count, 2, 10**9)
     below = order[np.asarray(overlaps)[order] < limit]
     return np.sort(below[:count])
 
 
 def check_drawn(chosen: np.ndarray, count: int, overlap_ratio: str, limit: float) -> None:
-    """Raise InputError, which says how many there are, unless `count` pairs have been drawn, and two at least."""
-    if count < 2:
-        raise InputError(f"pairs: {count} is not accepted; give 2 or more")
+    """Raise InputError, which says how many there are, unless `count` pairs have been drawn."""
     if len(chosen) < count:
         raise InputError(
             f"pairs: {count} is not accepted; {len(chosen)} have a word overlap ({overlap_ratio}) below {limit:g}: "

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,9 +31,11 @@ if TYPE_CHECKING:
 
 FORMAT = "sentence-neighbors"  # also the key of the description in the file's metadata
 VERSION = 1  # raised when older programs could not read the file any more
+CHECK = f"{FORMAT}-crc32"  # the key of the description's checksum, which files of others may lack
 COLUMNS = {"embedder": "string", "query": "int64", "rank": "int64", "neighbor": "int64", "similarity": "float32"}
 MOST_NEIGHBORS = np.iinfo(np.int16).max  # ranks are int16 in the file
 ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
+WORDS = re.compile(r"[\w .,+:()/-]{1,120}")  # names of embedders and families
 
 
 class Entry(NamedTuple):
@@ -138,7 +143,9 @@ class Neighborhoods:
             "neighbor": np.concatenate([found.ids.ravel() for found in lists]).astype(np.int32),
             "similarity": np.concatenate([found.similarities.ravel() for found in lists]).astype(np.float32),
         }
-        return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(self._description())})
+        description = json.dumps(self._description())
+        checked = {FORMAT: description, CHECK: str(zlib.crc32(description.encode()))}
+        return pyarrow.table(columns).replace_schema_metadata(checked)
 
     def _description(self) -> dict[str, Any]:
         queries = self.samples.queries
@@ -152,7 +159,10 @@ class Neighborhoods:
         }
 
     def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all: the same neighbors give the same bytes."""
+        """Write the file, whole or not at all: the same neighbors give the same bytes.
+
+        Raises InputError if it cannot be written.
+        """
         from pyarrow import parquet
 
         path = Path(path)
@@ -201,8 +211,12 @@ def read(path: str | Path) -> Neighborhoods:
     """
     path = Path(path)
     table = _read_parquet(path)
+    metadata = table.schema.metadata or {}
     try:
-        about = json.loads((table.schema.metadata or {})[FORMAT.encode()])
+        description = metadata[FORMAT.encode()]
+        if int(metadata.get(CHECK.encode(), checksum := zlib.crc32(description))) != checksum:
+            raise ValueError("another checksum")
+        about = json.loads(description)
         newer = about["format"] == FORMAT and about["version"] > VERSION
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: holds no stored neighbors; give a file as docs/neighbors.md describes it") from error
@@ -220,10 +234,9 @@ def read(path: str | Path) -> Neighborhoods:
 
 
 def _read_parquet(path: Path) -> pyarrow.Table:
-    import pyarrow
     from pyarrow import parquet
 
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
         raise InputError(f"{path}: no such file; give a Parquet file of stored neighbors")
     with path.open("rb") as stream:
         start = stream.read(4)
@@ -233,13 +246,14 @@ def _read_parquet(path: Path) -> pyarrow.Table:
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read()
-    except (pyarrow.ArrowException, OSError) as error:
+    except Exception as error:  # a damaged file can make its reader raise anything
         raise InputError(f"{path}: is cut short or damaged; get the file again") from error
 
 
 def _assembled(about: Mapping[str, Any], table: pyarrow.Table) -> Neighborhoods:
     """From the description and the rows of a file; the rows may come in any order."""
     names, k = [str(member["name"]) for member in about["embedders"]], int(about["k"])
+    _check_words([*names, *(str(member["family"]) for member in about["embedders"])])
     samples = n2o.Samples.of(about["samples"])
     shape = (len(names), len(samples.queries), k)
     columns = _in_order(table, names)
@@ -273,6 +287,13 @@ def _places(names: Sequence[str], queries: np.ndarray, k: int) -> list[np.ndarra
 
 
 # -- checking -----------------------------------------------------------------------------------
+
+
+def _check_words(words: Sequence[str]) -> None:
+    """What others have written and a notebook will show, in Markdown and in figures."""
+    wrong = next((word for word in words if not WORDS.fullmatch(word)), None)
+    if wrong is not None:
+        raise InputError(f"the name {wrong[:80]!r} is not accepted; give letters, digits, spaces or . , _ + - ( ) / :")
 
 
 def _check_indices(what: str, indices: np.ndarray, size: int) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from lib import files
+
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOKS = ROOT / "notebooks"
 PARAMS = ROOT / "params"
@@ -23,17 +25,18 @@ COST = "timings_run.csv"  # beside a notebook's results: the seconds and gigabyt
 
 
 def figures_folder(notebook: str) -> Path:
-    """The folder that a notebook writes to; it is made if it is missing.
+    """The folder that a notebook writes to; it is made if it is missing, or InputError says that it cannot be.
 
     Executed by ``make figures`` that is ``figures/<profile>/<notebook>``; opened in JupyterLab it is
     ``figures/interactive/<notebook>``, so that playing with parameters leaves published figures alone.
     """
     folder = Path(os.environ.get(FIGURES_VARIABLE) or FIGURES / "interactive" / notebook)
-    folder.mkdir(parents=True, exist_ok=True)
+    with files.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 def from_root(path: str | Path) -> Path:
     """A user's path; a relative one counts from the project's folder, wherever the notebook runs."""
-    path = Path(path).expanduser()
+    path = Path(os.path.expanduser(path))  # unlike Path.expanduser, also of a user whom nobody knows
     return path if path.is_absolute() else ROOT / path

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import text
+from lib import arrays, parameters, text
 from lib.corpora import Corpus
 from lib.errors import InputError
 from lib.parameters import in_range
@@ -28,14 +28,14 @@ def find(corpus: Corpus, query: str) -> int:
 
     Most similar is the sentence that shares most of its words with the query (Jaccard).
     """
-    wanted = text.squeeze(query)
+    wanted = parameters.text("query", text.squeeze(query) if isinstance(query, str) else query)
     for i, sentence in enumerate(corpus.sentences):
         if sentence == wanted:
             return i
     words = _words(wanted)
     closest = max(corpus.sentences, key=lambda sentence: text.jaccard(words, _words(sentence)))
     raise InputError(
-        f"query: {wanted!r} is not a sentence of corpus {corpus.name!r}; give one as it stands there, "
+        f"query: {parameters.shown(wanted)} is not a sentence of corpus {corpus.name!r}; give one as it stands there, "
         f"the most similar is {closest!r}"
     )
 
@@ -109,6 +109,7 @@ def known(ids: Mapping[str, np.ndarray], query: int, rank: int, far: int) -> pd.
     outlier.
     """
     in_range("rank", rank, 1, far, "far")
+    in_range("query", query, 0, min((len(lists) for lists in ids.values()), default=0) - 1, "a row of the lists")
     lists = _stacked({name: lists[query : query + 1] for name, lists in ids.items()}, "far", far)[:, 0, :far]
     _, which, counts = np.unique(lists, return_inverse=True, return_counts=True)
     found = counts[which].reshape(lists.shape)[:, :rank]
@@ -120,7 +121,9 @@ def _stacked(ids: Mapping[str, np.ndarray], name: str, k: int) -> np.ndarray:
     shapes = {embedder: np.shape(lists) for embedder, lists in ids.items()}
     if len(set(shapes.values())) != 1 or len(next(iter(shapes.values()))) != 2:
         raise InputError(f"ids: shapes {shapes}; give each embedder's neighbors as an array of one shape (queries, k)")
-    lists = np.stack([np.asarray(each, dtype=np.int64) for each in ids.values()])
+    lists = np.stack([arrays.whole(f"ids of {embedder!r}", each) for embedder, each in ids.items()])
+    if lists.min(initial=0) < 0 or (_beyond(lists) * lists.shape[1]) >= 2**63:
+        raise InputError(f"ids: from {lists.min()} to {lists.max()}; give indices of sentences, from 0 on")
     in_range(name, k, 1, lists.shape[2], "as many neighbors are stored")
     ordered = np.sort(lists, axis=2)
     repeated = (ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)
@@ -158,8 +161,8 @@ def describe(
 
     Returns
     -------
-    `overlap`: float in [0, 1], lexical. `same`: whether they mean the same, being of one group of the corpus
-    (translations of one verse); NA where either's group is unknown.
+    DataFrame with columns more: overlap, the word overlap of both, float in [0, 1]; same, whether they mean the same,
+    being of one group of the corpus (translations of one verse), NA where either's group is unknown
     """
     asked, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
     types = {int(i): text.content_types(corpus.sentences[i]) for i in np.union1d(asked, found)}
@@ -191,7 +194,7 @@ def translations(corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
 def choose(near: pd.DataFrame, found: pd.DataFrame, near_copy: float) -> int:
     """The row of a query that shows much: a popular neighbor that is no near-copy of it, and many outliers.
 
-    Of all queries those with the most popular neighbor whose lexical overlap is below `near_copy` (any neighbor, if
+    Of all queries those with the most popular neighbor whose word overlap is below `near_copy` (any neighbor, if
     there is none such); of these the one with most outliers; of these the first.
 
     Parameters

@@ -90,7 +90,7 @@ def by_level(pairs: pd.DataFrame, column: str, level: str, clusters: np.ndarray,
 
 
 def correlation(pairs: pd.DataFrame, clusters: np.ndarray, **settings: Any) -> dict[str, float]:
-    """Spearman's correlation of popularity with lexical overlap, with bootstrap intervals that draw whole clusters.
+    """Spearman's correlation of popularity with word overlap, with bootstrap intervals that draw whole clusters.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def correlation(pairs: pd.DataFrame, clusters: np.ndarray, **settings: Any) -> d
 
     Returns
     -------
-    pairs, rho, low, high : over all pairs; queries, within, within_low, within_high: the mean of each query's own
-        correlation, over the queries that have one (in which neither is constant)
+    dict with pairs, rho, low, high, over all pairs; and with queries, within, within_low, within_high, the mean of each
+    query's own correlation, over the queries that have one (in which neither is constant)
 
     Raises InputError where popularity or overlap is constant in all pairs, or in those of each query.
     """

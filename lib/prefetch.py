@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from lib.compiled import njit
 
 LINE = 64  # bytes that come together
 
@@ -28,7 +30,7 @@ def _prefetch(typing_context, array, row, column):
     return types.void(array, types.intp, types.intp), generate
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def prefetch_row(matrix, row):
     """Fetch a row of a C-ordered matrix into the cache. A wrong row does no harm: nothing is read."""
     for column in range(0, matrix.shape[1], LINE // matrix.itemsize):

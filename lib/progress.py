@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from tqdm.auto import tqdm as tqdm_auto
@@ -39,6 +40,11 @@ def track(items: Iterable[Any], description: str, unit: str = "items", show: boo
             progress.update(1)
 
 
+def say(line: str) -> None:
+    """Write one line to where the bars of this process are written as lines: the run's log, or standard error."""
+    _Lines(os.environ.get(paths.LOG_VARIABLE)).write(line)
+
+
 def _in_jupyter() -> bool:
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     return bool(shell) and shell.__class__.__name__ == "ZMQInteractiveShell"
@@ -53,11 +59,12 @@ class _Lines:
     def write(self, text: str) -> None:
         if not (line := text.replace(CURSOR_UP, "").strip()):
             return
-        if self.file is None:
-            print(line, file=sys.stderr)
-            return
-        with open(self.file, "a", encoding="utf-8") as log:
-            print(line, file=log)
+        with suppress(OSError):  # where the log cannot be written, the work must go on
+            if self.file is None:
+                print(line, file=sys.stderr)
+                return
+            with open(self.file, "a", encoding="utf-8") as log:
+                print(line, file=log)
 
     def flush(self) -> None:
         """Nothing to do: every line is written out at once."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lib import files
 from lib.errors import InputError
 from lib.parameters import one_of
 
@@ -25,10 +26,15 @@ def load(name: str) -> pd.DataFrame:
     page; a table of scores has a row for each cell, with columns such as model, dataset, measure, value and unit.
     A cell without a number is NaN, a page that is not known is <NA>.
 
-    Raises InputError for a name that is not there.
+    Raises InputError for a name that is not there, and for a file that is damaged.
     """
     one_of("published", name, [file.stem for file in FOLDER.glob("*.csv")])
-    return pd.read_csv(FOLDER / f"{name}.csv", dtype={"page": "Int64"})
+    try:
+        with files.opened(FOLDER / f"{name}.csv") as stream:
+            return pd.read_csv(stream, dtype={"page": "Int64"})
+    except (OSError, ValueError, TypeError, OverflowError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"{FOLDER / f'{name}.csv'}: is damaged ({reason}); get it again") from error
 
 
 def cells(name: str, by: str | Sequence[str], value: str = "value", **where: object) -> pd.Series:

@@ -77,7 +77,7 @@ def ranks(
     InputError
         Unequal shapes, NaN or infinity, or an index in `exclude` that the corpus does not have.
     """
-    (queries, corpus), (needles, _) = alike(queries, corpus), alike(needles, corpus)
+    (queries, corpus), needles = alike(queries, corpus), alike(needles, corpus, "needles")[0]
     check_shapes(queries, corpus)
     if needles.shape != queries.shape:
         raise InputError(f"needles: shape {needles.shape} for queries of {queries.shape}; give a needle for each query")

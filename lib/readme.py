@@ -6,13 +6,14 @@ all else there is written by hand.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import html
 import re
 import sys
 from pathlib import Path
 
-from lib import files, paths
+from lib import files, parameters, paths
 from lib.errors import InputError, said_in_a_sentence
 from lib.site.lessons import description
 from lib.site.sources import Sources, Study, read
@@ -66,9 +67,12 @@ def cost(study: Study) -> tuple[float, float]:
     file = study.results / paths.COST
     if not file.exists():
         raise InputError(f"{file}: is missing; run make figures first")
-    with file.open(encoding="utf-8", newline="") as lines:
-        row = next(csv.DictReader(lines))
-    return float(row["seconds"]), float(row["gigabytes"])
+    try:
+        with file.open(encoding="utf-8", newline="") as lines:
+            row = next(csv.DictReader(lines))
+        return float(row["seconds"]), float(row["gigabytes"])
+    except (StopIteration, KeyError, TypeError, ValueError, csv.Error) as error:
+        raise InputError(f"{file}: is damaged; run make figures again") from error
 
 
 def total(sources: Sources) -> str:
@@ -102,8 +106,11 @@ def write(sources: Sources, readme: Path) -> None:
 
 
 @said_in_a_sentence
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Write README.md; the exit status is 2 if something that it shows is missing."""
+    parameters.given(
+        argparse.ArgumentParser(prog="python -m lib.readme", description="Bring README.md up to date."), arguments
+    )
     write(Sources(), README)
     return 0
 

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lib import embedders, fitted, needles, progress, stats
+from lib import arrays, embedders, fitted, needles, progress, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
 from lib.errors import InputError
 from lib.neighbors import exact
+from lib.parameters import in_range
 from lib.ranking import Ranks, ranks
 from lib.store import EmbeddingStore
 
@@ -33,6 +34,8 @@ __all__ = [
     "search",
     "summary",
 ]
+
+MOST = 10**9  # sentences of a haystack
 
 # -- measures -----------------------------------------------------------------------------------
 
@@ -69,7 +72,11 @@ def expected_reciprocal_ranks(ranks: ArrayLike, haystack: ArrayLike, size: int) 
     InputError
         A rank that its haystack cannot have, or a negative size.
     """
-    ranks, haystack = np.broadcast_arrays(_checked(ranks), np.asarray(haystack))
+    ranks, haystack = _checked(ranks), arrays.whole("haystack", haystack)
+    if haystack.shape not in ((), ranks.shape):
+        raise InputError(f"haystack: {haystack.size} for {len(ranks)} ranks; give one for each")
+    in_range("haystack", int(haystack.max()), 0, MOST, "sentences")
+    ranks, haystack = np.broadcast_arrays(ranks, haystack)
     if (ranks > haystack + 1).any():
         worst = int(np.argmax(ranks > haystack + 1))
         raise InputError(f"ranks: {ranks[worst]} in a haystack of {haystack[worst]}; give at most one more than it has")
@@ -91,13 +98,12 @@ def _some_nearer(rank: int, chosen: int, of: int) -> float:
 
 
 def _checked(ranks: ArrayLike) -> np.ndarray:
-    array = np.asarray(ranks)
-    whole = array.dtype.kind in "iuf" and np.isfinite(array).all() and (array == np.rint(array)).all()
-    if array.ndim != 1 or not array.size or not whole:
-        raise InputError(f"ranks: got shape {array.shape} of {array.dtype}; give one list of whole numbers")
+    array = arrays.whole("ranks", ranks)
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"ranks: got shape {array.shape}; give one list of whole numbers")
     if array.min() < 1:
         raise InputError(f"ranks: holds {array.min()}; ranks start at 1")
-    return array.astype(np.int64)
+    return array
 
 
 # -- the experiment -----------------------------------------------------------------------------

@@ -7,7 +7,7 @@ in `lib.robustness_search`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 
 from lib import n2o, stats
 from lib.errors import InputError
+from lib.parameters import in_range, rising
 
 DECIMALS = 12  # of a mean overlap: what differs by less differs by the order of summation
 
@@ -22,37 +23,28 @@ DECIMALS = 12  # of a mean overlap: what differs by less differs by the order of
 
 
 def check_depths(ks: Sequence[int]) -> None:
-    """Raise InputError unless `ks` are two or more different numbers, ascending, from 1 on."""
-    if len(ks) < 2 or min(ks) < 1 or not _ascending(ks):
-        raise InputError(f"ks: {list(ks)} is not accepted; give two or more numbers from 1 on, ascending")
+    """Raise InputError unless `ks` are two or more different numbers, rising, from 1 on."""
+    rising("ks", ks, 1, 10**6, at_least=2)
 
 
 def check_counts(counts: Sequence[int], queries: int) -> None:
-    """Raise InputError unless `counts` are different numbers from 2 on, ascending, the first at most `queries`."""
-    if not len(counts) or not 2 <= counts[0] <= queries or not _ascending(counts):
-        raise InputError(
-            f"query_counts: {list(counts)} is not accepted; give ascending numbers, the first from 2 to {queries}, "
-            "which is how many queries a sample has"
-        )
+    """Raise InputError unless `counts` are different numbers from 2 on, rising, the first at most `queries`."""
+    in_range("queries", queries, 1, 10**9)
+    rising("query_counts", counts, 2, 10**6)
+    in_range("the first of query_counts", counts[0], 2, queries, "a sample has so many queries")
 
 
 def check_shares(shares: Sequence[float], n: int, k: int) -> None:
-    """Raise InputError unless `shares` are different numbers above 0, ascending, the last of them 1.
+    """Raise InputError unless `shares` are different numbers above 0, rising, the last of them 1.
 
     Of `n` sentences, at least the last but one has to leave more than `k`.
     """
-    if len(shares) < 2 or min(shares) <= 0 or shares[-1] != 1 or not _ascending(shares):
-        raise InputError(
-            f"corpus_shares: {list(shares)} is not accepted; give two or more numbers above 0, ascending up to 1.0"
-        )
+    rising("corpus_shares", shares, 1e-9, 1, at_least=2)
+    in_range("the last of corpus_shares", shares[-1], 1, 1.0, "the whole corpus")
     if round(shares[-2] * n) <= k:
         raise InputError(
             f"corpus_shares: {shares[-2]} of {n} sentences are too few for k = {k}; give at least {(k + 1) / n:.2g}"
         )
-
-
-def _ascending(values: Sequence[float]) -> bool:
-    return all(low < high for low, high in pairwise(values))
 
 
 class Bootstrap(NamedTuple):
@@ -113,6 +105,8 @@ def without_relatives(ids: np.ndarray, queries: np.ndarray, groups: np.ndarray, 
     Returns
     -------
     int[q, k]
+
+    Raises InputError if fewer than k neighbors of some query are left.
     """
     own = groups[queries][:, None]
     related = (groups[ids] == own) & (own >= 0)

@@ -18,7 +18,7 @@ from lib.corpora import Corpus
 from lib.errors import InputError
 from lib.neighbors import Neighbors, approximate, brute_force, indexes, tuning
 from lib.neighbors.contract import Vectors, exclusions
-from lib.parameters import one_of
+from lib.parameters import one_of, texts
 
 STEPS = 4  # efforts to look at: the least there is, and from there 3, 15 and 63 steps up
 ALONE = 10  # queries that are timed one by one
@@ -26,7 +26,7 @@ ALONE = 10  # queries that are timed one by one
 
 def check_methods(methods: Sequence[str]) -> None:
     """Raise InputError, naming the parameter, for a method that is not known."""
-    for method in methods:
+    for method in texts("approximate_methods", methods):
         one_of("approximate_methods", method, approximate.SETTINGS)
 
 

@@ -16,7 +16,7 @@ from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.neighbors import exact
-from lib.parameters import one_of
+from lib.parameters import one_of, shown
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.dictionary import END_OF_LINE
 from lib.sent2vec.settings import Settings
@@ -67,6 +67,8 @@ KIND = {
 
 def settings(given: Mapping[str, Any], **more: Any) -> Settings:
     """Settings by name, those not given as they are by default; InputError for a name that `Settings` does not have."""
+    if not isinstance(given, dict):
+        raise InputError(f"training: {shown(given)} is no table; give one such as {{'dim': 100, 'epochs': 10}}")
     for name in given:
         one_of("training", name, [field.name for field in fields(Settings)])
     return Settings(**given, **more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lib import arrays
 from lib.errors import InputError
 from lib.parameters import in_range
 
@@ -44,10 +45,14 @@ def resampled_means(
 ) -> np.ndarray:
     """The weighted mean of each column in each resample, float64[repetitions, m]; parameters as for `bootstrap_mean`.
 
-    For the interval of what is computed from means: compute it from each resample, then take `percentiles`.
+    For the interval of what is computed from means: compute it from each resample, then take `percentiles`. Raises
+    InputError for weights or groups that are not one for each row, and for values that are not finite.
     """
     in_range("repetitions", repetitions, 1, 10**7)
-    weights = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)
+    values = arrays.finite("values", arrays.matrix("values", values))
+    weights = np.ones(len(values)) if weights is None else arrays.column("weights", weights)
+    if len(weights) != len(values):
+        raise InputError(f"weights: {len(weights)} for {len(values)} rows; give one for each")
     member, draws = _draw_groups(len(values), groups, rng, repetitions)
     sums = np.zeros((draws.shape[1], values.shape[1]))
     np.add.at(sums, member, values * weights[:, None])
@@ -71,19 +76,27 @@ def bootstrap_pearson(
     repetitions: int = 1000,
     confidence: float = 0.95,
 ) -> tuple[float, float, float]:
-    """Pearson's correlation of two columns, and its percentile bootstrap interval; all as for `bootstrap_spearman`."""
+    """Pearson's correlation of two columns, and its percentile bootstrap interval; all as for `bootstrap_spearman`.
+
+    Raises InputError for columns of different length or a column that is constant.
+    """
     in_range("confidence", confidence, 0.01, 0.9999)
-    x, y = (np.asarray(column, dtype=np.float64) for column in (x, y))
+    x, y = (_powered(arrays.column(name, column)) for name, column in (("x", x), ("y", y)))
     if x.shape != y.shape:
         raise InputError(f"x and y: have {len(x)} and {len(y)} rows; give equally many")
-    if min(map(np.ptp, (x, y))) == 0:
-        raise InputError("x and y: one of them is constant; a correlation needs two different values")
+    if not len(x) or min(map(np.ptp, (x, y))) == 0:
+        raise InputError("x and y: one of them is constant, or empty; a correlation needs two different values")
     # Centered, so that a variance as the difference of two means loses no digits.
-    x, y = x - x.mean(), y - y.mean()
+    x, y = (_powered(column - column.mean()) for column in (x, y))
     moments = np.column_stack([x, y, x * x, y * y, x * y])
     resampled = _correlation(resampled_means(moments, rng, groups, repetitions=repetitions))
     low, high = percentiles(resampled[~np.isnan(resampled)], confidence)
     return float(_correlation(moments.mean(axis=0))), float(low), float(high)
+
+
+def _powered(values: np.ndarray) -> np.ndarray:
+    """Times a power of two, which is exact, so that no sum overflows and no square vanishes."""
+    return np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1])
 
 
 def _correlation(moments: np.ndarray) -> np.ndarray:
@@ -119,7 +132,8 @@ def bootstrap_spearman(
     """
     in_range("repetitions", repetitions, 1, 10**7)
     in_range("confidence", confidence, 0.01, 0.9999)
-    (x_values, x_levels), (y_values, y_levels) = (np.unique(column, return_inverse=True) for column in (x, y))
+    both = (arrays.column(name, values) for name, values in (("x", x), ("y", y)))
+    (x_values, x_levels), (y_values, y_levels) = (np.unique(values, return_inverse=True) for values in both)
     if len(x_levels) != len(y_levels):
         raise InputError(f"x and y: have {len(x_levels)} and {len(y_levels)} rows; give equally many")
     if min(len(x_values), len(y_values)) < 2:
@@ -149,16 +163,28 @@ def _draw_groups(
     rows: int, groups: np.ndarray | None, rng: np.random.Generator, repetitions: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The group of each row, int[rows], and how often each resample draws each group, int[repetitions, groups]."""
-    _, member = np.unique(np.arange(rows) if groups is None else clusters(groups), return_inverse=True)
+    if not rows:
+        raise InputError("values: there are no rows to draw from; give at least one")
+    drawn = np.arange(rows) if groups is None else clusters(groups)
+    if len(drawn) != rows:
+        raise InputError(f"groups: {len(drawn)} for {rows} rows; give one for each")
+    _, member = np.unique(drawn, return_inverse=True)
     count = member.max() + 1
     return member, rng.multinomial(count, np.full(count, 1 / count), size=repetitions)
 
 
 def clusters(groups: np.ndarray) -> np.ndarray:
-    """int[n] where each negative number of `groups`, which stands for a group of its own, has become a new one."""
-    groups = np.asarray(groups)
-    unknown = groups < 0
-    return np.where(unknown, groups.max() + 1 + np.arange(len(groups)), groups)
+    """int[n] where each negative number of `groups`, which stands for a group of its own, has become a new one.
+
+    Raises InputError for what is not one whole number for each row.
+    """
+    groups = arrays.whole("groups", groups)
+    if groups.ndim != 1:
+        raise InputError(f"groups: have shape {groups.shape}; give one whole number for each row")
+    highest = int(groups.max(initial=-1))
+    if highest + len(groups) >= 2**63:
+        raise InputError(f"groups: holds {highest}; give smaller numbers")
+    return np.where(groups < 0, highest + 1 + np.arange(len(groups)), groups)
 
 
 def spearman_matrix(rows: np.ndarray) -> np.ndarray:
@@ -179,7 +205,7 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
     """
     from scipy.stats import rankdata
 
-    rows = np.asarray(rows, dtype=np.float64)
+    rows = _rows(rows)
     if rows.ndim < 2 or rows.shape[-1] < 2 or np.isnan(rows).any():
         raise InputError(f"rank correlation: shape {rows.shape}; give rows of two or more numbers, none of them NaN")
     ranks = rankdata(rows, axis=-1)
@@ -189,3 +215,9 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
         raise InputError("rank correlation: all values of a row are equal; give at least two that differ")
     ranks /= lengths
     return np.clip(ranks @ np.swapaxes(ranks, -1, -2), -1.0, 1.0)
+
+
+def _rows(values: np.ndarray) -> np.ndarray:
+    values = arrays.array("rank correlation", values)
+    flat = arrays.matrix("rank correlation", values.reshape(-1, values.shape[-1] if values.ndim else 1))
+    return flat.astype(np.float64).reshape(values.shape)

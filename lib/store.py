@@ -4,12 +4,15 @@ An entry is a folder named after its embedder and the digest of everything that 
 
     glove-6b-50d-1f8d.../
         entry.json      what made it, for people to read
-        shards.jsonl    one line a finished shard: its rows, and length and checksum of each file up to there
+        shards.jsonl    one line a finished shard: how many rows there are with it, length of each file up to there
+                        and checksum of what the shard has added, and a checksum of the line itself
         vectors         dense: float32[n, dim], row after row
         data, indices, indptr      sparse: the three arrays of CSR
 
 Files only ever grow by whole shards, and a shard's line is written after its bytes have reached the disk. What
 a kill leaves behind a line is cut off by the next run, which goes on from there: same bytes as without the kill.
+Every byte is checked each time that an entry is opened. From the first shard on that is not as it was written, all is
+encoded again; a full disk, or one that cannot be written, costs nothing that is complete.
 """
 
 from __future__ import annotations
@@ -19,20 +22,19 @@ import json
 import logging
 import os
 import re
-import shutil
 import zlib
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from filelock import AcquireReturnProxy, FileLock
 
-from lib import cluster, fitted, paths, progress, text
+from lib import cache, cluster, files, fitted, locks, paths, progress, text
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
+from lib.embedders.checked import checked, kind
 from lib.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 SHARD = 2048  # sentences; part of the key, since a batch's arithmetic may depend on its size
+SPARSE = {"data": np.float32, "indices": np.int32, "indptr": np.int64}  # the files of sparse vectors
 
 _log = logging.getLogger(__name__)
 
@@ -77,24 +80,29 @@ class EmbeddingStore:
         Returns
         -------
         float32[n, dim], memory-mapped and read-only, or a CSR array over memory-maps
+
+        Raises
+        ------
+        InputError
+            No sentences; an embedder that returns something else than vectors, or not finite ones; a folder that
+            must be written and cannot be: what is complete in it is kept.
         """
         sentences = getattr(corpus, "sentences", corpus)
+        if not len(sentences):
+            raise InputError("corpus: holds no sentences; give at least one")
         if not isinstance(embedder, Embedder) and name is None:
-            return _checked(embedder.encode(list(sentences)), len(sentences), None, _name_of(embedder))
+            return checked(embedder.encode(list(sentences)), _name_of(embedder), sentences)
         print_of_text = corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(sentences)
         work = _Work(self.path, embedder, name, sentences, print_of_text)
         return work.run(client, show_progress_bar)
 
     def size(self) -> int:
         """Bytes on disk."""
-        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+        return cache.size(self.path)
 
     def prune(self) -> int:
         """Delete every entry; returns the bytes that were freed."""
-        freed = self.size()
-        if self.path.exists():
-            shutil.rmtree(self.path)
-        return freed
+        return cache.delete(self.path)
 
 
 class _Work:
@@ -109,11 +117,19 @@ class _Work:
     def run(self, client: Client | None, show: bool) -> Embeddings:
         # What is complete needs no lock, nor a folder that can be written.
         if not all(entry.is_complete() for entry in self.entries):
-            with min(self.entries, key=lambda entry: entry.folder).lock():
+            with ExitStack() as stack:
+                # All of them, and in one order: another embedder may have but some of them as companions.
+                for entry in sorted(self.entries, key=lambda entry: entry.folder):
+                    stack.enter_context(entry.lock())
                 done = min(entry.resume() for entry in self.entries)
                 if done < len(self.sentences):
                     self._encode_rest(done, client, show)
-        return self.entries[0].open()
+                vectors = self.entries[0].open()
+        else:
+            vectors = self.entries[0].open()
+        for entry in self.entries:
+            entry.describe()
+        return vectors
 
     def _encode_rest(self, done: int, client: Client | None, show: bool) -> None:
         if isinstance(self.embedder, Embedder):
@@ -124,11 +140,11 @@ class _Work:
         encoded = cluster.in_order(_encode, self.embedder, batches, client)
         with closing(encoded), progress.bar(total, f"encode {name}", initial=done, show=show) as bar:
             for start, together in zip(starts, encoded, strict=True):
-                rows = min(SHARD, total - start)
+                batch = self.sentences[start : start + SHARD]
                 for entry, vectors in zip(self.entries, together, strict=True):
                     if entry.rows == start:
-                        entry.append(_checked(vectors, rows, entry.dim, entry.name))
-                bar.update(rows)
+                        entry.append(checked(vectors, entry.name, batch, entry.kind))
+                bar.update(len(batch))
 
 
 def _encode(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
@@ -151,21 +167,6 @@ def _name_of(embedder: Any) -> str:
     return getattr(embedder, "name", type(embedder).__name__)
 
 
-def _checked(vectors: Any, rows: int, dim: int | None, name: str) -> Embeddings:
-    """`vectors` as float32 in two dimensions; InputError if they are not what an embedder must return."""
-    vectors = sp.csr_array(vectors, dtype=np.float32) if sp.issparse(vectors) else np.asarray(vectors, np.float32)
-    if vectors.ndim != 2 or vectors.shape[0] != rows:
-        raise InputError(f"{name}: encode returned shape {vectors.shape} for {rows} sentences; give ({rows}, dim)")
-    if dim is not None and vectors.shape[1] != dim:
-        raise InputError(
-            f"{name}: encode returned {vectors.shape[1]} dimensions, and {dim} before; give always as many"
-        )
-    values = vectors.data if sp.issparse(vectors) else vectors
-    if not np.isfinite(values).all():
-        raise InputError(f"{name}: encode returned NaN or infinity; give finite numbers (zeros for an empty sentence)")
-    return vectors
-
-
 class _Entry:
     """One folder of the store."""
 
@@ -184,51 +185,73 @@ class _Entry:
         return self.shards[-1]["rows"] if self.shards else 0
 
     @property
-    def dim(self) -> int | None:
-        return self.shards[-1]["dim"] if self.shards else None
+    def kind(self) -> str:
+        """Of the vectors on disk, as `lib.embedders.checked` words it; empty if there are none yet."""
+        return kind(self.shards[-1]["dim"], "vectors" not in self.shards[-1]["files"]) if self.shards else ""
 
     def is_complete(self) -> bool:
         """Whether every row is there with the recorded checksum, and nothing behind the last one."""
-        written = self._written()
-        whole = bool(written) and written[-1]["rows"] == self.total and not self._surplus(written)
-        if whole and len(self._verified(written)) == len(written):
-            self.shards = written
+        try:
+            written, is_whole = self._written()
+            there = is_whole and bool(written) and written[-1]["rows"] == self.total and not self._surplus(written)
+            if there and len(self._verified(written)) == len(written):
+                self.shards = written
+        except OSError as error:
+            _log.warning("%s: cannot be read (%s)", self.folder, error)
         return self.shards is not None
 
-    def lock(self) -> AcquireReturnProxy:
+    def lock(self) -> AbstractContextManager:
         """Held while shards are added; the operating system releases it when its holder dies."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            return FileLock(self.folder / "lock").acquire()
-        except OSError as error:
-            raise InputError(
-                f"{self.folder}: is not complete, and cannot be written ({error.strerror}); make it writable, or give "
-                "another folder"
-            ) from error
+        remedy = "it is not complete: make room there, make it writable, or give another folder"
+        with files.writing(self.folder, remedy):
+            return locks.held(self.folder / "lock", f"encoding {self.name}")
 
     def resume(self) -> int:
         """Verify what is on disk, cut off what is not whole, and return the number of good rows."""
         if self.shards is None:
-            self.folder.mkdir(exist_ok=True)
-            if not (self.folder / "entry.json").exists():
-                _write_whole(self.folder / "entry.json", self.description + "\n")
-            written = self._written()
-            self.shards = self._verified(written)
-            if len(self.shards) < len(written):
-                _log.warning("%s: a shard is damaged; encoding again from sentence %d", self.folder, self.rows)
-            self._cut_off_rest()
+            with files.writing(self.folder):
+                self.folder.mkdir(exist_ok=True)
+                written, is_whole = self._written()
+                self.shards = self._verified(written)
+                if not is_whole or len(self.shards) < len(written):
+                    _log.warning("%s: a shard is damaged; encoding again from sentence %d", self.folder, self.rows)
+                self._cut_off_rest()
         return self.rows
 
-    def _written(self) -> list[dict[str, Any]]:
-        """The journal's lines up to the first that is not whole."""
-        shards = []
-        lines = self.journal.read_text(encoding="utf-8").splitlines() if self.journal.exists() else []
+    def describe(self) -> None:
+        """See to it that entry.json says what made the entry. Nothing else depends on it."""
+        file, content = self.folder / "entry.json", f"{self.description}\n".encode()
+        try:
+            if file.exists() and file.read_bytes() == content:
+                return
+            if file.exists():
+                _log.warning("%s: is damaged; written again", file)
+            with files.replacing(file) as stream:
+                stream.write(content)
+        except OSError as error:
+            _log.warning("%s: cannot be written (%s); nothing depends on it", file, error)
+
+    def _written(self) -> tuple[list[dict[str, Any]], bool]:
+        """The journal's lines up to the first that is damaged or out of place, and whether that is not there.
+
+        The end of a journal that breaks off in a line is what a kill leaves behind, and no damage.
+        """
+        lines = self.journal.read_bytes().splitlines(keepends=True) if self.journal.exists() else []
+        shards: list[dict[str, Any]] = []
         for line in lines:
-            try:
-                shards.append(json.loads(line))
-            except ValueError:
-                break
-        return shards
+            shard = _shard(line)
+            if shard is None or not self._follows(shard, shards):
+                return shards, line is lines[-1] and not line.endswith(b"\n")
+            shards.append(shard)
+        return shards, True
+
+    def _follows(self, shard: dict[str, Any], before: list[dict[str, Any]]) -> bool:
+        """Whether a shard has the rows, and vectors of the kind, that belong behind those before it."""
+        rows = min((len(before) + 1) * SHARD, self.total)
+        alike = not before or (
+            shard["dim"] == before[-1]["dim"] and shard["files"].keys() == before[-1]["files"].keys()
+        )
+        return alike and shard["rows"] == rows and (not before or rows > before[-1]["rows"])
 
     def _verified(self, shards: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """The leading shards whose bytes have the recorded checksums."""
@@ -245,45 +268,84 @@ class _Entry:
     def _surplus(self, shards: list[dict[str, Any]]) -> list[tuple[Path, int]]:
         """Files that go on behind the last of these shards, each with the length that it should have."""
         ends = shards[-1]["files"] if shards else {}
-        lengths = {self.folder / file: ends.get(file, (0, 0))[0] for file in ("vectors", "data", "indices", "indptr")}
+        lengths = {self.folder / file: ends.get(file, (0, 0))[0] for file in ("vectors", *SPARSE)}
         return [(path, end) for path, end in lengths.items() if path.exists() and path.stat().st_size > end]
 
     def _cut_off_rest(self) -> None:
         for path, length in self._surplus(self.shards):
+            _log.warning("%s: goes on behind its last whole shard; cut off there", path)
             os.truncate(path, length)
-        if len(self._written()) != len(self.shards) or _ends_open(self.journal):
-            _write_whole(self.journal, "".join(json.dumps(shard) + "\n" for shard in self.shards))
+        content = "".join(files.sealed(shard) + "\n" for shard in self.shards).encode()
+        if self.journal.exists() and self.journal.read_bytes() != content:
+            with files.replacing(self.journal) as stream:
+                stream.write(content)
 
     def append(self, vectors: Embeddings) -> None:
         """Add one shard: first its bytes, then its line in the journal."""
         before = self.shards[-1]["files"] if self.shards else {}
-        files = {}
+        added = {}
         for file, array in _parts(vectors, before).items():
             data = np.ascontiguousarray(array).tobytes()
-            _append(self.folder / file, data)
-            files[file] = (before.get(file, (0, 0))[0] + len(data), zlib.crc32(data))
-        shard = {"rows": self.rows + vectors.shape[0], "dim": vectors.shape[1], "files": files}
-        _append(self.journal, (json.dumps(shard) + "\n").encode())
+            _append(self.folder / file, data, before.get(file, (0, 0))[0])
+            added[file] = [before.get(file, (0, 0))[0] + len(data), zlib.crc32(data)]
+        shard = {"rows": self.rows + vectors.shape[0], "dim": vectors.shape[1], "files": added}
+        _append(self.journal, (files.sealed(shard) + "\n").encode())
         self.shards.append(shard)
 
     def open(self) -> Embeddings:
-        """All rows, memory-mapped read-only."""
-        if (self.folder / "vectors").exists():
-            return _map(self.folder / "vectors", np.float32, (self.total, self.dim))
-        data, indices = (_map(self.folder / file, kind) for file, kind in (("data", np.float32), ("indices", np.int32)))
-        row_ends = _map(self.folder / "indptr", np.int64)
+        """All rows, memory-mapped read-only; InputError if they have been deleted since they were checked."""
+        try:
+            return self._mapped()
+        except (FileNotFoundError, ValueError) as error:
+            raise InputError(f"{self.folder}: was deleted while it was being read; run again") from error
+
+    def _mapped(self) -> Embeddings:
+        shape = (self.total, self.shards[-1]["dim"])
+        if "vectors" in self.shards[-1]["files"]:
+            return _map(self.folder / "vectors", np.float32, shape)
+        data, indices, row_ends = (_map(self.folder / file, kind) for file, kind in SPARSE.items())
         # SciPy copies the column indices unless both index arrays have one type.
         starts = np.concatenate([[0], row_ends]).astype(np.int32 if len(data) < 2**31 else np.int64)
-        return sp.csr_array((data, indices, starts), shape=(self.total, self.dim))
+        return sp.csr_array((data, indices, starts), shape=shape)
+
+
+def _shard(line: bytes) -> dict[str, Any] | None:
+    """A line of the journal; None if it is not as it was written."""
+    try:
+        shard = files.unsealed(line)
+    except ValueError:
+        shard = _unchecked(line)
+    return shard if shard is not None and _adds_up(shard) else None
+
+
+def _unchecked(line: bytes) -> dict[str, Any] | None:
+    """A line from before lines had checksums of their own."""
+    try:
+        shard = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return shard if isinstance(shard, dict) and shard.keys() == {"rows", "dim", "files"} else None
+
+
+def _adds_up(shard: dict[str, Any]) -> bool:
+    """Whether rows, dimensions and the lengths of the files agree with each other."""
+    try:
+        rows, dim, ends = shard["rows"], shard["dim"], {file: end for file, (end, _) in shard["files"].items()}
+        if "vectors" in ends:
+            return ends == {"vectors": 4 * rows * dim}
+        return ends.keys() == SPARSE.keys() and ends["indptr"] == 8 * rows and ends["data"] == ends["indices"]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return False
 
 
 def _parts(vectors: Embeddings, before: dict[str, Any]) -> dict[str, np.ndarray]:
     """The arrays that a shard adds to each file of its entry."""
     if not sp.issparse(vectors):
         return {"vectors": vectors}
-    stored = before.get("data", (0, 0))[0] // np.dtype(np.float32).itemsize
+    stored = before.get("data", (0, 0))[0] // np.dtype(SPARSE["data"]).itemsize
     row_ends = vectors.indptr[1:].astype(np.int64) + stored
-    return {"data": vectors.data, "indices": vectors.indices.astype(np.int32), "indptr": row_ends}
+    arrays = {"data": vectors.data, "indices": vectors.indices, "indptr": row_ends}
+    return {file: array.astype(SPARSE[file], copy=False) for file, array in arrays.items()}
 
 
 def _map(path: Path, dtype: type, shape: tuple[int, ...] | None = None) -> np.ndarray:
@@ -301,23 +363,11 @@ def _checksum(path: Path, start: int, end: int) -> int | None:
         return zlib.crc32(stream.read(end - start))
 
 
-def _ends_open(path: Path) -> bool:
-    """Whether a file's last line was cut off."""
-    return path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
-
-
-def _append(path: Path, data: bytes) -> None:
-    try:
-        with path.open("ab") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); what is there is kept, run again") from error
-
-
-def _write_whole(path: Path, content: str) -> None:
-    """Write under a temporary name, then rename: the file is never half there."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(content, encoding="utf-8")
-    os.replace(temporary, path)
+def _append(path: Path, data: bytes, length: int | None = None) -> None:
+    """Add to a file, which must be so long if a length is given."""
+    with files.writing(path, "what is there is kept: make room there, and run again"), path.open("ab") as stream:
+        if length is not None and stream.tell() != length:
+            raise InputError(f"{path}: was deleted while it was being written; run again")
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -7,6 +7,7 @@ appendix A of the N2O paper.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -14,7 +15,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from lib import files
 from lib.errors import InputError
+
+LONGEST_RUN = 512  # characters that a tokenizer is given without white space, where length makes it slow
+PUNCTUATION = re.compile(rf"(?:[^\w\s]|_){{{LONGEST_RUN}}}(?=[^\w\s]|_)")
+ANYTHING = re.compile(rf"\S{{{LONGEST_RUN}}}(?=\S)")
 
 
 def squeeze(text: str) -> str:
@@ -29,6 +35,15 @@ def mend(sentence: str) -> str:
     except UnicodeEncodeError:
         return sentence.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return sentence
+
+
+def parted(text: str, runs: re.Pattern[str] = PUNCTUATION) -> str:
+    """The text with a blank after each `LONGEST_RUN` characters of a longer run of punctuation.
+
+    Tokenizers take such a run apart character by character, going through the rest of it each time: a megabyte of
+    quotation marks would take them a day.
+    """
+    return runs.sub(r"\g<0> ", text) if len(text) > LONGEST_RUN else text
 
 
 def fingerprint(sentences: Iterable[str]) -> str:
@@ -60,7 +75,18 @@ def segmenter() -> Any:
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
     nlp.max_length = 10**9  # the limit protects parsers, and there is none here
+    nlp.tokenizer = _OfParted(nlp.tokenizer)
     return nlp
+
+
+class _OfParted:
+    """A tokenizer of spaCy's that is given text which it can take, and takes in linear time."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+
+    def __call__(self, text: str) -> Any:
+        return self.tokenizer(parted(mend(text)))
 
 
 def segment(text: str) -> list[str]:
@@ -83,11 +109,14 @@ def segment(text: str) -> list[str]:
 class _TokensOfPieces(dict[str, list[str]]):
     """spaCy's English tokens of each piece between white space, kept: words come back by the thousand."""
 
-    LIMIT = 1 << 20  # pieces, some 200 MB
+    LIMIT = 1 << 23  # characters, some 200 MB
+    kept = 0
 
     def __missing__(self, piece: str) -> list[str]:
-        if len(self) >= self.LIMIT:
+        self.kept += len(piece)
+        if self.kept > self.LIMIT:
             self.clear()
+            self.kept = len(piece)
         tokens = self[piece] = [token.text for token in _english().tokenizer(piece)]
         return tokens
 
@@ -101,7 +130,7 @@ def word_tokens(sentence: str) -> list[str]:
     Each piece between white space is tokenized on its own. spaCy does the same, but for strings of punctuation
     that resemble an emoticon with a blank in it.
     """
-    return [token for piece in mend(sentence).split() for token in _tokens_of_pieces[piece]]
+    return [token for piece in parted(mend(sentence)).split() for token in _tokens_of_pieces[piece]]
 
 
 def lower_word_tokens(sentence: str) -> list[str]:
@@ -162,15 +191,32 @@ def word_probabilities() -> Mapping[str, float]:
 
 
 def read_probabilities(file: Path) -> dict[str, float]:
-    """p(w) from a file with a word and its count on each line, the word first; the counts over their sum."""
+    """p(w) from a file with a word and its count on each line, the word first; the counts over their sum.
+
+    Raises InputError for a file that cannot be read or is no text, and for a line that is none such or repeats a word.
+    """
     counts: dict[str, float] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(_lines(file), start=1):
         word, _, count = line.rpartition(" ")
-        if not word or not count.isdigit():
+        if not word or not re.fullmatch("[0-9]{1,18}", count):
             raise InputError(f"{file}: line {number} is {line[:40]!r}; give a word, a blank and its count")
+        if word in counts:
+            raise InputError(f"{file}: line {number} is {line[:40]!r}, a word that was there before; give each once")
         counts[word] = float(count)
     total = sum(counts.values())
+    if not total:
+        raise InputError(f"{file}: holds no counts above 0; give a word, a blank and its count on each line")
     return {word: count / total for word, count in counts.items()}
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        with files.opened(file) as stream:
+            return stream.read().decode("utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror}); give a file of words and counts") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: is no text in UTF-8; give a file with a word and its count on each line") from error
 
 
 def relative_frequencies(sentences: Iterable[str], tokenize: Callable[[str], list[str]]) -> dict[str, float]:

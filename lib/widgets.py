@@ -21,6 +21,8 @@ def pick(function: Callable[[Any], Any], options: Mapping[str, Any], description
     function : takes an option's value, returns something to display
     options : what the reader sees of each option, and its value; the first is shown until another is picked
     description : what is picked, such as "query"
+
+    Raises InputError if there is nothing to pick from.
     """
     from IPython.display import display
 

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import paths, progress, text
+from lib import locks, parameters, paths, progress, text
 from lib.corpora import bible, cache, gensim_texts, reading, running_text, segmentation
 from lib.corpora.running_text import RunningText
 from lib.corpora.segmentation import SENTENCIZER, Passage
@@ -127,6 +127,7 @@ def load(name: str, segmenter: str = SENTENCIZER, processes: int | None = None) 
 
     Raises InputError for an unknown name and for a file that is missing, empty or not what it should be.
     """
+    parameters.text("corpus", name)
     if source := running_text.find(name):
         return _segmented(name, source, segmenter, processes)
     if segmenter != SENTENCIZER:
@@ -227,21 +228,27 @@ def _segmented(name: str, source: RunningText, segmenter: str, processes: int | 
     """The corpus of a running text, from the cache where it is there."""
     if processes is not None:
         in_range("processes", processes, 1, 1024)
-    size = sum(file.stat().st_size for file in source.files)
+    size = sum(map(reading.size, source.files))
     long = size >= LONG_WORK
     settings = {"version": VERSION, "segmenter": segmenter, "by": segmentation.version(segmenter)}
     entry = cache.entry(name, source.files, settings)
-    if long and (stored := cache.read(entry)):
-        arrays, counts = stored
-        return Corpus(name, Sentences(arrays.pop("text"), arrays.pop("starts")), **arrays, **counts)
     workers = _cores() if processes is None and size >= POOL_PAYS else processes or 1
-    with progress.bar(None, f"segment {name}", unit="documents", show=long) as bar:
+    if not long:
+        return _segment(name, source, segmenter, workers, show=False)
+    if corpus := _from_cache(name, entry):
+        return corpus
+    with locks.held_if_possible(entry.with_name(f"{entry.name}.lock"), f"segmenting {name}"):
+        if not (corpus := _from_cache(name, entry)):
+            corpus = _segment(name, source, segmenter, workers, show=True)
+            _to_cache(entry, corpus)
+    return corpus
+
+
+def _segment(name: str, source: RunningText, segmenter: str, workers: int, show: bool) -> Corpus:
+    with progress.bar(None, f"segment {name}", unit="documents", show=show) as bar:
         segmented = segmentation.segment(_passages(source, bar), segmenter, workers)
         tally = _Tally()
-        corpus = _assemble(name, _records(segmented, source.is_sentence, tally, bar), tally)
-    if long:
-        _to_cache(entry, corpus)
-    return corpus
+        return _assemble(name, _records(segmented, source.is_sentence, tally, bar), tally)
 
 
 def _passages(source: RunningText, bar: Any) -> Iterator[Passage]:
@@ -271,6 +278,13 @@ def _records(
             else:
                 tally.fragments += 1
             nothing_before = False
+
+
+def _from_cache(name: str, entry: Path) -> Corpus | None:
+    if stored := cache.read(entry):
+        arrays, counts = stored
+        return Corpus(name, Sentences(arrays.pop("text"), arrays.pop("starts")), **arrays, **counts)
+    return None
 
 
 def _to_cache(entry: Path, corpus: Corpus) -> None:

@@ -1,6 +1,7 @@
 """Segmented corpora on disk, so that a second load takes seconds: arrays with a checksum each.
 
-An entry is a folder named after the corpus and the digest of what made it; it appears whole or not at all.
+An entry is a folder named after the corpus and the digest of what made it; it appears whole or not at all. Every byte
+is checked when it is read; one that is damaged, or of an older version, is made again.
 """
 
 from __future__ import annotations
@@ -8,17 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 
-from lib import paths
+from lib import files, paths
 
 FOLDER = paths.CACHE / "corpora"
 _DESCRIPTION = "corpus.json"
@@ -26,10 +24,10 @@ _DESCRIPTION = "corpus.json"
 _log = logging.getLogger(__name__)
 
 
-def entry(name: str, files: Iterable[Path], settings: Mapping[str, Any]) -> Path:
+def entry(name: str, sources: Iterable[Path], settings: Mapping[str, Any]) -> Path:
     """The folder for what is made of these files (names, sizes, times of change) with these settings."""
-    sources = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    made_from = json.dumps([name, sources, dict(settings)], sort_keys=True)
+    states = [(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in sources]
+    made_from = json.dumps([name, states, dict(settings)], sort_keys=True)
     digest = hashlib.blake2b(made_from.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return FOLDER / f"{re.sub(r'[^A-Za-z0-9.]+', '_', name)[-60:]}-{digest}"
 
@@ -39,38 +37,28 @@ def read(folder: Path) -> tuple[dict[str, np.ndarray], dict[str, int]] | None:
     if not folder.exists():
         return None
     try:
-        description = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        description = files.unsealed((folder / _DESCRIPTION).read_bytes())
         for file, digest in description["files"].items():
             if _digest(folder / file) != digest:
                 raise ValueError(f"{file} has another checksum")
         return {Path(file).stem: _load(folder / file) for file in description["files"]}, description["counts"]
     except (OSError, ValueError, KeyError) as error:
-        _log.warning("%s: damaged (%s); making it again", folder, error)
+        _log.warning("%s: damaged, or of an older version (%s); making it again", folder, error)
         return None
 
 
 def write(folder: Path, arrays: Mapping[str, np.ndarray], counts: Mapping[str, int]) -> None:
-    """Write an entry under a temporary name, then rename it. A full disk costs the entry, not the corpus."""
-    temporary = folder.with_name(f".{folder.name}-{uuid4().hex[:8]}")
+    """Write an entry, whole or not at all; the caller holds a lock. A full disk costs the entry, not the corpus."""
     try:
-        temporary.mkdir(parents=True)
-        for name, array in arrays.items():
-            _write(temporary / f"{name}.npy", array)
-        files = {f"{name}.npy": _digest(temporary / f"{name}.npy") for name in arrays}
-        (temporary / _DESCRIPTION).write_text(json.dumps({"counts": dict(counts), "files": files}), encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with files.replacing_folder(folder) as new:
+            for name, array in arrays.items():
+                np.save(new / f"{name}.npy", array, allow_pickle=False)
+            digests = {f"{name}.npy": _digest(new / f"{name}.npy") for name in arrays}
+            description = files.sealed({"counts": dict(counts), "files": digests})
+            (new / _DESCRIPTION).write_text(description, encoding="utf-8")
     except OSError as error:
         _log.warning("%s: not written (%s)", folder, error)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _write(file: Path, array: np.ndarray) -> None:
-    with file.open("wb") as stream:
-        np.save(stream, array, allow_pickle=False)
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def _load(file: Path) -> np.ndarray:

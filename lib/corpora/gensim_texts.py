@@ -5,19 +5,34 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from importlib.resources import files
+from contextlib import contextmanager
+from importlib import resources
 from pathlib import Path
+from typing import BinaryIO
 
-from lib import text
+from lib import files, text
+from lib.errors import InputError
 
 
 def _gensim_file(name: str) -> Path:
-    return Path(str(files("gensim") / "test" / "test_data" / name))
+    return Path(str(resources.files("gensim") / "test" / "test_data" / name))
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """One of the package's files; InputError where it is not there or not as it was published."""
+    file = _gensim_file(name)
+    try:
+        with files.opened(file) as stream:
+            yield stream
+    except (OSError, EOFError, ValueError, SyntaxError) as error:
+        raise InputError(f"corpus: {file}: cannot be read ({error}); install gensim again") from error
 
 
 def lee() -> Iterator[tuple[str, int]]:
-    """Lee's background corpus: a news item a line."""
-    lines = _gensim_file("lee_background.cor").read_text(encoding="latin-1").splitlines()
+    """Lee's background corpus: a news item a line. Raises InputError for a damaged file."""
+    with _opened("lee_background.cor") as stream:
+        lines = stream.read().decode("latin-1").splitlines()
     for document, line in enumerate(lines):
         for sentence in text.segment(line):
             yield sentence, document
@@ -29,12 +44,15 @@ _SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
 
 
 def wikipedia() -> Iterator[tuple[str, int]]:
-    """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out."""
+    """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out.
+
+    Raises InputError for a damaged file.
+    """
     import bz2
 
     from gensim.corpora.wikicorpus import extract_pages, filter_wiki
 
-    with bz2.open(_gensim_file(_WIKIPEDIA)) as dump:
+    with _opened(_WIKIPEDIA) as stream, bz2.open(stream) as dump:
         pages = extract_pages(dump, filter_namespaces=("0",))
         articles = (markup for _, markup, _ in pages if not markup.lower().startswith("#redirect"))
         for document, markup in enumerate(articles):

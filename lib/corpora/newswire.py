@@ -50,7 +50,7 @@ _NEW_PARAGRAPH = re.compile(r"\n(?=\s)")
 
 
 def reuters_files(folder: Path) -> list[Path]:
-    """The files reut2-*.sgm of a folder, in order."""
+    """The files reut2-*.sgm of a folder, in order; InputError if there is none."""
     found = sorted(folder.glob("reut2-*.sgm"))
     if not found:
         raise InputError(f"corpus: 'reuters' needs files reut2-000.sgm ... reut2-021.sgm, and {folder} holds none")
@@ -73,7 +73,10 @@ _YEAR = re.compile(r"_(\d{4})\d\d\.gz$")
 
 
 def gigaword_files(folder: Path, year: str) -> list[Path]:
-    """The files ``<source>_eng/<source>_eng_YYYYMM.gz`` of one year, by source and month."""
+    """The files ``<source>_eng/<source>_eng_YYYYMM.gz`` of one year, by source and month.
+
+    Raises InputError for a folder without any, and for a year that it does not have.
+    """
     every = sorted(folder.glob("*_eng/*_eng_??????.gz"))
     years = sorted({match.group(1) for file in every if (match := _YEAR.search(file.name))})
     if not years:

@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
+from lib import files
 from lib.errors import InputError
 
 GZIP = b"\x1f\x8b"
+LONGEST = 100_000_000  # bytes of a line or an element: a small compressed file can hold one that fills the memory
 
 
 def must_exist(path: Path, what: str) -> None:
     """Raise InputError, which says what to give, unless there is such a file."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
         raise InputError(f"corpus: no file {path}; give {what}, plain or gzip")
+
+
+def size(path: Path) -> int:
+    """Bytes of a file; InputError if there is none."""
+    if not os.path.isfile(path):
+        raise InputError(f"corpus: {path}: is no file; get it again")
+    return path.stat().st_size
+
+
+def is_gzip(stream: BinaryIO) -> bool:
+    """Whether a file, which is left at its beginning, is compressed."""
+    start = stream.read(len(GZIP))
+    stream.seek(0)
+    return start == GZIP
 
 
 def lines(path: Path, encoding: str = "utf-8", errors: str = "strict") -> Iterator[str]:
@@ -25,10 +45,10 @@ def lines(path: Path, encoding: str = "utf-8", errors: str = "strict") -> Iterat
     """
     number = 0
     try:
-        with path.open("rb") as stream:
-            compressed = stream.read(len(GZIP)) == GZIP
-        with (gzip.open if compressed else open)(path, "rb") as stream:
-            for number, line in enumerate(stream, start=1):
+        with files.opened(path) as file, gzip.open(file) if is_gzip(file) else nullcontext(file) as stream:
+            for number, line in enumerate(iter(partial(stream.readline, LONGEST), b""), start=1):
+                if len(line) == LONGEST:
+                    raise InputError(f"corpus: {path}, line {number}: is longer than {LONGEST} bytes; give it in lines")
                 text = line.decode(encoding, errors)
                 yield text.removeprefix("\ufeff") if number == 1 else text
     except UnicodeDecodeError as error:
@@ -46,14 +66,18 @@ def elements(path: Path, tag: str, encoding: str, errors: str = "strict") -> Ite
     opening, closing = f"<{tag} ", f"</{tag}>"
     begun = count = 0  # the line in which the element at hand begins, 0 outside of one
     inside: list[str] = []
+    size = 0
     for number, line in enumerate(lines(path, encoding, errors), start=1):
         if line.startswith(opening):
             if begun:
                 break
-            begun = number
+            begun, size = number, 0
             inside.clear()
         if begun:
             inside.append(line)
+            size += len(line)
+            if size > LONGEST:
+                break
             if line.startswith(closing):
                 begun, count = 0, count + 1
                 yield "".join(inside)

@@ -7,6 +7,7 @@ text. Neither does what spaCy remembers: words of a chunk are forgotten after it
 from __future__ import annotations
 
 import logging
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,6 +19,8 @@ from typing import Any, NamedTuple
 
 from lib import text
 from lib.errors import InputError
+from lib.parameters import shown
+from lib.processes import end_with
 
 SENTENCIZER = "sentencizer"
 CHUNK = 1 << 18  # characters
@@ -109,14 +112,16 @@ _splitter = lru_cache(maxsize=1)(_Splitter)
 def _pipeline(name: str) -> Any:
     import spacy
 
+    installed = spacy.util.get_installed_models()
+    if name not in installed:  # spaCy would also import any package of that name, or read any folder
+        raise InputError(
+            f"segmenter: no spaCy pipeline {shown(name)} is installed; install it (python -m spacy download {name}) "
+            f"or give one of: {', '.join([SENTENCIZER, *installed])}"
+        )
     try:
         nlp = spacy.load(name, exclude=["ner", "tagger", "morphologizer", "attribute_ruler", "lemmatizer"])
-    except OSError as error:
-        known = ", ".join([SENTENCIZER, *spacy.util.get_installed_models()])
-        raise InputError(
-            f"segmenter: no spaCy pipeline {name!r} is installed; install it (python -m spacy download {name}) "
-            f"or give one of: {known}"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"segmenter: {name} cannot be read ({error}); install it again") from error
     if not {"parser", "senter", "sentencizer"} & set(nlp.pipe_names):
         raise InputError(f"segmenter: the spaCy pipeline {name!r} marks no sentences; give one with a parser or senter")
     return nlp
@@ -130,7 +135,7 @@ def _by_pool(
 ) -> Iterator[tuple[list[Passage], list[list[str]]]]:
     """As `_by_this`. If a worker dies (out of memory, say), this process does the work that is left."""
     # Started afresh ("spawn"): a fork copies whatever threads of others hold, and may wait for it forever.
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)) as pool:
         waiting: deque[tuple[list[Passage], list[str], Future | None]] = deque()
         for chunk in chunks:
             texts = [passage.text for passage in chunk]

@@ -74,6 +74,7 @@ class Collector:
         return len(self._starts) - 1
 
     def append(self, sentence: str) -> None:
+        """Take the next sentence; `unique` leaves out what has come before."""
         data = sentence.encode("utf-8", "surrogatepass")
         self._text += data
         self._starts.append(len(self._text))

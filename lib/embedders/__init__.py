@@ -18,6 +18,7 @@ from lib.embedders.entries import COMPOSITIONS, WordSet
 from lib.embedders.groups import GROUPS, expand
 from lib.embedders.registry import ENTRIES
 from lib.errors import InputError
+from lib.parameters import texts
 
 __all__ = [
     "GROUPS",
@@ -42,10 +43,8 @@ def names() -> list[str]:
 
 def check_names(parameter: str, chosen: Sequence[str], at_least: int = 1) -> None:
     """Raise InputError, naming the `parameter`, for an unknown or repeated name, or for fewer than `at_least`."""
-    for name in chosen:
+    for name in texts(parameter, chosen):
         naming.parse(parameter, name)
-        if list(chosen).count(name) > 1:
-            raise InputError(f"{parameter}: {name!r} is there twice; name each embedder once")
     if len(chosen) < at_least:
         raise InputError(f"{parameter}: names {len(chosen)} embedders; give at least {at_least}")
 
@@ -56,7 +55,7 @@ def select(parameter: str, chosen: Sequence[str], at_least: int = 1) -> tuple[li
     `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1". Raises InputError, naming the
     `parameter`, for an unknown or repeated name, or if fewer than `at_least` are here.
     """
-    wanted = expand(chosen)
+    wanted = expand(texts(parameter, chosen))
     check_names(parameter, wanted)
     absent = missing(wanted)
     here = [name for name in wanted if name not in absent]

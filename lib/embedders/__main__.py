@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
+import sys
 from collections.abc import Iterator
 
 import pandas as pd
 
-from lib import embedders
+from lib import embedders, parameters
+from lib.errors import said_in_a_sentence
 
 HEAD = """# Embedders
 
@@ -47,5 +50,13 @@ def _markdown(table: pd.DataFrame) -> Iterator[str]:
         yield "| " + " | ".join(map(str, row)) + " |"
 
 
-if __name__ == "__main__":
+@said_in_a_sentence
+def main(arguments: list[str] | None = None) -> int:
+    """Print the page; the exit status is 0."""
+    parameters.given(argparse.ArgumentParser(prog="python -m lib.embedders", description="Print them."), arguments)
     print(page())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

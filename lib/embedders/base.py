@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,9 +50,9 @@ class Embedder(ABC):
 
     def fit(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embedder:
         """Learn from `sentences` what the embedder needs (idf, common components, word vectors); returns itself."""
-        mended = _mended(sentences)
+        given = mended(sentences)
         if self.needs_fit:
-            self._fit(mended, show_progress_bar)
+            self._fit(given, show_progress_bar)
             self.fitted_on = text.fingerprint(sentences)
         return self
 
@@ -65,14 +66,14 @@ class Embedder(ABC):
 
         Raises InputError when called before a needed `fit`, or with anything but a sequence of str.
         """
-        mended = _mended(sentences)
+        given = mended(sentences)
         self.check_fitted()
         size = batch_size or self.batch_size
         parts = []
-        with progress.bar(len(mended), f"encode {self.name}", show=show_progress_bar) as bar:
-            for start in range(0, max(len(mended), 1), size):
-                parts.append(self._encode(mended[start : start + size]))
-                bar.update(min(size, len(mended) - start))
+        with progress.bar(len(given), f"encode {self.name}", show=show_progress_bar) as bar:
+            for start in range(0, max(len(given), 1), size):
+                parts.append(self._encode(given[start : start + size]))
+                bar.update(min(size, len(given) - start))
         return stack(parts)
 
     def fit_encode(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embeddings:
@@ -81,7 +82,7 @@ class Embedder(ABC):
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
         """The vectors of this embedder and of each of its companions, in that order."""
-        return self._encode_together(_mended(sentences))
+        return self._encode_together(mended(sentences))
 
     def _encode_together(self, sentences: list[str]) -> list[Embeddings]:
         return [self.encode(sentences)]
@@ -116,6 +117,13 @@ def stack(parts: Sequence[Embeddings]) -> Embeddings:
     return np.concatenate(parts).astype(np.float32, copy=False)
 
 
+def finite(vectors: np.ndarray, weights: Path) -> np.ndarray:
+    """The vectors; InputError that names their weights, a file or folder, if they hold NaN or infinity."""
+    if not np.isfinite(vectors).all():
+        raise InputError(f"{weights}: its numbers are so large that vectors are NaN or infinite; get the file again")
+    return vectors
+
+
 def narrow(matrix: sp.csr_array) -> sp.csr_array:
     """The matrix with index arrays of int32, which is all that some libraries take, unless it is too large for them."""
     if matrix.indices.dtype == np.int32 or max(matrix.nnz, *matrix.shape) > np.iinfo(np.int32).max:
@@ -140,10 +148,12 @@ def unpacked(data: np.ndarray) -> list[str]:
     return words
 
 
-def _mended(sentences: Sequence[str]) -> list[str]:
+def mended(sentences: Sequence[str]) -> list[str]:
     """The sentences as a list of text that can be encoded; InputError if they are not a sequence of str."""
     if isinstance(sentences, str):
         raise InputError(f"sentences: got one string ({sentences[:40]!r}); give a list of strings")
+    if not (hasattr(sentences, "__len__") and hasattr(sentences, "__getitem__")):  # a generator could be read but once
+        raise InputError(f"sentences: got a {type(sentences).__name__}; give a list of strings")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):
             raise InputError(f"sentences[{i}]: {sentence!r} is a {type(sentence).__name__}; give a list of strings")

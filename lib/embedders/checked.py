@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib import progress, text
-from lib.embedders.base import Embeddings, stack
+from lib.embedders.base import Embeddings, mended, stack
 from lib.errors import InputError
 
 BATCH = 2048  # sentences given at a time; a store's shard
@@ -60,7 +60,7 @@ class Checked:
         Raises InputError, with the embedder's name and what it did, if it raises something, or returns no array of
         numbers, another number of rows than sentences, NaN or infinity, or other dimensions than before.
         """
-        parts = []
+        sentences, parts = mended(sentences), []
         with progress.bar(len(sentences), f"encode {self.name}", show=show_progress_bar) as bar:
             for start in range(0, max(len(sentences), 1), batch_size):
                 batch = sentences[start : start + batch_size]
@@ -93,56 +93,72 @@ class Checked:
     def _call(self, sentences: Sequence[str]) -> Embeddings:
         given = [text.mend(sentence) for sentence in sentences]
         try:
-            returned = self._function(given)
-        except InputError:
+            returned = self._function(list(given))  # a list of its own, whatever is done with it
+        except (InputError, KeyboardInterrupt):
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             if given and self._takes_one(given[0]):
                 raise InputError(f"{self.name}: takes one sentence and no list; {CONTRACT}") from error
             raise InputError(f"{self.name}: raised {said(error)} for a list of sentences; {CONTRACT}") from error
-        vectors = _array(returned, self.name)
-        self._check_shape(vectors, len(given))
-        self._check_finite(vectors, given)
+        vectors = checked(returned, self.name, given, self._kind)
+        if not vectors.shape[1]:
+            raise InputError(
+                f"{self.name}: returned shape {vectors.shape} for {len(given)} sentences; give ({len(given)}, dim)"
+            )
+        self.dim, self._kind = vectors.shape[1], kind(vectors.shape[1], sp.issparse(vectors))
         return vectors
 
     def _takes_one(self, sentence: str) -> bool:
         try:
             return np.asarray(self._function(sentence), dtype=np.float32).ndim == 1
-        except (Exception, SystemExit):
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return False
 
-    def _check_shape(self, vectors: Embeddings, rows: int) -> None:
-        if vectors.ndim != 2 or vectors.shape[0] != rows or not vectors.shape[1]:
-            raise InputError(f"{self.name}: returned shape {vectors.shape} for {rows} sentences; give ({rows}, dim)")
-        kind = f"{'sparse' if sp.issparse(vectors) else 'dense'} vectors of {vectors.shape[1]} dimensions"
-        if kind != (self._kind or kind):
-            raise InputError(f"{self.name}: returned {kind}, and {self._kind} on an earlier call; give always the same")
-        self.dim, self._kind = vectors.shape[1], kind
 
-    def _check_finite(self, vectors: Embeddings, given: Sequence[str]) -> None:
-        sums = vectors.sum(axis=1, dtype=np.float64)  # finite just where all of a row is
-        if not np.isfinite(sums).all():
-            sentence = given[int(np.argmin(np.isfinite(sums)))]
-            raise InputError(
-                f"{self.name}: returned NaN or infinity for {sentence[:60]!r}; give finite numbers (zeros, say, where "
-                "no word is known)"
-            )
+def checked(returned: Any, name: str, sentences: Sequence[str], before: str = "") -> Embeddings:
+    """What `encode` has returned for these sentences, as float32[n, dim] or a CSR array of that shape.
+
+    `before` is the `kind` of what it has returned earlier, if it has. Raises InputError with the embedder's `name` for
+    no array of numbers, another number of rows than sentences, another kind than before, and NaN or infinity.
+    """
+    vectors = _array(returned, name)
+    rows = len(sentences)
+    if vectors.ndim != 2 or vectors.shape[0] != rows:
+        raise InputError(f"{name}: returned shape {vectors.shape} for {rows} sentences; give ({rows}, dim)")
+    now = kind(vectors.shape[1], sp.issparse(vectors))
+    if before and now != before:
+        raise InputError(f"{name}: returned {now}, and {before} on an earlier call; give always the same")
+    sums = vectors.sum(axis=1, dtype=np.float64)  # finite just where all of a row is
+    if not np.isfinite(sums).all():
+        sentence = sentences[int(np.argmin(np.isfinite(sums)))]
+        raise InputError(
+            f"{name}: returned NaN or infinity for {sentence[:60]!r}; give finite numbers (zeros, say, where no word "
+            "is known)"
+        )
+    return vectors
+
+
+def kind(dim: int, sparse: bool) -> str:
+    """What all vectors of an embedder have in common, in words."""
+    return f"{'sparse' if sparse else 'dense'} vectors of {dim} dimensions"
 
 
 def _array(returned: Any, name: str) -> Embeddings:
-    """float32; tensors of PyTorch are taken from their device."""
-    if sp.issparse(returned):
-        return sp.csr_array(returned, dtype=np.float32)
-    if hasattr(returned, "detach"):
-        returned = returned.detach().float().cpu().numpy()
+    """float32, and a copy: who returned it may use its memory again. Tensors of PyTorch are taken from their device."""
     try:
+        if sp.issparse(returned):
+            return sp.csr_array(returned, dtype=np.float32, copy=True)
+        if hasattr(returned, "detach"):
+            returned = returned.detach().float().cpu().numpy()
         array = np.asarray(returned)
-    except ValueError:  # rows of different lengths
+    except Exception:  # rows of different lengths, a tensor of a layout that NumPy does not have
         array = np.empty(0, object)
     if array.dtype.kind not in "fiub":
         raise InputError(f"{name}: returned no array of numbers (type {type(returned).__name__}); {CONTRACT}")
     with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinity, which is refused
-        return array.astype(np.float32, copy=False)
+        return array.astype(np.float32)
 
 
 def _largest_move(before: Embeddings, after: Embeddings) -> float:
@@ -158,12 +174,14 @@ def _dense(vectors: Embeddings) -> np.ndarray:
 
 @contextmanager
 def told(doing: str) -> Iterator[None]:
-    """Whatever code from elsewhere raises, in one sentence."""
+    """Whatever code from elsewhere raises, as an InputError of one sentence."""
     try:
         yield
     except InputError:
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise InputError(f"{doing} raised {said(error)}; mend it, or give another embedder") from error
 
 

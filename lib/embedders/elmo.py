@@ -13,7 +13,7 @@ import numpy as np
 from lib import text
 from lib.embedders import batches, fingerprints
 from lib.embedders import elmo_files as files
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, finite
 from lib.errors import InputError
 from lib.files import sha256
 from lib.parameters import one_of
@@ -97,7 +97,7 @@ class Elmo(Embedder):
         with_boundary = [len(words) + 1 if words else 0 for words in tokens]
         for rows in batches.longest_first(with_boundary, TOKENS_PER_BATCH):
             vectors[rows] = self._model.encode([tokens[row] for row in rows])
-        return vectors
+        return finite(vectors, self.weights_file)
 
     @cached_property
     def _model(self) -> BiLanguageModel:

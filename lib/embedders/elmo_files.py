@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib import files
-from lib.errors import InputError
+from lib.errors import InputError, one_line
 
 if TYPE_CHECKING:
     import h5py
 
+MOST_CHARACTERS = 1 << 16  # of a token: room is made for all of them in each
+MOST_TIMES = 100  # what a dataset takes on the disk, if it is packed
 N_CHARACTERS = 261  # 256 bytes, then two ends of a sentence, two ends of a word, padding
 DIRECTIONS = ("RNN_0", "RNN_1")  # forward, backward
 
@@ -40,6 +41,7 @@ class Options:
 
     @property
     def n_filters(self) -> int:
+        """How many filters there are, of all widths together."""
         return sum(number for _, number in self.filters)
 
 
@@ -53,7 +55,7 @@ def read_options(file: Path) -> Options:
     def field(path: str, accepts: Callable[[Any], bool], what: str) -> Any:
         value = _at(document, path)
         if not accepts(value):
-            found = "missing" if value is None else repr(value)
+            found = "missing" if value is None else repr(value)[:60]
             raise InputError(f"{file}: {path} is {found}; an ELMo options file has {what} there")
         return value
 
@@ -61,11 +63,15 @@ def read_options(file: Path) -> Options:
         return field(path, _is_size, "a whole number above 0")
 
     def clip(path: str) -> float | None:
-        return field(path, _is_clip, "a number above 0, or null for no clipping")
+        value = field(path, _is_clip, "a number above 0, or null for no clipping")
+        return None if value is None else float(value)
 
     field("bidirectional", lambda value: value in (None, True), "true, or nothing,")
     field("char_cnn.n_characters", lambda value: value in (N_CHARACTERS, N_CHARACTERS + 1), "261 or 262")
-    length = field("char_cnn.max_characters_per_token", lambda value: _is_size(value) and value > 2, "3 or more")
+    length = field(
+        "char_cnn.max_characters_per_token", lambda value: _is_size(value) and 3 <= value <= MOST_CHARACTERS,
+        f"3 to {MOST_CHARACTERS}",
+    )  # fmt: skip
     filters = field(
         "char_cnn.filters", lambda value: _are_filters(value, length), f"pairs [width of 1 to {length}, number]"
     )
@@ -89,7 +95,7 @@ def _read_json(file: Path) -> dict[str, Any]:
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{file}: not JSON ({error}); give the options.json of an ELMo model") from error
+        raise InputError(f"{file}: not JSON ({one_line(error)}); give the options.json of an ELMo model") from error
     if not isinstance(document, dict):
         raise InputError(f"{file}: holds a {type(document).__name__}; give the options.json of an ELMo model")
     return document
@@ -107,7 +113,7 @@ def _is_size(value: Any) -> bool:
 
 
 def _is_clip(value: Any) -> bool:
-    return value is None or (type(value) in (int, float) and 0 < value < math.inf)
+    return value is None or (type(value) in (int, float) and 0 < value <= np.finfo(np.float32).max)
 
 
 def _are_filters(value: Any, length: int) -> bool:
@@ -153,6 +159,11 @@ def check_weights(file: Path, options: Options) -> None:
     with _opened(file) as weights:
         for name, shape in expected_shapes(options):
             _check_dataset(file, weights, name, shape)
+        more = f"CNN_high_{options.n_highway}", cell_name(DIRECTIONS[0], options.n_layers)
+        if beyond := [name for name in more if name in weights]:
+            raise InputError(
+                f"{file}: has {beyond[0]}, which the options do not know; give weights and options of the same model"
+            )
 
 
 def read_weights(file: Path, options: Options) -> dict[str, np.ndarray]:
@@ -170,8 +181,8 @@ def read_weights(file: Path, options: Options) -> dict[str, np.ndarray]:
 def _check_dataset(file: Path, weights: h5py.File, name: str, shape: tuple[int, ...]) -> None:
     import h5py
 
-    dataset = weights.get(name)
-    if not isinstance(dataset, h5py.Dataset):
+    dataset = None if _leads_out(weights, name) else weights.get(name)
+    if not isinstance(dataset, h5py.Dataset) or dataset.external or dataset.is_virtual:
         raise InputError(f"{file}: has no dataset {name} of shape {shape}; give the weights that belong to the options")
     if dataset.shape != shape:
         raise InputError(
@@ -180,6 +191,17 @@ def _check_dataset(file: Path, weights: h5py.File, name: str, shape: tuple[int, 
         )
     if not np.issubdtype(dataset.dtype, np.floating):
         raise InputError(f"{file}: dataset {name} holds {dataset.dtype}; give floating-point weights")
+    if dataset.nbytes > MOST_TIMES * dataset.id.get_storage_size():
+        raise InputError(f"{file}: dataset {name} holds less than its shape {shape} takes; download the file again")
+
+
+def _leads_out(weights: h5py.File, name: str) -> bool:
+    """Whether a link on the way to a dataset leads into another file, which could be any."""
+    import h5py
+
+    parts = name.split("/")
+    ways = ("/".join(parts[:end]) for end in range(1, len(parts) + 1))
+    return any(isinstance(weights.get(way, getlink=True), h5py.ExternalLink) for way in ways)
 
 
 @contextmanager
@@ -191,8 +213,10 @@ def _opened(file: Path) -> Iterator[h5py.File]:
     try:
         with h5py.File(file, "r") as weights:
             yield weights
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{file}: cannot be read as HDF5 ({error}); download it again") from error
+    except InputError:
+        raise
+    except Exception as error:  # damaged bytes can raise nearly anything
+        raise InputError(f"{file}: cannot be read as HDF5 ({one_line(error)}); download it again") from error
 
 
 # -- both ---------------------------------------------------------------------------------------

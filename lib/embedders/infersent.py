@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
@@ -13,7 +14,7 @@ import numpy as np
 
 from lib import files, text
 from lib.embedders import batches, fingerprints
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, finite
 from lib.errors import InputError
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ class InferSent(Embedder):
 
     Raises
     ------
-    InputError for weights that are missing, damaged, not a state dict of this model or not finite, and for vectors
-    that are empty, of another dimension than the weights take, or not finite.
+    InputError
+        Weights that are missing, damaged, not a state dict of this model or not finite; vectors that are none, of
+        another dimension than the weights take, or not finite.
 
     Notes
     -----
@@ -103,7 +105,7 @@ class InferSent(Embedder):
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
         for rows in batches.longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
             embeddings[rows] = self._pooled([self._lookup(words[row]) for row in rows])
-        return embeddings
+        return finite(embeddings, self.weights)
 
     def _words(self, sentence: str) -> list[str]:
         """What the LSTM reads of a sentence: its known words between the marks, or nothing."""
@@ -154,16 +156,24 @@ def _load(weights: Path) -> torch.nn.LSTM:
 
 def _read(weights: Path) -> dict[str, torch.Tensor]:
     """The LSTM's eight arrays, float32, under the names that PyTorch gives them."""
-    import torch
-
     found = _unpickled(weights)
     state = found if isinstance(found, Mapping) else {}
     names = [f"{kind}_{of}_l0{way}" for way in ("", "_reverse") for kind in ("weight", "bias") for of in ("ih", "hh")]
     for name in names:
         array, ndim = state.get(PREFIX + name), 2 if name.startswith("weight") else 1
-        if not isinstance(array, torch.Tensor) or array.ndim != ndim or not array.numel():
+        if not _is_array(array) or array.ndim != ndim:
             raise InputError(f"{weights}: has no array {PREFIX}{name} of {ndim} dimensions; {WANTED}")
     return {name: state[PREFIX + name].float() for name in names}
+
+
+def _is_array(found: object) -> bool:
+    """Whether this is an array of floating-point numbers that are all there, not a view that repeats a few."""
+    import torch
+
+    if not isinstance(found, torch.Tensor) or found.layout != torch.strided or found.device.type != "cpu":
+        return False
+    held = found.untyped_storage().nbytes() // found.element_size()
+    return found.is_floating_point() and 0 < found.numel() <= held
 
 
 def _unpickled(weights: Path) -> Any:
@@ -175,6 +185,8 @@ def _unpickled(weights: Path) -> Any:
     if files.is_web_page(weights):
         raise InputError(f"{weights}: a web page was saved in place of the weights; {WANTED}")
     try:
+        if zipfile.is_zipfile(weights):
+            files.check_zip(weights)
         return torch.load(weights, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged bytes can raise nearly anything
         raise InputError(

@@ -25,6 +25,7 @@ class Part:
 
     @property
     def options(self) -> dict[str, Any]:
+        """What the row's class is made with."""
         return {} if self.dim is None else {"dim": self.dim}
 
 
@@ -39,6 +40,7 @@ class Name:
 
     @property
     def family(self) -> str:
+        """The family of the first part."""
         return self.parts[0].entry.family
 
     @property

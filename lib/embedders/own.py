@@ -20,11 +20,12 @@ from typing import Any
 from lib import files, paths
 from lib.embedders import naming
 from lib.embedders.checked import Checked, told
+from lib.embedders.transformer import POOLINGS
 from lib.errors import InputError
-from lib.parameters import nearest, one_of
+from lib.parameters import nearest, one_of, shown
 
 WAYS = "the folder of a model (with config.json), path/to/file.py:function, or module:function"
-NAME = re.compile(r"[\w.-]{1,40}")
+NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
 
 
 def load(spec: str | Path | Any, name: str = "", pooling: str = "avg") -> Checked:
@@ -53,6 +54,7 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "avg") -> Checke
     InputError
         Nothing there, a model that cannot be read, code that fails, or a name that is one of the registry's.
     """
+    one_of("pooling", pooling, POOLINGS)
     inner, label, made_of = _find(spec, pooling)
     label = name or re.sub(r"[^\w.-]", "_", label)[:40]
     check_name(label)
@@ -62,8 +64,8 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "avg") -> Checke
 
 def check_name(name: str) -> None:
     """Raise InputError if `name` cannot be shown or belongs to an embedder of the registry."""
-    if not NAME.fullmatch(name):
-        raise InputError(f"name: {name!r} is not accepted; give 1 to 40 letters, digits, '.', '_' or '-'")
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        raise InputError(f"name: {shown(name)} is not accepted; give 1 to 40 letters, digits, '.', '_' or '-'")
     try:
         naming.parse("name", name)
     except InputError:
@@ -91,9 +93,8 @@ def _find(spec: str | Path | Any, pooling: str) -> tuple[Any, str, str]:
 
 
 def _transformer(folder: Path, pooling: str) -> tuple[Any, str]:
-    from lib.embedders.transformer import POOLINGS, Transformer
+    from lib.embedders.transformer import Transformer
 
-    one_of("pooling", pooling, POOLINGS)
     embedder = Transformer(folder.name, folder, pooling, poolings=(pooling,))
     return embedder, json.dumps(embedder.settings, sort_keys=True)
 
@@ -116,7 +117,9 @@ def _sentence_transformer(folder: Path) -> tuple[Any, str]:
 
 def _in_code(spec: str, place: str, attribute: str) -> tuple[Any, str, str]:
     module = _run(paths.from_root(place)) if place.endswith(".py") else _imported(place)
-    if not hasattr(module, attribute):
+    with told(f"embedder: {place}"):  # a module may answer this itself
+        found = hasattr(module, attribute)
+    if not found:
         public = [name for name in vars(module) if not name.startswith("_")]
         raise InputError(f"embedder: {place} has no {attribute!r}; {nearest(attribute, public)}")
     thing = getattr(module, attribute)
@@ -132,7 +135,7 @@ def _run(file: Path) -> ModuleType:
 
     As for a program that is started, what lies beside the file can be imported.
     """
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise InputError(f"embedder: {file}: no such file; give {WAYS}")
     module = ModuleType(file.stem)
     module.__file__ = str(file)

@@ -45,7 +45,8 @@ class Sent2VecFile(Embedder):
 
     Raises
     ------
-    InputError for a file that is not such a model or not whole, or that has other n-grams.
+    InputError
+        A file that is not such a model or not whole, or that has other n-grams.
     """
 
     version = VERSION
@@ -64,6 +65,7 @@ class Sent2VecFile(Embedder):
 
     @cached_property
     def model(self) -> Sent2Vec:
+        """The model in the file."""
         return Sent2Vec.load(self.path)
 
     @cached_property
@@ -123,7 +125,7 @@ class Sent2VecTrained(Embedder):
 
 def tweet_tokens(sentence: str) -> list[str]:
     """NLTK's tokens of a tweet in lower case, a link made ``<url>`` and a name with @ before it ``<user>``."""
-    tokens = [token.lower() for token in _tweets().tokenize(text.mend(sentence))]
+    tokens = [token.lower() for token in _tweets().tokenize(text.parted(text.mend(sentence), text.ANYTHING))]
     return ["<url>" if LINK.fullmatch(token) else MENTION.sub("<user>", token) for token in tokens]
 
 

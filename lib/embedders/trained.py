@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import logging
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lib import paths, progress, text
+from lib import files, locks, paths, progress, text
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
 from lib.errors import InputError
 
 VERSION = 2
+
+_log = logging.getLogger(__name__)
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent words by `sample`.
 COMMON = {"window": 5, "negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
@@ -72,14 +74,21 @@ class Training:
         Raises InputError if the text has no word that occurs twice.
         """
         file = self._file(text.fingerprint(sentences))
-        if not file.exists():
-            self._train_into(file, [self.tokenize(text.mend(sentence)) for sentence in sentences], show_progress_bar)
+        if not _is_whole(file):
+            with locks.held_if_possible(file.with_suffix(".lock"), f"training {self.name}"):
+                if not _is_whole(file):
+                    tokens = [self._tokens(sentence) for sentence in sentences]
+                    self._train_into(file, tokens, show_progress_bar)
         return WordVectors.load(file)
+
+    def _tokens(self, sentence: str) -> list[str]:
+        # A zero byte would end the word in fastText's file, and all behind it would be read as something else.
+        return [token for token in self.tokenize(text.mend(sentence)) if "\0" not in token]
 
     def trained(self, fingerprint: str) -> WordVectors:
         """Vectors that `train` has made from the text with this fingerprint; KeyError if they are gone."""
         file = self._file(fingerprint)
-        if not file.exists():
+        if not _is_whole(file):
             raise KeyError(fingerprint)
         return WordVectors.load(file)
 
@@ -100,10 +109,35 @@ class Training:
             raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
         with progress.bar(self.epochs, f"train {self.name}", unit="epochs", show=show) as bar:
             model.train(tokens, total_examples=len(tokens), epochs=self.epochs, callbacks=[epoch_counter(bar)])
-        file.parent.mkdir(parents=True, exist_ok=True)
-        temporary = file.with_name(f"{os.getpid()}-{file.name}")
-        _save(model, temporary)
-        os.replace(temporary, file)
+        with files.writing(file.parent):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with files.replacing(file) as stream:
+                _save(model, Path(stream.name))
+            with files.replacing(_seal(file)) as stream:
+                stream.write(_content(file).encode())
+
+
+def _seal(file: Path) -> Path:
+    """The file that says what is in a file of vectors."""
+    return file.with_suffix(".json")
+
+
+def _content(file: Path) -> str:
+    size = file.stat().st_size
+    return files.sealed({"size": size, "crc32": files.crc32(file, size)})
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file of vectors is there, as it was written."""
+    if not file.exists():
+        return False
+    try:
+        whole = _seal(file).read_text(encoding="utf-8") == _content(file)
+    except (OSError, ValueError):
+        whole = False
+    if not whole:
+        _log.warning("%s: is damaged, or of an older version; training again", file)
+    return whole
 
 
 def _save(model: Any, file: Path) -> None:

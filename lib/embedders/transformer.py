@@ -17,7 +17,7 @@ import numpy as np
 from lib import processor, text
 from lib.embedders import batches, fingerprints
 from lib.embedders import transformer_files as files
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, finite
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
 
@@ -144,21 +144,22 @@ class Transformer(Embedder):
 
         of_like_length = list(batches.longest_first([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
         (_one_a_core if self.device == "cpu" else _one_by_one)(encode, of_like_length)
-        return pooled
+        return {pooling: finite(vectors, self.folder) for pooling, vectors in pooled.items()}
 
     def _tokens(self, sentences: Sequence[str], loaded: files.Loaded) -> list[list[int]]:
         """The ids of each sentence's subwords, cut to what the model can take."""
         given = self.max_length or files.own_length(self.folder)
         limits = [limit for limit in (given, loaded.longest) if limit]
+        words = None if self.tokenize is None else [self._words(sentence) for sentence in sentences]
         tokenizer = loaded.tokenizer
-        tokenizer.enable_truncation(min(limits)) if limits else tokenizer.no_truncation()
-        if self.tokenize is None:
-            return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(sentences))]
-        if self.is_gpt:
-            # spaCy's words go to the byte-pair encoding as they are; the file would have BERT's rules split them again.
-            tokenizer.normalizer = tokenizer.pre_tokenizer = None
-        words = [self._words(sentence) for sentence in sentences]
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(words, is_pretokenized=True)]
+        with files.tokenizing(self.folder):
+            tokenizer.enable_truncation(min(limits)) if limits else tokenizer.no_truncation()
+            if words is None:
+                return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(sentences))]
+            if self.is_gpt:
+                # spaCy's words go to the byte-pair encoding as they are; the file's rules would split them again.
+                tokenizer.normalizer = tokenizer.pre_tokenizer = None
+            return [encoding.ids for encoding in tokenizer.encode_batch_fast(words, is_pretokenized=True)]
 
     def _words(self, sentence: str) -> list[str]:
         if not self.is_gpt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from safetensors import SafetensorError, safe_open
 
 from lib import files
-from lib.errors import InputError
+from lib.errors import InputError, one_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -31,6 +32,8 @@ _TOKENIZER_FILES = (
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
 )
 _FROM_HUB = (CONFIG, "model*.safetensors", SHARDED, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")  # what configurations call their number
+_PADDED = 128  # weights may have so many more rows than there are tokens, for the sake of the hardware
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
 # -- finding ------------------------------------------------------------------------------------
@@ -40,6 +43,7 @@ def locate(folder: Path | str) -> Path:
     """The folder itself, or the one in the hub's cache that holds the model "organization/model".
 
     What the cache has is taken as it is; what it lacks is fetched from the hub, safetensors only.
+    Raises InputError for a folder that is not here and for a model that cannot be fetched.
     """
     if isinstance(folder, Path) or Path(folder).is_dir():
         return Path(folder)
@@ -54,7 +58,7 @@ def locate(folder: Path | str) -> Path:
     try:
         return Path(snapshot_download(folder, allow_patterns=_FROM_HUB))
     except Exception as error:  # of the hub, its transport and the disk, which share no class
-        reason = _one_line(error.__cause__ or error)
+        reason = one_line(error.__cause__ or error)
         raise InputError(
             f"folder: {folder} is not in this machine's cache and cannot be fetched from the hub ({reason}); "
             "check the name and the network, or give a local folder"
@@ -94,38 +98,55 @@ def check(folder: Path) -> dict[str, Any]:
     for name in _TOKENIZER_FILES:
         if (folder / name).is_file() and files.is_web_page(folder / name):
             raise InputError(f"{folder / name}: is a saved web page; get the file again")
-    for file in weight_files(folder):
-        _check_safetensors(file)
+    _check_layers(folder, config, [name for file in weight_files(folder) for name in _tensors(file)])
     return config
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The one file of weights, or those that the index of a sharded model names."""
+    """The one file of weights, or those that the index of a sharded model names.
+
+    Raises InputError for an index that is missing or damaged.
+    """
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     shards = files.read_json(folder / SHARDED).get("weight_map")
-    if not isinstance(shards, dict) or not all(Path(str(name)).name == name for name in shards.values()):
-        raise InputError(f"{folder / SHARDED}: has no weight_map from tensors to files beside it; get the file again")
+    names = {str(name): folder / str(name) for name in shards.values()} if isinstance(shards, dict) else {}
+    if not names or not all(Path(name).name == name and os.path.isfile(file) for name, file in names.items()):
+        raise InputError(f"{folder / SHARDED}: has no weight_map from tensors to files beside it; get all files again")
     return [folder / name for name in sorted(set(shards.values()))]
 
 
-def _check_safetensors(file: Path) -> None:
+def _tensors(file: Path) -> list[str]:
+    """The names of the arrays in a file."""
     try:
-        with safe_open(file, framework="numpy"):  # reads the header and compares it with the length of the file
-            pass
+        with safe_open(file, framework="numpy") as weights:  # compares the header with the length of the file
+            return list(weights.keys())
     except (SafetensorError, OSError) as error:
-        page = "a saved web page" if file.is_file() and files.is_web_page(file) else _one_line(error)
+        page = "a saved web page" if file.is_file() and files.is_web_page(file) else one_line(error)
         raise InputError(f"{file}: cannot be read as safetensors ({page}); get the file again") from error
 
 
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def _check_layers(folder: Path, config: dict[str, Any], tensors: list[str]) -> None:
+    """Raise InputError for more layers than there are arrays: building them would take time and memory without end."""
+    for name in _LAYERS:
+        layers = config.get(name, 1)
+        if type(layers) is not int or not 1 <= layers <= max(len(tensors), 100):
+            raise InputError(
+                f"{folder / CONFIG}: {name} is {repr(layers)[:60]} where the weights are {len(tensors)} arrays; "
+                "give the files of one model"
+            )
 
 
 def own_length(folder: Path) -> int | None:
-    """The number of tokens at which sentence-transformers cuts for this model, where it says so."""
+    """The number of tokens at which sentence-transformers cuts for this model, where it says so.
+
+    Raises InputError if it says something else.
+    """
     file = folder / SENTENCE_TRANSFORMERS
-    return files.read_json(file).get("max_seq_length") if file.is_file() else None
+    length = files.read_json(file).get("max_seq_length") if file.is_file() else None
+    if length is not None and not (type(length) is int and 0 < length < 1 << 31):
+        raise InputError(f"{file}: max_seq_length is {repr(length)[:60]}; give a number of tokens, or null")
+    return length
 
 
 # -- the fingerprint ----------------------------------------------------------------------------
@@ -171,18 +192,23 @@ def load(folder: Path, print_of_files: str, device: str, lowered: bool) -> Loade
     of BERT's pooler, which the hidden layers do not pass through, may be) or do not fit the configuration.
     """
     model, tokenizer = _read_model(folder), _read_tokenizer(folder)
-    tokens = model.get_input_embeddings().num_embeddings
-    if tokenizer.get_vocab_size() > tokens:
-        raise InputError(
-            f"{folder}: its tokenizer knows {tokenizer.get_vocab_size()} tokens, its weights {tokens}; "
-            "give the files of one model"
-        )
+    _check_tokens(folder, tokenizer, model.get_input_embeddings().num_embeddings)
     tokenizer.no_padding()
     model.config.use_cache = False  # of a decoder's states, for words to come
     if lowered:
         _lower(model)
     padding = model.config.pad_token_id or 0
-    return Loaded(model.eval().to(device), tokenizer, model.config.hidden_size, _positions(model), padding)
+    return Loaded(model.to(device), tokenizer, model.config.hidden_size, _positions(model), padding)
+
+
+def _check_tokens(folder: Path, tokenizer: Any, rows: int) -> None:
+    """Raise InputError if the tokenizer has tokens that the weights have no row for, or is not whole."""
+    known = 1 + max(tokenizer.get_vocab().values(), default=-1)
+    bare = not (folder / "tokenizer.json").is_file()  # lines, which could be cut anywhere
+    if known > rows or (bare and known + _PADDED <= rows):
+        raise InputError(
+            f"{folder}: its tokenizer knows {known} tokens, its weights {rows}; give the files of one model"
+        )
 
 
 def _read_model(folder: Path) -> PreTrainedModel:
@@ -200,11 +226,38 @@ def _read_model(folder: Path) -> PreTrainedModel:
                 output_loading_info=True,
             )
     except Exception as error:  # the readers of weights and configuration share no class of errors
-        raise InputError(f"{folder}: cannot be read as a transformer ({_one_line(error)})") from error
+        raise InputError(f"{folder}: cannot be read as a transformer ({one_line(error)})") from error
     if missing := sorted(name for name in found["missing_keys"] if not name.startswith("pooler.")):
         more = f" and {len(missing) - 1} more" if missing[1:] else ""
         raise InputError(f"{weight_files(folder)[0]}: lacks the weights {missing[0]}{more}; give a complete file")
+    own = {_any_layer(name) for name in model.state_dict()}
+    prefix = f"{model.base_model_prefix}."
+    if more := [name for name in found["unexpected_keys"] if _any_layer(name.removeprefix(prefix)) in own]:
+        raise InputError(f"{folder / CONFIG}: has no place for the weights {min(more)}; give the files of one model")
+    _try_out(folder, model.eval())
     return model
+
+
+def _any_layer(name: str) -> str:
+    """The name of a weight without the number of its layer."""
+    return re.sub(r"\.\d+\.", ".#.", name)
+
+
+def _try_out(folder: Path, model: PreTrainedModel) -> None:
+    """Raise InputError if weights are not finite, or if nothing comes of one token and a padding."""
+    import torch
+
+    for name, tensor in model.state_dict().items():
+        if tensor.is_floating_point() and not torch.isfinite(tensor).all():
+            raise InputError(f"{weight_files(folder)[0]}: {name} holds NaN or infinity; get the file again")
+    try:
+        with torch.inference_mode():
+            tokens = torch.tensor([[0, model.config.pad_token_id or 0]])
+            hidden = model(input_ids=tokens, attention_mask=torch.tensor([[1, 0]])).last_hidden_state
+        if hidden.shape != (1, 2, model.config.hidden_size):
+            raise ValueError(f"the hidden layer of two tokens has the shape {tuple(hidden.shape)}")
+    except Exception as error:  # what a configuration of wrong numbers leads to
+        raise InputError(f"{folder / CONFIG}: no model can be run as it says ({one_line(error)})") from error
 
 
 def _read_tokenizer(folder: Path) -> Any:
@@ -215,15 +268,25 @@ def _read_tokenizer(folder: Path) -> Any:
     """
     import transformers
 
+    with tokenizing(folder), quiet():
+        if (folder / "tokenizer.json").is_file():
+            file = str(folder / "tokenizer.json")
+            return transformers.PreTrainedTokenizerFast(tokenizer_file=file).backend_tokenizer
+        whole = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return whole.backend_tokenizer
+
+
+@contextmanager
+def tokenizing(folder: Path) -> Iterator[None]:
+    """Whatever the compiled tokenizer of a folder raises, as InputError."""
     try:
-        with quiet():
-            if (folder / "tokenizer.json").is_file():
-                file = str(folder / "tokenizer.json")
-                return transformers.PreTrainedTokenizerFast(tokenizer_file=file).backend_tokenizer
-            whole = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-            return whole.backend_tokenizer
-    except Exception as error:  # raised from compiled code, some without a class of their own
-        raise InputError(f"{folder}: its tokenizer cannot be read ({_one_line(error)}); get its files again") from error
+        yield
+    except InputError:
+        raise
+    except BaseException as error:  # its panics are no Exception
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise InputError(f"{folder}: its tokenizer cannot be read ({one_line(error)}); get its files again") from error
 
 
 def _lower(model: PreTrainedModel) -> None:

@@ -17,7 +17,6 @@ dimensions; the vectors that the package writes have 100, and the reader takes a
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from lib import text
-from lib.embedders import urae_trees
+from lib.embedders import matlab_file, urae_trees
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.urae import URAE
@@ -33,6 +32,7 @@ from lib.embedders.urae_trees import Parser
 from lib.errors import InputError
 
 UNKNOWN = "*UNKNOWN*"
+NETWORK = ("We", "W1", "W2", "W3", "W4", "b1", "b2", "b3")
 BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
 
 
@@ -108,57 +108,45 @@ class _WithUnknown(WordVectors):
 def read(vectors: Path, params: Path) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """The words, their vectors float32[v, d], and the network: float32 [d, 2 d], [d], [2 d, d] and [2 d].
 
-    The last two are empty if the file has no decoder.
+    The last two are empty if the file has no decoder. Raises InputError for files that are missing or damaged, or whose
+    matrices do not fit together.
     """
-    table, network = _loaded(vectors), _loaded(params)
-    words = [str(cell.item()) if cell.size else "" for cell in _variable(vectors, table, "words").ravel()]
-    matrix = _variable(vectors, table, "We")
-    if matrix.ndim != 2 or matrix.shape[1] != len(words):
-        raise InputError(
-            f"{vectors}: We has the shape {matrix.shape} for {len(words)} words; it must have a column a word"
-        )
+    table, network = matlab_file.read(vectors, ("words", "We")), matlab_file.read(params, NETWORK)
+    words, matrix = _variable(vectors, table, "words"), _variable(vectors, table, "We")
+    if not isinstance(words, list) or len(set(words)) < len(words):
+        raise InputError(f"{vectors}: words is not a cell array of words, each there once; get the file again")
+    shape = np.shape(matrix)
+    if len(shape) != 2 or not shape[0] or shape[1] != len(words):
+        raise InputError(f"{vectors}: We has the shape {shape} for {len(words)} words; it must have a column a word")
+    matrix = _shaped(vectors, table, "We", shape)
     if UNKNOWN not in words:
         raise InputError(f"{vectors}: words has no {UNKNOWN}; give the file of the package codeRAEVectorsNIPS2011")
     d = len(matrix)
-    added = network.get("We", np.empty(0))
-    if added.size:
+    if np.size(network.get("We", ())):
         matrix = matrix + _shaped(params, network, "We", matrix.shape)
     first = np.hstack([_shaped(params, network, name, (d, d)) for name in ("W1", "W2")])
     arrays = [first, _shaped(params, network, "b1", (d, 1)).ravel(), *_decoder(params, network, d)]
     return words, np.ascontiguousarray(matrix.T, np.float32), [np.ascontiguousarray(a, np.float32) for a in arrays]
 
 
-def _decoder(file: Path, network: Mapping[str, np.ndarray], d: int) -> list[np.ndarray]:
+def _decoder(file: Path, network: Mapping[str, Any], d: int) -> list[np.ndarray]:
     if not {"W3", "W4", "b2", "b3"} <= network.keys():
         return [np.empty((0, d)), np.empty(0)]
     matrices = [_shaped(file, network, name, (d, d)) for name in ("W3", "W4")]
     return [np.vstack(matrices), np.vstack([_shaped(file, network, name, (d, 1)) for name in ("b2", "b3")]).ravel()]
 
 
-def _loaded(file: Path) -> dict[str, np.ndarray]:
-    """The variables of a file; nothing in it is run."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        return loadmat(file)
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror or error})") from error
-    except (MatReadError, zlib.error, ValueError, TypeError, KeyError, IndexError, NotImplementedError) as error:
-        raise InputError(f"{file}: is not a file of MATLAB's version 5 format, or not whole ({error})") from error
-
-
-def _variable(file: Path, variables: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+def _variable(file: Path, variables: Mapping[str, Any], name: str) -> Any:
     if name not in variables:
-        found = ", ".join(key for key in variables if not key.startswith("__")) or "none"
+        found = ", ".join(variables)[:200] or "none"
         raise InputError(f"{file}: has no variable {name} (it has: {found}); give the file of codeRAEVectorsNIPS2011")
     return variables[name]
 
 
-def _shaped(file: Path, variables: Mapping[str, np.ndarray], name: str, shape: tuple[int, ...]) -> np.ndarray:
+def _shaped(file: Path, variables: Mapping[str, Any], name: str, shape: tuple[int, ...]) -> np.ndarray:
     array = _variable(file, variables, name)
-    if array.shape != shape:
-        raise InputError(f"{file}: {name} has the shape {array.shape}; it must be {shape}")
-    if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
+    if np.shape(array) != shape:
+        raise InputError(f"{file}: {name} has the shape {np.shape(array)}; it must be {shape}")
+    if not isinstance(array, np.ndarray) or not (np.abs(array) <= np.finfo(np.float32).max).all():
         raise InputError(f"{file}: {name} is not an array of finite numbers")
     return array

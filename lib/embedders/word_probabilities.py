@@ -50,7 +50,7 @@ def _are_ranks(values: np.ndarray) -> bool:
 
 def checked_steps(n: object) -> float:
     """`n`, the steps of a random walk; InputError if it is not a positive whole number."""
-    if isinstance(n, bool) or not isinstance(n, Real) or not n >= 1 or n % 1:
+    if isinstance(n, bool) or not isinstance(n, Real) or not 1 <= n <= 10**6 or n % 1:
         raise InputError(f"n: {n!r} is not accepted; give the number of words of a sentence, a positive whole number")
     return float(n)
 

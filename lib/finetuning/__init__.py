@@ -93,7 +93,7 @@ def finetune(
     with _alone(work):
         report = _make(task, base, splits, work, chosen, show_progress_bar)
         os.replace(work / "model", target)
-        (work / CHECKPOINT).unlink()
+        (work / CHECKPOINT).unlink(missing_ok=True)
     return report
 
 

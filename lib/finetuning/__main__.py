@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from lib import parameters
 from lib.errors import said_in_a_sentence
 from lib.finetuning import BASE, Settings, data, default_output, finetune
 
@@ -48,9 +49,10 @@ def _parser() -> argparse.ArgumentParser:
 @said_in_a_sentence
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
-    given = vars(_parser().parse_args(arguments))
+    given = vars(parameters.given(_parser(), arguments))
     task, model, output, threads = (given.pop(name) for name in ("task", "model", "output", "threads"))
-    if threads:
+    if threads is not None:
+        parameters.in_range("--threads", threads, 1, 1024)
         torch.set_num_threads(threads)
     try:
         report = finetune(task, model or None, output or None, show_progress_bar=True, **given)

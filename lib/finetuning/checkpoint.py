@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from lib import files
 from lib.errors import InputError
-from lib.finetuning.training import Training
 
 
 class Checkpoint:
@@ -24,38 +23,32 @@ class Checkpoint:
     def __init__(self, path: Path, run: dict[str, Any]) -> None:
         self.path, self.run = path, run
 
-    def write(self, training: Training) -> None:
-        """Write under a temporary name, flush to the disk, then rename."""
-        content = {
-            "run": self.run,
-            "step": training.step,
-            "model": training.model.state_dict(),
-            "optimizer": training.optimizer.state_dict(),
-        }
-        temporary = self.path.with_suffix(".tmp")
+    def write(self, state: dict[str, Any]) -> None:
+        """Write under a temporary name, flush to the disk, then rename. `state` is of tensors and JSON types.
+
+        Raises InputError if that cannot be done; the one before is kept.
+        """
         try:
-            with temporary.open("wb") as stream:
-                torch.save(content, stream)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, self.path)
+            with files.replacing(self.path) as stream:
+                torch.save({"run": self.run, **state}, stream)
         except (OSError, RuntimeError) as error:  # the latter from PyTorch's writer, on a full disk
-            temporary.unlink(missing_ok=True)
             raise InputError(f"{self.path}: cannot be written ({error}); the one before is kept, run again") from error
 
-    def restore(self, training: Training) -> None:
-        """Bring a training to where this checkpoint stands; to its beginning if there is none yet."""
+    def read(self) -> dict[str, Any] | None:
+        """The state that was written last; None if there is none yet.
+
+        Raises InputError for a checkpoint that is damaged, or of another training.
+        """
         if not self.path.exists():
-            return
+            return None
         try:
-            content = torch.load(self.path, map_location="cpu", weights_only=True)
-            held = content["run"]
+            files.check_zip(self.path)
+            state = torch.load(self.path, map_location="cpu", weights_only=True)
+            held = state.pop("run")
         except Exception as error:  # whatever PyTorch's reader makes of a damaged file
             raise InputError(f"{self.path}: this checkpoint is damaged; delete it to start anew") from error
         self._refuse_other(held)
-        training.model.load_state_dict(content["model"])
-        training.optimizer.load_state_dict(content["optimizer"])
-        training.step = content["step"]
+        return state
 
     def _refuse_other(self, held: dict[str, Any]) -> None:
         """InputError that names what differs between the checkpoint's run and this one."""

@@ -90,7 +90,8 @@ def load(task: str, split: str) -> Pairs:
 def read_jsonl(path: Path, classes: tuple[str, ...]) -> Pairs:
     """The pairs of a file in MultiNLI's layout: a JSON object a line, with gold_label, sentence1 and sentence2.
 
-    Pairs labelled "-" are counted and left out, as in the corpus's own evaluations.
+    Pairs labelled "-" are counted and left out, as in the corpus's own evaluations. Raises InputError, with the line,
+    for what is no such object, and for a file without a labelled pair.
     """
     left, right, labels = [], [], []
     skipped = 0

@@ -15,8 +15,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from lib import files
+from lib.embedders import transformer_files
 from lib.embedders.transformer_files import quiet
-from lib.errors import InputError
+from lib.errors import InputError, one_line
 from lib.finetuning.training import head_seed
 
 CONFIG = "config.json"
@@ -36,6 +37,7 @@ def check(folder: Path) -> None:
             raise InputError(f"model: {folder}: no {' or '.join(needed)} in it; give a folder of BERT with safetensors")
     for file in folder.glob("*.json"):
         files.read_json(file)
+    transformer_files.check(folder)
     family = files.read_json(folder / CONFIG).get("model_type")
     if family != _FAMILY:
         raise InputError(f"model: {folder / CONFIG}: model_type is {family!r}; give a BERT ({_FAMILY!r})")
@@ -66,8 +68,7 @@ def load(folder: Path, classes: Sequence[str], seed: int) -> tuple[Any, Any]:
             )
             tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # the readers of weights, tokenizer and configuration share no class of errors
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"model: {folder}: cannot be read ({reason}); get its files again") from error
+        raise InputError(f"model: {folder}: cannot be read ({one_line(error)}); get its files again") from error
     if missing := sorted(name for name in found["missing_keys"] if name.startswith(f"{model.base_model_prefix}.")):
         raise InputError(
             f"model: {folder / WEIGHTS}: lacks {missing[0]} and {len(missing) - 1} more weights; get the file again"
@@ -95,16 +96,31 @@ def load_classifier(folder: str | Path) -> tuple[Any, Any]:
     check(folder)
     if not (folder / CLASSIFIER).is_file():
         raise InputError(f"folder: {folder}: no {CLASSIFIER} in it; give a folder that fine-tuning has written")
-    classes = list(files.read_json(folder / CONFIG)["id2label"].values())
-    model, tokenizer = load(folder, classes, seed=0)
-    model.load_state_dict(load_file(folder / CLASSIFIER), strict=False)
+    labels = files.read_json(folder / CONFIG).get("id2label")
+    if not isinstance(labels, dict) or not labels or not all(isinstance(name, str) for name in labels.values()):
+        raise InputError(f"folder: {folder / CONFIG}: id2label names no classes; give a folder of fine-tuning")
+    model, tokenizer = load(folder, list(labels.values()), seed=0)
+    _load_top(model, folder / CLASSIFIER)
     return model.eval(), tokenizer
+
+
+def _load_top(model: Any, file: Path) -> None:
+    """Fill what is not the encoder."""
+    try:
+        top = load_file(file)
+        lacking = {name for name in model.state_dict() if not name.startswith(f"{model.base_model_prefix}.")} - {*top}
+        found = model.load_state_dict(top, strict=False)
+        if lacking or found.unexpected_keys or not all(torch.isfinite(tensor).all() for tensor in top.values()):
+            raise ValueError("it lacks weights, has others, or holds NaN or infinity")
+    except (SafetensorError, OSError, RuntimeError, ValueError) as error:
+        raise InputError(f"folder: {file}: cannot be read ({one_line(error)}); get it again") from error
 
 
 def save(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None:
     """Write a fine-tuned model, the tokenizer of its `base` and the report, all of it flushed to the disk.
 
     The encoder lies in a file of its own, so that `transformers.AutoModel` finds in it just what it looks for.
+    Raises InputError if the folder cannot be written.
     """
     try:
         shutil.rmtree(folder, ignore_errors=True)

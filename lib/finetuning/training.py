@@ -10,18 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from lib import progress
 from lib.errors import InputError
+from lib.finetuning.checkpoint import Checkpoint
 from lib.finetuning.data import Pairs
 from lib.parameters import in_range, one_of
-
-if TYPE_CHECKING:
-    from lib.finetuning.checkpoint import Checkpoint
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 DEVICES = ("auto", "cpu", "cuda")
@@ -70,7 +68,7 @@ class Settings:
         in_range("learning_rate", self.learning_rate, 1e-9, 1)
         in_range("max_length", self.max_length, 8, 8192, "tokens of a pair")
         in_range("warmup", self.warmup, 0, 0.99, "a share of the steps")
-        in_range("weight_decay", self.weight_decay, 0, 1)
+        in_range("weight_decay", self.weight_decay, 0.0, 1.0)
         in_range("seed", self.seed, 0, 2**32 - 1)
         in_range("checkpoint_every", self.checkpoint_every, 1, 10**9)
         if self.limit is not None:
@@ -201,7 +199,8 @@ class Training:
 
     def run(self, checkpoint: Checkpoint, every: int, description: str, show: bool = False) -> None:
         """Train from where the checkpoint stands to the end; write it every so many steps and after the last."""
-        checkpoint.restore(self)
+        if (state := checkpoint.read()) is not None:
+            self.restore(state)
         given = (self.settings[name] for name in ("batch_size", "epochs", "seed"))
         self.model.train()
         with progress.bar(self.steps, description, "steps", initial=self.step, show=show) as bar:
@@ -211,7 +210,18 @@ class Training:
                 bar.update(1)
                 if self.step % every == 0 or self.step == self.steps:
                     mean.show(self.step)
-                    checkpoint.write(self)
+                    checkpoint.write(self.state())
+
+    def state(self) -> dict[str, Any]:
+        """Where the training stands: weights, moments and step."""
+        model, optimizer = self.model.state_dict(), self.optimizer.state_dict()
+        return {"step": self.step, "model": model, "optimizer": optimizer}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go to where it stood when this was its `state`."""
+        self.model.load_state_dict(state["model"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.step = state["step"]
 
     def advance(self, rows: np.ndarray) -> torch.Tensor:
         """One step of the optimizer on these rows; returns their mean cross entropy before it."""

@@ -30,6 +30,7 @@ class Agreement(NamedTuple):
 
     @property
     def mistakes(self) -> pd.Series:
+        """How many sentences each model gets wrong."""
         return pd.Series(np.diag(self.both), self.both.index, name="mistakes")
 
     def pairs(self) -> pd.DataFrame:

@@ -16,7 +16,9 @@ SHOWN = 60  # characters of a sentence
 
 def check(vectors: Embeddings, labels: np.ndarray, folds: int, sentences: Sequence[str] | None) -> None:
     """Raise InputError for vectors, labels and sentences that do not match or cannot be parted into folds."""
-    if getattr(vectors, "ndim", 0) != 2 or labels.ndim != 1 or vectors.shape[0] != len(labels):
+    if not vectors.shape[1]:
+        raise InputError("vectors: have no dimensions; give at least one")
+    if vectors.shape[0] != len(labels):
         raise InputError(
             f"vectors: shape {np.shape(vectors)} for {len(labels)} labels; give a row for each sentence, "
             "zeros for one without any known word"

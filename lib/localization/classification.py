@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from lib import arrays
 from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.localization.checks import check, zero_rows
@@ -19,7 +21,7 @@ from lib.localization.projection import projected, scaled
 from lib.localization.results import Result, scored
 from lib.parameters import in_range, one_of
 from lib.similarity.convergence import counted
-from lib.transfer.folds import deal, smallest_class
+from lib.transfer.folds import checked_labels, deal, smallest_class
 
 GRID = (0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0)  # of the published table
 PROTOCOLS = ("honest", "published")
@@ -73,7 +75,8 @@ def classify(
         Rows, labels and sentences that do not match, NaN, one group only, a group with fewer members than folds, a
         sentence that stands twice, an unknown option.
     """
-    labels = np.asarray(labels)
+    vectors, labels = arrays.matrix("vectors", vectors), checked_labels(labels)
+    vectors = arrays.canonical(vectors) if sp.issparse(vectors) else vectors
     in_range("folds", folds, 2, 10**6)
     check(vectors, labels, folds, sentences)
     groups, names = pd.factorize(labels)  # by first sight, so that what groups are called makes no difference

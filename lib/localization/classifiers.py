@@ -20,7 +20,8 @@ Weights = Mapping[int, float] | str | None
 class Classifier(Protocol):
     """Learns from the vectors of sentences and the numbers of their groups, from 0 on, none of them missing."""
 
-    def fit(self, vectors: Embeddings, groups: np.ndarray) -> Classifier: ...
+    def fit(self, vectors: Embeddings, groups: np.ndarray) -> Classifier:
+        """Learn from float[n, d], dense or CSR, and int[n]; returns itself."""
 
     def scores(self, vectors: Embeddings) -> np.ndarray:
         """float64[n, groups], higher where a sentence more likely belongs to a group."""
@@ -41,10 +42,12 @@ class SVM:
         self.model = LinearSVC(C=C, class_weight=class_weight, **settings)
 
     def fit(self, vectors: Embeddings, groups: np.ndarray) -> SVM:
+        """As `Classifier.fit`."""
         self.model.fit(vectors, groups)
         return self
 
     def scores(self, vectors: Embeddings) -> np.ndarray:
+        """The distances from the planes, as `Classifier.scores`."""
         scores = self.model.decision_function(vectors)
         return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
@@ -53,6 +56,7 @@ class Centroid:
     """The cosine with the mean of each group's unit vectors."""
 
     def fit(self, vectors: Embeddings, groups: np.ndarray) -> Centroid:
+        """As `Classifier.fit`."""
         from sklearn.preprocessing import normalize
 
         members = sp.csr_array((np.ones(len(groups)), (groups, np.arange(len(groups)))))
@@ -60,6 +64,7 @@ class Centroid:
         return self
 
     def scores(self, vectors: Embeddings) -> np.ndarray:
+        """As `Classifier.scores`."""
         return _cosines(vectors, self.centroids)
 
 
@@ -67,11 +72,13 @@ class Nearest:
     """The cosine with the nearest sentence of each group."""
 
     def fit(self, vectors: Embeddings, groups: np.ndarray) -> Nearest:
+        """As `Classifier.fit`."""
         order = np.argsort(groups, kind="stable")
         self.vectors, self.starts = vectors[order], np.searchsorted(groups[order], np.arange(groups.max() + 1))
         return self
 
     def scores(self, vectors: Embeddings) -> np.ndarray:
+        """As `Classifier.scores`."""
         return np.maximum.reduceat(_cosines(vectors, self.vectors), self.starts, axis=1)
 
 

@@ -30,6 +30,8 @@ def by_overlap(
     Returns
     -------
     For each model a table with columns value, low, high and groups, by the mean overlap of the bin
+
+    Raises InputError for fewer than two bins, or more than there are groups.
     """
     if not 2 <= bins <= len(overlap):
         raise InputError(f"bins: {bins} is not accepted; give 2 to {len(overlap)}, the number of groups")

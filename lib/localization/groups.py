@@ -40,6 +40,7 @@ def load(name: str, groups: int = 0, longest: int = 0, at_least: int = 3, seed: 
     Raises InputError for an unknown name, or more groups than there are.
     """
     one_of("task", name, NAMES)
+    in_range("longest", longest, 0, 10**6, "words; 0 for any number")
     task = tasks.load(name)
     sizes = np.bincount(task.labels)
     fits = sizes >= at_least

@@ -53,7 +53,10 @@ class Repeated:
 
 
 def repeat(vectors: Embeddings, labels: Sequence[Any], seeds: Sequence[int] = (0, 1, 2), **options: Any) -> Repeated:
-    """`classify` with each of several seeds; `options` are its own."""
+    """`classify` with each of several seeds; `options` are its own.
+
+    Raises InputError for no seed, for one that is given twice, and as `classify` does.
+    """
     if not len(seeds) or len(set(seeds)) < len(seeds):
         raise InputError(f"seeds: {list(seeds)} is not accepted; give at least one, and each once")
     results = [classify(vectors, labels, seed=seed, **options) for seed in seeds]

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import parameters, progress
+from lib import arrays, parameters, progress
 from lib.errors import InputError
 from lib.neighbors import Neighbors, exact, indexes
-from lib.neighbors.contract import best, check_k, check_shapes, exclusions, unit
+from lib.neighbors.contract import best, check_k, check_shapes, exclusions, scaled, unit
 from lib.parameters import in_range, one_of
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
@@ -204,7 +204,7 @@ class Index:
         for start in range(0, len(rows), PAIR_BLOCK):
             i, j = rows[start : start + PAIR_BLOCK], columns[start : start + PAIR_BLOCK]
             found = candidates[i, j]
-            products = np.einsum("pd,pd->p", directions[i], self.corpus[found].astype(np.float64))
+            products = np.einsum("pd,pd->p", directions[i], scaled(self.corpus[found]))
             lengths = self._lengths[found]
             values[i, j] = np.round(products / np.where(lengths > 0, lengths, 1.0), DECIMALS)
         return values
@@ -223,17 +223,17 @@ def _is_hidden(candidates: np.ndarray, hidden: list[np.ndarray], n: int) -> np.n
 def _dense(parameter: str, vectors: Any) -> np.ndarray:
     if sp.issparse(vectors):
         raise InputError(f"{parameter}: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
-    return np.asarray(vectors)
+    return arrays.matrix(parameter, vectors)
 
 
 def _lengths(corpus: np.ndarray) -> np.ndarray:
-    """float64[n], the Euclidean lengths of the vectors, all of them checked for NaN and infinity."""
+    """float64[n], the lengths of the vectors once `scaled`, all of them checked for NaN and infinity."""
     check_shapes(corpus, corpus)
     lengths = np.empty(len(corpus))
     for start in range(0, len(corpus), ADD_BLOCK):
         part = corpus[start : start + ADD_BLOCK]
-        # A vector's product with its direction does not vanish or overflow as its square would.
-        lengths[start : start + ADD_BLOCK] = np.einsum("nd,nd->n", part.astype(np.float64), unit(part, "corpus", start))
+        directions = unit(part, "corpus", start)
+        lengths[start : start + ADD_BLOCK] = np.einsum("nd,nd->n", scaled(part), directions)
     return lengths
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import progress
+from lib import arrays, progress
 from lib.errors import InputError
 from lib.neighbors.contract import Neighbors, Vectors, check_k, check_shapes, exclusions
 from lib.parameters import one_of
@@ -17,7 +17,6 @@ from lib.processor import cores
 
 MEMORY = 2**30
 DEVICES = ("auto", "cpu", "cuda", "mps")
-REAL = "fiub"  # kinds of dtype
 
 
 def exact(
@@ -99,22 +98,14 @@ def nearest(
     return similarities, ids
 
 
-def alike(queries: Vectors, corpus: Vectors) -> tuple[Vectors, Vectors]:
-    """Both as CSR arrays or both as arrays."""
+def alike(queries: Vectors, corpus: Vectors, name: str = "queries") -> tuple[Vectors, Vectors]:
+    """Both as CSR arrays or both as arrays, checked (`lib.arrays.matrix`); `name` is what errors call the first.
+
+    Raises InputError for one of each kind, and for what is not real numbers.
+    """
     if sp.issparse(corpus) != sp.issparse(queries):
-        raise InputError("queries and corpus: one is sparse and the other dense; give both of one kind")
-    kind = sp.csr_array if sp.issparse(corpus) else _array
-    queries, corpus = kind(queries), kind(corpus)
-    for name, vectors in (("queries", queries), ("corpus", corpus)):
-        if vectors.dtype.kind not in REAL:
-            raise InputError(f"{name}: holds {vectors.dtype}; give real numbers")
-    return queries, corpus
-
-
-def _array(vectors: Any) -> np.ndarray:
-    """An array; but what is read from a file when it is sliced (a data set in HDF5) stays what it is."""
-    lazy = isinstance(getattr(vectors, "dtype", None), np.dtype) and hasattr(vectors, "ndim")
-    return vectors if lazy and not isinstance(vectors, np.ndarray) else np.asarray(vectors)
+        raise InputError(f"{name} and corpus: one is sparse and the other dense; give both of one kind")
+    return arrays.matrix(name, queries), arrays.matrix("corpus", corpus)
 
 
 def _sparse(*arguments: Any, **options: Any) -> Any:

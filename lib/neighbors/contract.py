@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lib import arrays
 from lib.errors import InputError
 
 Vectors = np.ndarray | sp.csr_array | sp.csr_matrix
@@ -44,9 +45,10 @@ def exclusions(exclude: Sequence[int] | Sequence[Sequence[int]] | None, q: int, 
     """
     if exclude is None:
         return [np.empty(0, np.int64)] * q
-    if len(exclude) != q:
-        raise InputError(f"exclude: has {len(exclude)} entries for {q} queries; give one for each query")
-    indices = [np.unique(np.atleast_1d(np.asarray(entry, dtype=np.int64))) for entry in exclude]
+    entries = len(exclude) if hasattr(exclude, "__len__") and getattr(exclude, "ndim", 1) else 0
+    if entries != q:
+        raise InputError(f"exclude: has {entries} entries for {q} queries; give one for each query")
+    indices = [np.unique(_indices(i, entry)) for i, entry in enumerate(exclude)]
     indices = [entry[entry != -1] for entry in indices]
     for i, entry in enumerate(indices):
         if entry.size and (entry[0] < 0 or entry[-1] >= n):
@@ -55,12 +57,19 @@ def exclusions(exclude: Sequence[int] | Sequence[Sequence[int]] | None, q: int, 
     return indices
 
 
+def _indices(query: int, entry: int | Sequence[int]) -> np.ndarray:
+    """One query's entry as int64[m]."""
+    if isinstance(entry, int | np.integer) and -(2**63) <= entry < 2**63:
+        return np.array([entry], np.int64)
+    return arrays.whole(f"exclude[{query}]", entry).ravel()
+
+
 def check_k(k: int, excluded: Sequence[np.ndarray], n: int) -> None:
     """Raise InputError unless every query has `k` vectors left in a corpus of `n`, and k is at least 1."""
     left = n - max(map(len, excluded), default=0)
-    if not 1 <= k <= left:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool) or not 1 <= k <= left:
         raise InputError(
-            f"k: {k} is not accepted; give 1 to {left} (a corpus of {n}, less what a query may not return)"
+            f"k: {k!r} is not accepted; give 1 to {left} (a corpus of {n}, less what a query may not return)"
         )
 
 
@@ -77,6 +86,13 @@ def unit(vectors: np.ndarray, name: str = "vectors", first: int = 0) -> np.ndarr
     vectors = vectors / np.where(largest > 0, largest, 1.0)
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
     return vectors / np.where(norms > 0, norms, 1.0)
+
+
+def scaled(vectors: np.ndarray) -> np.ndarray:
+    """float64[n, d]: rows divided by a power of two, which is exact, so that no length overflows or vanishes."""
+    vectors = np.require(vectors, np.float64, ["C", "A"])
+    exponents = np.frexp(np.abs(vectors).max(axis=1, keepdims=True, initial=0.0))[1]
+    return np.ldexp(vectors, -exponents)
 
 
 def not_finite(name: str, row: int) -> InputError:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lib.neighbors import accelerator
-from lib.neighbors.contract import not_finite, share_memory, unit
+from lib.neighbors.contract import not_finite, scaled, share_memory, unit
 from lib.neighbors.heaps import LIST_BYTES, Best, Hidden, nearest_first
 from lib.neighbors.kernels import Block
 from lib.neighbors.pool import cut, in_threads
@@ -133,12 +133,8 @@ def _as_it_lies(corpus: np.ndarray) -> bool:
 def _read(corpus: np.ndarray, block: range) -> np.ndarray:
     """Rows as float32, or as float64 divided by a power of two, so that no length overflows or vanishes."""
     rows = corpus[block.start : block.stop]
-    if rows.dtype in (np.float16, np.float32):
-        rows = np.require(rows, np.float32, ["C", "A"])
-    else:
-        rows = np.require(rows, np.float64, ["C", "A"])
-        exponents = np.frexp(np.abs(rows).max(axis=1, keepdims=True, initial=0.0))[1]
-        rows = np.ldexp(rows, -exponents)
+    small = rows.dtype in (np.float16, np.float32)
+    rows = np.require(rows, np.float32, ["C", "A"]) if small else scaled(rows)
     rows = rows.view()
     rows.flags.writeable = False  # compiled code knows but one kind of array, whatever the caller has
     return rows

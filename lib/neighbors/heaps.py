@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from lib.compiled import njit
 
 # Similarities that agree to 12 decimals are tied: the 13th holds nothing but the order of summation.
 SCALE = 1e12
@@ -53,13 +54,13 @@ def nearest_first(parts: Sequence[Best], k: int) -> Best:
     return Best(np.take_along_axis(similarities, order, axis=1), np.take_along_axis(ids, order, axis=1))
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def rounded(similarity):
     """To 12 decimals as `numpy.round` has it, and without a negative zero."""
     return np.rint(similarity * SCALE) / SCALE + 0.0
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def is_hidden(hidden, query, index):
     """Whether `query` may not return `index`."""
     low, high = hidden.starts[query], hidden.starts[query + 1]
@@ -72,7 +73,7 @@ def is_hidden(hidden, query, index):
     return low < hidden.starts[query + 1] and hidden.ids[low] == index
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def offer(best, query, similarity, index):
     """Let a corpus vector take the place of the worst of the k if it is better."""
     similarities, ids = best.similarities[query], best.ids[query]
@@ -90,7 +91,7 @@ def offer(best, query, similarity, index):
     similarities[hole], ids[hole] = similarity, index
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _worse(similarity, index, other_similarity, other_index):
     """Whether the first of two comes after the second in the result."""
     return similarity < other_similarity or (similarity == other_similarity and index > other_index)

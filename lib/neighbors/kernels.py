@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from lib.compiled import njit
 from lib.neighbors.heaps import is_hidden, offer, rounded
 
 SUMS = {"reassoc", "contract"}
@@ -46,7 +47,7 @@ class Margin(NamedTuple):
 # -- normalizing and rounding -------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, fastmath=SUMS)
+@njit(nogil=True, fastmath=SUMS)
 def _norm(rows, i):
     """Length of row i in float64, where float32 numbers neither vanish nor overflow when squared."""
     total = 0.0
@@ -56,7 +57,7 @@ def _norm(rows, i):
     return np.sqrt(total)
 
 
-@njit(nogil=True, cache=True, fastmath=SUMS)
+@njit(nogil=True, fastmath=SUMS)
 def _round_row(rows, i, scale, bits):
     """Row i times `scale`, rounded to bfloat16; the squared length of what rounding took away, in float32."""
     lost = np.float32(0.0)
@@ -69,7 +70,7 @@ def _round_row(rows, i, scale, bits):
     return lost
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def unit_bfloat16(rows, norms, bits):
     """Write the lengths of the rows to `norms` and the unit rows as bfloat16 (its 16 bits) to `bits`.
 
@@ -85,7 +86,7 @@ def unit_bfloat16(rows, norms, bits):
     return -1, np.sqrt(most)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def unit_float32(rows, norms, out):
     """As `unit_bfloat16`, with the unit rows rounded to float32 in `out`; the difference that it returns is 0."""
     for i in range(rows.shape[0]):
@@ -101,7 +102,7 @@ def unit_float32(rows, norms, out):
 # -- screening and scoring again ----------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sift(scores, queries, first_query, block, best, floors, hidden, margin):
     """Offer every vector of a block that could be among the k best of a query, scored again in float64.
 
@@ -132,7 +133,7 @@ def sift(scores, queries, first_query, block, best, floors, hidden, margin):
     return total
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def sift_pairs(pair_queries, pair_rows, queries, block, best, floors, hidden):
     """As `sift`, for pairs (query, row of the block) that have been screened already."""
     for p in range(len(pair_queries)):
@@ -142,7 +143,7 @@ def sift_pairs(pair_queries, pair_rows, queries, block, best, floors, hidden):
             floors[query] = max(floors[query], best.similarities[query, 0])
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _threshold(floor, margin):
     """No vector whose similarity is `floor` or higher has a score below this."""
     if floor == -np.inf:
@@ -162,7 +163,7 @@ def _compile_number(score):
     return lambda score: score
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _above(scores, threshold, hits):
     """Write to `hits` where scores reach the threshold; returns how many do."""
     found = 0
@@ -179,7 +180,7 @@ def _above(scores, threshold, hits):
     return found
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _drop_hidden(hits, found, first, query, hidden):
     if hidden.starts[query] == hidden.starts[query + 1]:
         return found
@@ -191,7 +192,7 @@ def _drop_hidden(hits, found, first, query, hidden):
     return left
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _keep_likely(scores, hits, found, k, margin):
     """Of more than k hits those that could be among the k best of these very hits."""
     if found <= k:
@@ -210,7 +211,7 @@ def _keep_likely(scores, hits, found, k, margin):
     return left
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def largest(values, k):
     """The k-th largest value, by Hoare's FIND (1961), which reorders; `numpy.partition` takes 5 s to compile."""
     low, high, place = 0, len(values) - 1, len(values) - k
@@ -234,14 +235,14 @@ def largest(values, k):
     return values[place]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _score(queries, query, block, row, best):
     norm = block.norms[row]
     similarity = _dot(queries, query, block.rows, row) / norm if norm > 0 else 0.0
     offer(best, query, rounded(similarity), block.first + row)
 
 
-@njit(nogil=True, cache=True, fastmath=SUMS)
+@njit(nogil=True, fastmath=SUMS)
 def _dot(queries, query, rows, row):
     total = 0.0
     for j in range(rows.shape[1]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from lib.compiled import njit
 from lib.neighbors.heaps import is_hidden, offer, rounded
 
 LANE = 64  # sums that are compared at once
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
     values: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def make_unit(rows):
     """Give every row length 1, in place; zero rows stay zero. Returns the first row that is not finite, or -1."""
     for i in range(len(rows.starts) - 1):
@@ -46,7 +46,7 @@ def make_unit(rows):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def invert(rows, columns):
     """The transposed of `rows`, which has so many `columns`: for each column the rows that have it, ascending."""
     starts = np.zeros(columns + 2, np.int64)
@@ -64,7 +64,7 @@ def invert(rows, columns):
     return Rows(starts[: columns + 1], places, values)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def search_block(queries, index, first, sums, best, floors, hidden):
     """Offer to each query the vectors of a block that could be among its k best.
 
@@ -90,13 +90,13 @@ def search_block(queries, index, first, sums, best, floors, hidden):
         floors[query] = max(floors[query], floor)
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add(sums, weight, index, term):
     for entry in range(index.starts[term], index.starts[term + 1]):
         sums[index.columns[entry]] += weight * index.values[entry]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _offer_some(some, floor, first, query, best, hidden):
     # A sum is rounded to 12 decimals before it counts.
     threshold = floor - 1e-12

@@ -21,8 +21,8 @@ from lib.evaluation import Encode
 from lib.exams import RatedPairs
 from lib.parameters import one_of
 from lib.pitfalls import ucp_table
-from lib.pitfalls.processes import in_processes
 from lib.pitfalls.transfer_study import Resamples
+from lib.processes import in_processes
 from lib.similarity import Pairs, correlations, similarities
 from lib.tasks import PairTask
 
@@ -59,6 +59,7 @@ class RatedSet:
 
     @cached_property
     def gold(self) -> np.ndarray:
+        """The gold scores of all pairs, float64[n]."""
         return np.concatenate([part.score for part in self.parts])
 
     @property

@@ -11,9 +11,9 @@ import pandas as pd
 from lib import catalog, probing
 from lib.corpora import Corpus
 from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib.parameters import in_range, one_of, text, texts
 from lib.pitfalls.transfer_tasks import TransferTask, drawn
-from lib.probing import Probe
+from lib.probing import Probe, parsing
 from lib.probing.making import PARSED
 from lib.probing.senteval import FILES
 
@@ -53,8 +53,10 @@ def load_all(names: Sequence[str], corpus: Corpus, size: int, seed: int = 0, pip
     """
     in_range("probe_size", size, LEAST, 10**6)
     tasks, rows, left_out = {}, [], {}
+    if text("pipeline", pipeline):
+        parsing.loaded("what needs parses", pipeline)
     _, lacking = probing.available(pipeline or None)
-    for name in names:
+    for name in texts("probe_names", names):
         one_of("probe_names", name, probing.TASKS)
         if name in lacking and not _is_here(name):
             left_out[name] = PARSES if name in PARSED else ONLY_READ

@@ -12,6 +12,7 @@ from lib import embedders, evaluation, progress, stats
 from lib.errors import InputError
 from lib.evaluation import Encode
 from lib.exams import RatedPairs
+from lib.parameters import rising
 from lib.pitfalls import transfer_study
 from lib.pitfalls.transfer_study import Resamples, Study
 from lib.pitfalls.transfer_tasks import TransferTask
@@ -113,6 +114,8 @@ def scores(
     folds : of cross-validation, where a task has no official splits
     draws : resamples, whose seed is also that of folds and of validation sets
     workers : processes; 0 for one a core. Results do not depend on it.
+
+    Raises InputError if there is no candidate.
     """
     if not candidates:
         raise InputError("candidates: there are none; give at least one")
@@ -187,11 +190,8 @@ def _weights(places: np.ndarray, at: float) -> np.ndarray:
 
 def check_sizes(sizes: Sequence[int]) -> None:
     """Raise InputError unless there are two sizes or more, rising, each even (for BOREP) and between 2 and 10,000."""
-    if (
-        list(sizes) != sorted(set(sizes))
-        or len(sizes) < 2
-        or any(size % 2 or not 2 <= size <= 10**4 for size in sizes[1:])
-    ):
+    rising("sizes", sizes, 2, 10**4, at_least=2)
+    if any(size % 2 for size in sizes[1:]):
         raise InputError(f"sizes: {list(sizes)} is not accepted; give two or more, rising, even after the first")
 
 

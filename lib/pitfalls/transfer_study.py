@@ -20,8 +20,8 @@ from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.evaluation import Encode
 from lib.parameters import one_of
-from lib.pitfalls.processes import in_processes
 from lib.pitfalls.transfer_tasks import TransferTask
+from lib.processes import in_processes
 from lib.transfer import Result
 
 Conditions = Mapping[str, Mapping[str, Any]]  # what each is called, and its options
@@ -42,6 +42,7 @@ class Resamples(NamedTuple):
 
     @property
     def rng(self) -> np.random.Generator:
+        """A generator that begins anew each time it is asked for."""
         return np.random.default_rng(self.seed)
 
     def interval(self, resampled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -66,10 +67,12 @@ class Study:
 
     @property
     def embedders(self) -> list[str]:
+        """Their names, in the order of the rows of tables."""
         return list(self.sizes)
 
     @property
     def conditions(self) -> list[str]:
+        """Their names, in the order in which they were given."""
         return list(dict.fromkeys(condition for _, _, condition in self.results))
 
     def table(self) -> pd.DataFrame:
@@ -144,6 +147,8 @@ def evaluate(
     folds : of cross-validation
     seed : of folds, validation sets and classifiers
     workers : processes; 0 for one a core. Results do not depend on it.
+
+    Raises InputError if there is no encoder or no condition.
     """
     if not encoders or not conditions:
         raise InputError("encoders and conditions: one of them is empty; give at least one of each")

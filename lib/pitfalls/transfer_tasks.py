@@ -10,7 +10,7 @@ import numpy as np
 
 from lib import tasks, transfer
 from lib.embedders.base import Embeddings
-from lib.parameters import in_range, one_of
+from lib.parameters import in_range, one_of, texts
 from lib.tasks import ClassificationTask, local
 from lib.transfer import Result
 
@@ -88,8 +88,7 @@ def load(name: str, most: int = 0, seed: int = 0) -> TransferTask:
 
 def load_all(names: Sequence[str], most: int = 0, seed: int = 0) -> dict[str, TransferTask]:
     """Several sets by their names (`load`); InputError if there is none, or one twice."""
-    in_range("the number of task_names", len(names), 1, len(SENTENCES))
-    in_range("the number of different task_names", len(set(names)), len(names), len(names), "name each once")
+    texts("task_names", names, at_least=1)
     return {name: load(name, most, seed) for name in names}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
@@ -11,8 +12,10 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lib import paths
+from lib import files, paths
 from lib.plotting.style import STYLE
+
+_PART = re.compile(rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])')  # markers and paths that clip
 
 
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
@@ -42,11 +45,26 @@ def _display(figure: Figure, image: bytes, alt: str) -> None:
 
 
 def save(figure: Figure, folder: Path, name: str, alt: str) -> None:
-    """Write ``name.png`` and ``name.svg``: the same figure gives the same bytes, with `alt` as its description."""
-    figure.savefig(folder / f"{name}.png", bbox_inches="tight", metadata={"Description": alt, "Software": None})
-    figure.savefig(
-        folder / f"{name}.svg", bbox_inches="tight", metadata={"Description": alt, "Date": None, "Creator": None}
-    )
+    """Write ``name.png`` and ``name.svg``: the same figure gives the same bytes, with `alt` as its description.
+
+    Each of them is written whole or not at all. Raises InputError if the folder cannot be written.
+    """
+    bare = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
+    for kind, metadata in bare.items():
+        drawn = BytesIO()
+        figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
+        with files.writing(folder), files.replacing(folder / f"{name}.{kind}") as stream:
+            stream.write(_numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue())
+
+
+def _numbered(svg: bytes) -> bytes:
+    """An SVG whose parts are numbered as they come.
+
+    Matplotlib names them after all digits of their coordinates, of which the last, which nobody sees, depend on the
+    number of threads that added something up.
+    """
+    numbers: dict[bytes, int] = {}
+    return _PART.sub(lambda found: b"%b%d" % (found[1], numbers.setdefault(found[0], len(numbers))), svg)
 
 
 def write_table(table: pd.DataFrame, notebook: str, name: str, index: bool = False) -> None:
@@ -55,5 +73,10 @@ def write_table(table: pd.DataFrame, notebook: str, name: str, index: bool = Fal
 
 
 def save_table(table: pd.DataFrame, folder: Path, name: str, index: bool = False) -> None:
-    """Write ``name.csv`` in a folder, numbers with six significant digits."""
-    table.to_csv(folder / f"{name}.csv", index=index, float_format="%.6g")
+    """Write ``name.csv`` in a folder, whole or not at all, numbers with six significant digits.
+
+    Raises InputError if the folder cannot be written.
+    """
+    content = table.to_csv(index=index, float_format="%.6g", lineterminator="\n")
+    with files.writing(folder), files.replacing(folder / f"{name}.csv") as stream:
+        stream.write(content.encode())

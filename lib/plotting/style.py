@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import matplotlib
+from matplotlib import style
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
 SEQUENTIAL = "mako_r"  # light to dark in even steps: readable in grey and with every color vision
@@ -27,5 +27,5 @@ STYLE = {
 
 
 def use_style() -> None:
-    """Set the look that all notebooks share."""
-    matplotlib.rcParams.update(STYLE)
+    """Set the look that all notebooks share, whatever the user's own settings of Matplotlib are."""
+    style.use(["default", STYLE])

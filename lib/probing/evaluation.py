@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lib import transfer
+from lib import arrays, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
 from lib.errors import InputError
@@ -57,7 +57,7 @@ def evaluate(
         Another number of embeddings than sentences, and what `lib.transfer.train_test` raises.
     """
     sentences = probe.sentences
-    vectors = encode(sentences)
+    vectors = arrays.matrix("encode", encode(sentences))
     if vectors.shape[0] != len(sentences):
         raise InputError(f"encode: made {vectors.shape[0]} embeddings of {len(sentences)} sentences; make one for each")
     ends = np.cumsum([0, *map(len, probe.splits)])

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from lib import progress, text
 from lib.errors import InputError
+from lib.parameters import shown
 
 EXAMPLE = "en_core_web_sm"
 HOW_TO_GET = f"python -m spacy download {EXAMPLE}"
@@ -66,14 +67,16 @@ def loaded(name: str, pipeline: Any) -> Any:
 def _installed(name: str) -> Any:
     import spacy  # heavy: two seconds
 
+    known = sorted(spacy.util.get_installed_models())
+    if name not in known:  # spaCy would also import any package of that name, or read any folder
+        raise InputError(
+            f"pipeline: no spaCy pipeline {shown(name)} is installed (installed: {', '.join(known) or 'none'}); "
+            f"get one, for instance by {HOW_TO_GET}"
+        )
     try:
         return spacy.load(name, exclude=["ner", "lemmatizer"])
-    except OSError as error:
-        known = ", ".join(sorted(spacy.util.get_installed_models())) or "none"
-        raise InputError(
-            f"pipeline: no spaCy pipeline {name!r} is installed (installed: {known}); "
-            f"get one, for instance by {HOW_TO_GET}"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"pipeline: {name} cannot be read ({error}); install it again") from error
 
 
 def lacks(name: str, pipeline: Any) -> str | None:

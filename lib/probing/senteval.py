@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from lib import catalog
 from lib.errors import InputError
-from lib.parameters import one_of
+from lib.parameters import one_of, shown
 from lib.probing.probe import TASKS, Probe
 from lib.tasks import ClassificationTask
 from lib.tasks import files as task_files
@@ -77,13 +78,13 @@ def _classes(path: Path, labels: dict[str, list[str]]) -> tuple[str, ...]:
     """The labels, in order; InputError unless there are two or more and the training split has each of them twice."""
     classes = tuple(sorted({label for found in labels.values() for label in found}, key=_by_number))
     if len(classes) < 2:
-        raise InputError(f"{path}: all lines have the label {classes[0]!r}; get the file again")
+        raise InputError(f"{path}: all lines have the label {shown(classes[0])}; get the file again")
     counts = Counter(labels["tr"])
     for label in classes:
         if counts[label] < 2:
-            raise InputError(f"{path}: label {label!r} has {counts[label]} lines of split 'tr'; give two or more")
+            raise InputError(f"{path}: label {shown(label)} has {counts[label]} lines of split 'tr'; give two or more")
     return classes
 
 
 def _by_number(label: str) -> tuple[bool, int | str]:
-    return (False, int(label)) if label.isdecimal() else (True, label)
+    return (False, int(label)) if re.fullmatch(r"\d{1,18}", label) else (True, label)

@@ -86,7 +86,7 @@ def read(path: str | Path) -> ModelFile:
         model of another version, of another kind, or quantized; numbers in it that cannot be.
     """
     try:
-        with Path(path).open("rb") as stream:
+        with files.opened(path) as stream:
             if not os.fstat(stream.fileno()).st_size:
                 raise InputError(f"{path}: is empty; get the file again")
             return parse(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), path)
@@ -95,7 +95,10 @@ def read(path: str | Path) -> ModelFile:
 
 
 def parse(data: bytes | mmap.mmap, name: str | Path) -> ModelFile:
-    """The model in the bytes of a file, without a copy of its matrices; `name` is what errors call it."""
+    """The model in the bytes of a file, without a copy of its matrices; `name` is what errors call it.
+
+    Raises InputError for bytes that are not such a model or not whole.
+    """
     cursor = _Cursor(data, name)
     header = _header(cursor)
     dictionary = _dictionary(cursor)

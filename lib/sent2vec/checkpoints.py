@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import zipfile
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from lib import files
+from lib import files, locks
 from lib.errors import InputError
 from lib.sent2vec.kernels import Model
 from lib.sent2vec.settings import Settings
@@ -36,10 +37,18 @@ class Checkpoint:
         self.run = {"version": VERSION, "text": digest} | {name: given[name] for name in given if name != "threads"}
 
     def exists(self) -> bool:
+        """Whether there is one."""
         return self.path.exists()
 
+    def alone(self) -> AbstractContextManager:
+        """Hold the file against other trainings: they wait, and then go on from what is there."""
+        return locks.held_beside(self.path, f"training with {self.path}")
+
     def write(self, state: dict[str, Any], model: Model) -> None:
-        """Write under a temporary name, flush to the disk, then rename. `state` is of JSON types."""
+        """Write under a temporary name, flush to the disk, then rename. `state` is of JSON types.
+
+        Raises InputError if that cannot be done; the one before is kept.
+        """
         try:
             with files.replacing(self.path) as stream, zipfile.ZipFile(stream, "w") as archive:
                 archive.writestr(STATE, json.dumps({"run": self.run} | state))
@@ -60,9 +69,9 @@ class Checkpoint:
                 for name, matrix in zip(Model._fields, model, strict=True):
                     with archive.open(name) as member:
                         _read(member, matrix)
-        except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError) as error:
-            if isinstance(error, InputError):
-                raise
+        except InputError:
+            raise
+        except Exception as error:  # a damaged archive can make its readers raise anything
             raise InputError(f"{self.path}: this checkpoint is damaged; delete it to start anew") from error
         return state
 

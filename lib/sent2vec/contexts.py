@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from lib.compiled import njit
 from lib.sent2vec.draws import below, uniform
 from lib.sent2vec.ngrams import extended, list_rows, row_of
 
@@ -82,7 +82,7 @@ def room(longest: int, recipe: Recipe) -> Line:
 # -- a line -------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def lay_out(words, recipe, line, state):
     """Fill `line` with the elements of these words; returns the number of elements, dropped n-grams included."""
     longest, size = recipe.word_ngrams, len(words)
@@ -98,7 +98,7 @@ def lay_out(words, recipe, line, state):
     return size
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _drop_ngrams(first, size, recipe, line, state):
     """Variant "paper": n-grams are dropped, once for all targets of a line."""
     if recipe.dropout_probability > 0:
@@ -114,7 +114,7 @@ def _drop_ngrams(first, size, recipe, line, state):
             left -= 1
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def count_rows(size, line):
     """Count how often each row is among the elements; returns how many are present, and the sum of their counts."""
     present = total = 0
@@ -130,7 +130,7 @@ def count_rows(size, line):
     return present, total
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def forget_rows(size, line):
     """Empty the table that `count_rows` has filled."""
     for e in range(size):
@@ -139,13 +139,13 @@ def forget_rows(size, line):
             line.counts[line.slots[e]] = 0
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def count_of(row, line):
     """How often a row is among the elements."""
     return line.counts[_slot(row, line)]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _slot(row, line):
     """Where a row is in the table, or where it would be put (linear probing)."""
     mask = len(line.keys) - 1
@@ -158,7 +158,7 @@ def _slot(row, line):
 # -- a target -----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def depart(words, target, recipe, line, state):
     """Write what a target's context lost and gained to `line`; returns how many of each."""
     n_lost, n_gained, n_chosen = np.int64(1), np.int64(0), np.int64(0)
@@ -180,7 +180,7 @@ def depart(words, target, recipe, line, state):
     return n_lost, n_gained
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def choose_dropped(n, recipe, line, state):
     """Variant "reference": choose the words whose n-grams are dropped, so that two are left; returns how many."""
     n_chosen = 0
@@ -200,7 +200,7 @@ def choose_dropped(n, recipe, line, state):
     return n_chosen
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _gain_ngrams(words, target, recipe, line):
     """The n-grams that hold the placeholder in place of the target, and no dropped word."""
     start, longest, n_gained = target, recipe.word_ngrams, 0
@@ -217,7 +217,7 @@ def _gain_ngrams(words, target, recipe, line):
     return n_gained
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _lose_ngrams(position, n, recipe, line, n_lost):
     """The n-grams of which this is the first dropped word."""
     start, longest = position, recipe.word_ngrams

@@ -12,7 +12,7 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from lib import progress
+from lib import files, progress
 from lib.errors import InputError
 from lib.sent2vec.dictionary import Dictionary
 from lib.text import mend
@@ -33,8 +33,8 @@ class Text:
 
     Raises
     ------
-    InputError, here or while it is read, for what is neither, for a file that cannot be read, for a line of more than
-    4 MB.
+    InputError
+        Here or while it is read: what is neither, a file that cannot be read, a line of more than 4 MB.
     """
 
     def __init__(self, source: Sequence[str] | str | Path) -> None:
@@ -46,7 +46,7 @@ class Text:
         self._sentences = source
 
     def lines(self, description: str, show: bool) -> Iterator[bytes]:
-        """Each line, with its newline, under a progress bar."""
+        """Each line, with its newline, under a progress bar; InputError for one beyond `LONGEST_LINE` bytes."""
         unit, size = ("bytes", self.file.stat().st_size) if self.file else ("sentences", len(self._sentences))
         with progress.bar(size, description, unit, show=show) as bar:
             for number, (line, position) in enumerate(self._read() if self.file else self._encode()):
@@ -97,8 +97,9 @@ class CorpusIds:
     """
 
     def __init__(self, lines: Iterable[bytes], dictionary: Dictionary, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
+        with files.writing(folder, "make it writable, or give another one"):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by __exit__
         self._starts, words, self.longest = [0], [], 0
         digest = hashlib.blake2b(digest_size=16)
         try:

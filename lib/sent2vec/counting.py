@@ -10,6 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from lib import files
+
 Entry = tuple[bytes, int, int]  # a word, the rank of its first occurrence among all words', its count
 LIMIT = 1 << 19  # words, some 100 MB
 MOST_RUNS = 64
@@ -57,7 +59,7 @@ class WordCounts:
     def _written(self, entries: Iterable[Entry]) -> Path:
         self._folder = self._folder or TemporaryDirectory()
         run = Path(self._folder.name) / f"{self._ranked}-{len(self._runs)}"
-        with run.open("wb") as stream:
+        with files.writing(run.parent), run.open("wb") as stream:
             stream.writelines(b"%b %d %d\n" % entry for entry in entries)
         return run
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from lib.compiled import njit
 from lib.prefetch import prefetch_row
 from lib.sent2vec import contexts, outputs, vectors
 from lib.sent2vec.borrowing import borrowed
@@ -70,7 +70,7 @@ def furnish(longest: int, negatives: int, width: int, recipe: Recipe) -> Room:
 # -- one line -----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def learn_targets(words, first, until, shift, lr, l1, model, recipe, targets, room):
     """Update both matrices for the targets at positions ``room.targets[first:until] - shift`` of a line.
 
@@ -99,14 +99,14 @@ def learn_targets(words, first, until, shift, lr, l1, model, recipe, targets, ro
     return fine
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _draw(words, t, until, shift, targets, room):
     """Draw the negatives of target number t, if there is one: one target ahead, so that their rows can be fetched."""
     if t < until:
         outputs.draw_outputs(words[room.targets[t] - shift], targets, room.state, room.cursor, room.drawn[t % 2])
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _sum_rows(inputs, rows, total):
     vectors.fill(total, 0)
     for e in range(len(rows)):
@@ -116,7 +116,7 @@ def _sum_rows(inputs, rows, total):
             vectors.add_to(total, np.float32(1), inputs[rows[e]])
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _excess(lost, gained, line):
     """How often the rows of the lost elements are among all elements, less how often those gained are."""
     excess = 0
@@ -127,7 +127,7 @@ def _excess(lost, gained, line):
     return excess
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _average(lost, gained, excess, part, inputs, room):
     """The context's mean. A row that is among the elements c times has c times `room.moved` still to come."""
     line, hidden = room.line, room.hidden
@@ -138,7 +138,7 @@ def _average(lost, gained, excess, part, inputs, room):
     vectors.scale(hidden, part)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _move(lost, gained, times, inputs, room):
     """Give `room.gradient` to all elements, later; take it from those lost and give it to those gained, now."""
     line = room.line
@@ -149,14 +149,14 @@ def _move(lost, gained, times, inputs, room):
         vectors.add_to(inputs[row], np.float32(-1 if x < lost else 1), room.gradient)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _give(inputs, rows, vector):
     for row in rows:
         if row != ABSENT:
             vectors.add_to(inputs[row], np.float32(1), vector)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _settle(size, lost, gained, threshold, inputs, room):
     """Give the elements what is still to come, threshold the rows of the context, and sum the elements again.
 
@@ -180,7 +180,7 @@ def _settle(size, lost, gained, threshold, inputs, room):
 # -- one block ----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def learn_block(lines, rate, l1, model, recipe, targets, seed, stream, room):
     """Train on some lines, in their order or (variant "paper") at random.
 
@@ -219,7 +219,7 @@ def learn_block(lines, rate, l1, model, recipe, targets, seed, stream, room):
     return -1
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _context(size, first, count, targets, room):
     """Where the context of target number `first` begins and ends, and the first target that has another one."""
     if targets.window == 0:
@@ -228,7 +228,7 @@ def _context(size, first, count, targets, room):
     return max(0, middle - reach), min(middle + reach + 1, size), first + 1
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _line_starts(lines):
     """int64, where each line begins."""
     count = at = 0
@@ -240,7 +240,7 @@ def _line_starts(lines):
     return starts[:count]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _shuffle(values, state):
     for i in range(len(values) - 1, 0, -1):
         j = below(state, i + 1)

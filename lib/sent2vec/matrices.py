@@ -13,7 +13,10 @@ CHUNK = 1 << 20  # numbers that are worked on at once
 
 
 def padded(rows: int, dim: int) -> np.ndarray:
-    """float32[rows, dim and up to 15 more] of zeros, C order, every row at the beginning of a line of the cache."""
+    """float32[rows, dim and up to 15 more] of zeros, C order, every row at the beginning of a line of the cache.
+
+    Raises InputError where there is not that much memory.
+    """
     width = -(-dim // LINE) * LINE
     try:
         buffer = np.zeros(rows * width + LINE, np.float32)

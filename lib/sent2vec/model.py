@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from lib import files, progress, text
+from lib.compiled import njit
 from lib.errors import InputError
 from lib.parameters import one_of
 from lib.sent2vec import binary
@@ -46,6 +46,7 @@ class Sent2Vec:
 
     def __init__(self, file: ModelFile, settings: Settings | None = None, history: list[Step] | None = None) -> None:
         self.file, self.settings, self.history = file, settings, history
+        self._origin = "model"  # what errors call it
 
     # -- making, reading, writing ---------------------------------------------------------------
 
@@ -91,7 +92,9 @@ class Sent2Vec:
 
         Raises InputError for a file that is not such a model or not whole (`binary.read`).
         """
-        return cls(binary.read(path))
+        model = cls(binary.read(path))
+        model._origin = str(path)
+        return model
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `load` and the authors' program read.
@@ -104,22 +107,27 @@ class Sent2Vec:
 
     @property
     def header(self) -> Header:
+        """The settings that a model file keeps."""
         return self.file.header
 
     @property
     def dictionary(self) -> Dictionary:
+        """Words and their counts."""
         return self.file.dictionary
 
     @property
     def input_matrix(self) -> np.ndarray:
+        """float32[words + bucket + 1, dim]."""
         return self.file.input_matrix
 
     @property
     def output_matrix(self) -> np.ndarray:
+        """float32[words, dim]."""
         return self.file.output_matrix
 
     @property
     def dim(self) -> int:
+        """Components of a vector."""
         return self.header.dim
 
     def word_vectors(self) -> dict[str, np.ndarray]:
@@ -191,10 +199,12 @@ class Sent2Vec:
         rows, row_starts = input_rows(ids, starts, longest, self.dictionary.n_words, self.header.bucket)
         _add_means(self.input_matrix, rows, row_starts, vectors)
         if not np.isfinite(vectors).all():
-            raise InputError("model: its vectors hold NaN or infinity; get the file again, or train with a lower lr")
+            raise InputError(
+                f"{self._origin}: its vectors hold NaN or infinity; get the file again, or train with a lower lr"
+            )
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _add_means(matrix, rows, starts, vectors):
     """Sums in float32 and in the order of the rows, over their number: the program's vectors to the last bit."""
     for line in range(len(vectors)):

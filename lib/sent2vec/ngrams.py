@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from lib.compiled import njit
 
 MULTIPLIER = np.uint64(116049371)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def extended(hashed, word):
     """The hash (uint64) of an n-gram with one more word; that of a single word is its id."""
     return np.uint64(hashed) * MULTIPLIER + np.uint64(word)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def row_of(hashed, n_words, bucket):
     """The row of the n-gram with this hash: the rows of n-grams come behind those of the words."""
     return np.int64(n_words) + np.int64(np.uint64(hashed) % np.uint64(bucket))
@@ -45,14 +46,14 @@ def input_rows(
     return rows, row_starts
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def _fill(ids, starts, longest, n_words, bucket, row_starts, rows):
     for line in range(len(starts) - 1):
         some = rows[row_starts[line] : row_starts[line + 1]]
         list_rows(ids[starts[line] : starts[line + 1]], longest, n_words, bucket, some)
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def list_rows(words, longest, n_words, bucket, rows):
     """Write the rows of a line: its words, then its n-grams by their first word, shorter ones first."""
     at = len(words)

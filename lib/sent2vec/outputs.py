@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from lib.compiled import njit
 from lib.prefetch import prefetch_row
 from lib.sent2vec import vectors
 from lib.sent2vec.draws import below, uniform
@@ -42,7 +42,7 @@ class Targets(NamedTuple):
 # -- choosing -----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def thin_out(words, targets, state):
     """Move the words that subsampling keeps to the front; returns how many they are."""
     count = 0
@@ -53,7 +53,7 @@ def thin_out(words, targets, state):
     return count
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def choose_targets(words, targets, state, positions):
     """Write the positions of the targets of a line to `positions`; returns how many there are.
 
@@ -70,7 +70,7 @@ def choose_targets(words, targets, state, positions):
     return count
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def draw_outputs(target, targets, state, cursor, drawn):
     """Write to `drawn` the target and its negatives, which are never the target."""
     table = targets.negatives
@@ -90,7 +90,7 @@ def draw_outputs(target, targets, state, cursor, drawn):
 # -- learning -----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def sigmoid(score):
     """As in the authors' program, from a table of 513 values, without interpolation."""
     if score < -REACH:
@@ -100,7 +100,7 @@ def sigmoid(score):
     return SIGMOID[np.int64((score + np.float32(REACH)) * PER_UNIT)]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def loss(score):
     """-log sigmoid(score), in the same steps."""
     if score < -REACH:
@@ -110,7 +110,7 @@ def loss(score):
     return LOSS[np.int64((score + np.float32(REACH)) * PER_UNIT)]
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def learn_outputs(drawn, following, lr, threshold, outputs, room):
     """Update the rows of a target and its negatives, one after the other, and sum their gradients in `room.gradient`.
 
@@ -142,14 +142,14 @@ def learn_outputs(drawn, following, lr, threshold, outputs, room):
     return True
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _step(score, positive, lr, report):
     """What a row moves by, in multiples of the hidden vector; the loss goes to the report."""
     report[0] += loss(score if positive else -score)
     return lr * (np.float32(positive) - sigmoid(score))
 
 
-@njit(nogil=True, cache=True, forceinline=True)
+@njit(nogil=True, forceinline=True)
 def _shrink(rows, threshold, outputs):
     for row in rows:
         vectors.shrink(outputs, row, threshold)

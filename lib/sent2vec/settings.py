@@ -97,4 +97,4 @@ class Settings:
         in_range("seed", self.seed, 0, 2**63 - 1)
         in_range("max_vocabulary", self.max_vocabulary, -1, 2**31 - 1, "-1 for all words")
         in_range("window", self.window, 0, 1_000_000, "0 for the whole sentence")
-        in_range("dropout_probability", self.dropout_probability, 0, 1)
+        in_range("dropout_probability", self.dropout_probability, 0.0, 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -105,8 +106,9 @@ def train(
         vars(dictionary).pop("index", None)  # some 100 MB for a million words; it comes back when it is needed
         training = _Training(dictionary, corpus, settings)
         file = Checkpoint(checkpoint, settings, corpus.digest) if checkpoint else None
-        training.restore(file)
-        training.run(file, seconds_between_checkpoints, show_progress_bar, log)
+        with file.alone() if file else nullcontext():
+            training.restore(file)
+            training.run(file, seconds_between_checkpoints, show_progress_bar, log)
     return training.result()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import stats
+from lib import arrays, stats
 from lib.errors import InputError
 from lib.parameters import in_range, one_of
 
@@ -177,14 +177,12 @@ def _zou(a: float, b: float, both: float, n: int, confidence: float) -> tuple[fl
 
 
 def _checked(predicted: np.ndarray, gold: np.ndarray, may_be_constant: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    predicted, gold = np.asarray(predicted, dtype=np.float64), np.asarray(gold, dtype=np.float64)
-    if predicted.ndim != 1 or predicted.shape != gold.shape:
+    predicted, gold = arrays.column("similarity", predicted), arrays.column("gold", gold)
+    if predicted.shape != gold.shape:
         raise InputError(f"gold: shape {gold.shape} for similarities of {predicted.shape}; give one score a pair")
     if len(gold) < LEAST_PAIRS:
         raise InputError(f"gold: {len(gold)} pairs; give {LEAST_PAIRS} or more")
     for name, values in (("gold", gold), ("similarity", predicted)):
-        if not np.isfinite(values).all():
-            raise InputError(f"{name}: pair {int(np.argmin(np.isfinite(values)))} is NaN or infinite; give numbers")
         if not may_be_constant and np.ptp(values) <= SAME * np.abs(values).max():
             raise InputError(f"{name}: the same for all {len(values)} pairs; a correlation needs two that differ")
     return predicted, gold

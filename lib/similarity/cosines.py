@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from lib import arrays
 from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.neighbors.contract import unit
@@ -37,12 +38,15 @@ def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | 
 
 
 def similarities(left: Embeddings, right: Embeddings, normalize: str | None = None) -> np.ndarray:
-    """The cosine of each pair, float64[n] in [-1, 1], of the embeddings as they are or (``"z"``) z-normalized."""
+    """The cosine of each pair, float64[n] in [-1, 1], of the embeddings as they are or (``"z"``) z-normalized.
+
+    Raises InputError for another `normalize`, and as `cosine` and `z_normalized` do.
+    """
     if normalize not in (None, "z"):
         raise InputError(f"normalize: {normalize!r} is not known; {nearest(str(normalize), ['None', 'z'])}")
     if normalize is None:
         return cosine(left, right)
-    _check_sides(left, right)
+    left, right = _sides(left, right)
     return _sparse_z_cosine(left, right) if sp.issparse(left) else cosine(*z_normalized(left, right))
 
 
@@ -51,8 +55,9 @@ def cosine(left: Embeddings, right: Embeddings) -> np.ndarray:
 
     Raises InputError for shapes that differ, and for NaN or infinity.
     """
-    _check_sides(left, right)
+    left, right = _sides(left, right)
     if sp.issparse(left):
+        left, right = _scaled(left), _scaled(right)
         products = left.multiply(right).sum(axis=1, dtype=np.float64)
         return _quotient(products, _squared_norms(left) * _squared_norms(right))
     found = np.empty(len(left))
@@ -75,7 +80,7 @@ def z_normalized(left: Embeddings, right: Embeddings) -> tuple[np.ndarray, np.nd
         Shapes that differ, NaN or infinity, or sparse sides that would take more than 0.8 GB when filled
         (`similarities` needs no filling).
     """
-    _check_sides(left, right)
+    left, right = _sides(left, right)
     if sp.issparse(left) and 2 * left.shape[0] * left.shape[1] > DENSE:
         raise InputError(
             f"left and right: sparse, {left.shape[0]} x {left.shape[1]} each, and z-normalization would fill them; "
@@ -101,6 +106,13 @@ def _sparse_z_cosine(left: sp.csr_array, right: sp.csr_array) -> np.ndarray:
     return _quotient(products, squared_norms[0] * squared_norms[1])
 
 
+def _scaled(rows: sp.csr_array) -> sp.csr_array:
+    """Each row divided by a power of two, which is exact, so that no product or length overflows or vanishes."""
+    exponents = np.frexp(abs(rows).max(axis=1).toarray().ravel())[1]
+    data = np.ldexp(rows.data, -np.repeat(exponents, np.diff(rows.indptr)))
+    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
+
+
 def _squared_norms(rows: sp.csr_array) -> np.ndarray:
     return rows.multiply(rows).sum(axis=1, dtype=np.float64)
 
@@ -111,12 +123,22 @@ def _quotient(products: np.ndarray, squared: np.ndarray) -> np.ndarray:
     return np.clip(np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0), -1.0, 1.0)
 
 
-def _check_sides(left: Embeddings, right: Embeddings) -> None:
-    if left.ndim != 2 or left.shape != right.shape:
-        raise InputError(f"left and right: shapes {left.shape} and {right.shape}; give two arrays of one shape (n, d)")
+def _sides(left: Embeddings, right: Embeddings) -> tuple[Embeddings, Embeddings]:
+    """Both sides, checked; sparse ones as floating-point numbers, each entry once."""
     if sp.issparse(left) != sp.issparse(right):
         raise InputError("left and right: one is sparse and one is not; give two of a kind")
-    if sp.issparse(left):
-        for name, side in (("left", left), ("right", right)):
-            if not np.isfinite(side.data).all():
-                raise InputError(f"{name}: holds NaN or infinity; give finite numbers")
+    left, right = (arrays.matrix(name, side) for name, side in (("left", left), ("right", right)))
+    if left.shape != right.shape:
+        raise InputError(f"left and right: shapes {left.shape} and {right.shape}; give two arrays of one shape (n, d)")
+    if not sp.issparse(left):
+        return left, right
+    return _entries("left", left), _entries("right", right)
+
+
+def _entries(name: str, side: sp.csr_array) -> sp.csr_array:
+    if side.dtype.kind != "f":
+        side = side.astype(np.float64)
+    side = arrays.canonical(side)
+    if not np.isfinite(side.data).all():
+        raise InputError(f"{name}: holds NaN or infinity; give finite numbers")
+    return side

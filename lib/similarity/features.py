@@ -31,16 +31,23 @@ def column_statistics(*matrices: Embeddings) -> Columns:
     rows = sum(matrix.shape[0] for matrix in matrices)
     if not rows:
         raise InputError("vectors: there are no rows; give at least one")
-    mean = sum(_sum(matrix) for matrix in matrices) / rows
+    if not matrices[0].shape[1]:
+        raise InputError("vectors: have no dimensions; give at least one")
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = sum(_sum(matrix) for matrix in matrices) / rows
     if not np.isfinite(mean).all():
         raise InputError(
-            f"vectors: column {int(np.argmin(np.isfinite(mean)))} holds NaN or infinity; give finite numbers"
+            f"vectors: column {int(np.argmin(np.isfinite(mean)))} holds NaN, infinity or numbers that are too large "
+            "for their sum; give smaller ones"
         )
     # From the extremes, for the mean of equal numbers may be rounded to another one.
     highest = np.max([_extreme(matrix, "max") for matrix in matrices], axis=0)
     lowest = np.min([_extreme(matrix, "min") for matrix in matrices], axis=0)
-    variance = sum(_squared_distance(matrix, mean) for matrix in matrices) / rows
-    return Columns(mean, np.where(highest > lowest, np.sqrt(variance), 0.0))
+    # Times a power of two, which is exact, so that no square overflows or vanishes.
+    exponents = np.frexp(np.maximum(*(np.abs(extreme.astype(np.float64)) for extreme in (highest, lowest))))[1]
+    powers = np.ldexp(1.0, np.clip(-exponents, -1000, 1000))
+    variance = sum(_squared_distance(matrix, mean, powers) for matrix in matrices) / rows
+    return Columns(mean, np.where(highest > lowest, np.sqrt(variance) / powers, 0.0))
 
 
 def _sum(matrix: Embeddings) -> np.ndarray:
@@ -52,14 +59,17 @@ def _extreme(matrix: Embeddings, which: str) -> np.ndarray:
     return found.toarray().ravel() if sp.issparse(found) else np.asarray(found).ravel()
 
 
-def _squared_distance(matrix: Embeddings, mean: np.ndarray) -> np.ndarray:
+def _squared_distance(matrix: Embeddings, mean: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Of each column from its mean, both multiplied by a factor."""
+    mean = mean * factors
     if not sp.issparse(matrix):
-        blocks = (matrix[start : start + BLOCK] - mean for start in range(0, len(matrix), BLOCK))
+        blocks = (matrix[start : start + BLOCK] * factors - mean for start in range(0, len(matrix), BLOCK))
         return sum((block**2).sum(axis=0) for block in blocks)
     matrix = sp.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     stored = np.bincount(matrix.indices, minlength=len(mean))
-    away = np.bincount(matrix.indices, (matrix.data - mean[matrix.indices]) ** 2, len(mean))
+    entries = matrix.data * factors[matrix.indices]
+    away = np.bincount(matrix.indices, (entries - mean[matrix.indices]) ** 2, len(mean))
     return away + (matrix.shape[0] - stored) * mean**2
 
 
@@ -81,12 +91,18 @@ class Features:
 
     Sparse vectors are not centered in either step, which would fill them. Where the intercept is free and without a
     penalty, that makes no difference to a linear model of single sentences; it does to the products of pairs.
+
+    Parameters
+    ----------
+    normalize : bool, whether columns are z-normalized
+    dtype : of what `transform` returns
     """
 
     def __init__(self, normalize: bool, dtype: type = np.float32) -> None:
         self.normalize, self.dtype = normalize, dtype
 
     def fit(self, vectors: Vectors) -> Features:
+        """Estimate everything on training rows; returns itself. InputError for NaN, or for rows that are all alike."""
         sides = vectors if isinstance(vectors, tuple) else (vectors,)
         self.columns = column_statistics(*sides) if self.normalize else None
         features = self._features(vectors)
@@ -94,26 +110,41 @@ class Features:
         scale = np.sqrt((deviation**2).mean())
         if not scale > 0:
             raise InputError("vectors: all training rows are alike; give vectors that differ")
-        self.mean, self.factor = mean.astype(self.dtype), self.dtype(1 / scale)
+        with np.errstate(over="ignore"):
+            self.mean, self.factor = mean.astype(self.dtype), self.dtype(1 / scale)
+        if not 0 < self.factor < np.inf:
+            raise _out_of_range(self.dtype)
         return self
 
     def transform(self, vectors: Vectors) -> Embeddings:
         """`dtype`[n, d], or [n, 2 d] for pairs; CSR if the vectors are."""
         features = self._features(vectors)
-        if sp.issparse(features):
-            return narrow(sp.csr_array(features * self.factor))
-        features = features - self.mean
-        features *= self.factor
+        with np.errstate(over="ignore", invalid="ignore"):
+            if sp.issparse(features):
+                features = narrow(sp.csr_array(features * self.factor))
+            else:
+                features = features - self.mean
+                features *= self.factor
+        if not np.isfinite(features.data if sp.issparse(features) else features).all():
+            raise _out_of_range(self.dtype)
         return features
 
     def _features(self, vectors: Vectors) -> Embeddings:
-        if not isinstance(vectors, tuple):
-            return self._normalized(vectors)
-        return pair_features(*map(self._normalized, vectors))
+        with np.errstate(over="ignore", invalid="ignore"):  # what becomes infinity is refused
+            if not isinstance(vectors, tuple):
+                return self._normalized(vectors)
+            return pair_features(*map(self._normalized, vectors))
 
     def _normalized(self, vectors: Embeddings) -> Embeddings:
         vectors = vectors.astype(self.dtype, copy=False)
         return vectors if self.columns is None else standardized(vectors, self.columns)
+
+
+def _out_of_range(dtype: type) -> InputError:
+    return InputError(
+        f"vectors: hold NaN, infinity, or numbers too large or too small for what {np.dtype(dtype)} computes of them; "
+        "multiply all of them by what brings them near 1"
+    )
 
 
 def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
@@ -122,7 +153,10 @@ def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
     A column of deviation 0 becomes 0. The numbers keep their type.
     """
     varies = columns.deviation > 0
-    factor = np.divide(1.0, columns.deviation, out=np.zeros(len(varies)), where=varies).astype(vectors.dtype)
+    with np.errstate(over="ignore"):
+        factor = np.divide(1.0, columns.deviation, out=np.zeros(len(varies)), where=varies).astype(vectors.dtype)
+    if not np.isfinite(factor).all():
+        raise _out_of_range(vectors.dtype)
     if sp.issparse(vectors):
         return sp.csr_array(vectors @ sp.diags_array(factor))
     vectors = vectors - columns.mean.astype(vectors.dtype)

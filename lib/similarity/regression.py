@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from lib import arrays
 from lib.embedders.base import Embeddings
 from lib.errors import InputError
 from lib.parameters import one_of
@@ -23,6 +24,7 @@ PENALTIES = {
     "ridge": (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.1),
 }
 ITERATIONS = 1000  # of L-BFGS, at most
+MOST_SCORES = 1000  # that a distribution is predicted over
 
 Predictor = Callable[[Embeddings], np.ndarray]
 
@@ -96,8 +98,9 @@ def regress(
     fitted_path = {"softmax": _softmax, "ridge": _ridge}[one_of("method", method, PENALTIES)]
     penalties = PENALTIES[method] if penalties is None else penalties
     _check_choices(normalize, penalties)
-    for name, split in (("train", train), ("dev", dev), ("test", test)):
-        _check(name, *split)
+    train, dev, test = (_checked(*each) for each in (("train", train), ("dev", dev), ("test", test)))
+    if len({split.left.shape[1] for split in (train, dev, test)}) > 1:
+        raise InputError("train, dev and test: their embeddings differ in dimensions; give those of one embedder")
     best = (-np.inf, None)
     with counted() as warnings, threadpool_limits(1):  # as in `lib.transfer.selection`
         for normalized in normalize:
@@ -159,6 +162,10 @@ def _softmax(features: Embeddings, gold: np.ndarray, penalties: Sequence[float])
     """Each pair counts for the whole score below and the one above, by how near they are: the targets of Tai et al."""
     from sklearn.linear_model import LogisticRegression
 
+    if np.ptp(gold) > MOST_SCORES:
+        raise InputError(
+            f"gold: from {gold.min():g} to {gold.max():g}; give {MOST_SCORES} whole scores or fewer, or method='ridge'"
+        )
     features = features.astype(np.float32)
     scores = np.arange(np.floor(gold.min()), np.ceil(gold.max()) + 1)
     below = np.minimum(np.floor(gold - scores[0]).astype(int), len(scores) - 2)
@@ -181,8 +188,10 @@ def _check_choices(normalize: Sequence[bool], penalties: Sequence[float]) -> Non
         raise InputError("normalize, penalties: give at least one of each, and penalties above 0")
 
 
-def _check(name: str, left: Embeddings, right: Embeddings, gold: np.ndarray) -> None:
-    if left.ndim != 2 or left.shape != right.shape or left.shape[0] != len(gold):
+def _checked(name: str, split: Pairs) -> Pairs:
+    left, right = (arrays.matrix(name, side) for side in split[:2])
+    gold = arrays.column(f"{name}: gold", split[2])
+    if left.shape != right.shape or left.shape[0] != len(gold):
         raise InputError(
             f"{name}: sides of shape {left.shape} and {right.shape} and {len(gold)} gold scores; "
             "give two arrays of one shape and a score for each row"
@@ -191,3 +200,4 @@ def _check(name: str, left: Embeddings, right: Embeddings, gold: np.ndarray) -> 
         correlations(gold, gold)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
+    return Pairs(left, right, gold)

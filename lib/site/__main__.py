@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from lib import paths
+from lib import parameters, paths
 from lib.errors import InputError, said_in_a_sentence
 from lib.site.build import Report, build
 from lib.site.sources import Sources, library
@@ -13,10 +13,10 @@ from lib.site.sources import Sources, library
 
 @said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
-    """Build it; the exit status is 2 if it cannot be built."""
+    """Build it; the exit status is 2, by an InputError in a sentence, if it cannot be built."""
     parser = argparse.ArgumentParser(prog="python -m lib.site", description="The executed notebooks as a static site.")
     parser.add_argument("--output", default="site", metavar="FOLDER", help="where the site goes (default: site/)")
-    options = parser.parse_args(arguments)
+    options = parameters.given(parser, arguments)
     print("Building the site", flush=True)
     try:
         report = build(Sources(modules=library()), paths.from_root(options.output))

@@ -11,6 +11,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from lib import files, locks
 from lib.errors import InputError
 from lib.site import documents, lessons, pages
 from lib.site.settings import settings
@@ -120,12 +121,9 @@ def _sphinx(stage: Path, built: Path, configuration: dict) -> list[str]:
 
 def _replace(built: Path, output: Path) -> None:
     """Move what was built into its place; what was there stays until then."""
-    coming, going = (output.with_name(f".{output.name}.{word}") for word in ("coming", "going"))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    for folder in (coming, going):
-        shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(built, coming)
-    if output.exists():
-        output.rename(going)
-    coming.rename(output)
-    shutil.rmtree(going, ignore_errors=True)
+    with (
+        files.writing(output),
+        locks.held_beside(output, f"putting the site into {output}"),
+        files.replacing_folder(output) as new,
+    ):
+        shutil.copytree(built, new, dirs_exist_ok=True)

@@ -16,10 +16,13 @@ DELIMITERS = {"lvert": "|", "rvert": "|", "lVert": "\u2016", "rVert": "\u2016", 
 _SIZED = re.compile(rf"(\\[bB]igg?[lmr]?)\s*\\({'|'.join(DELIMITERS)})(?![a-zA-Z])")
 # The converter sets no space between the name of a function and its argument.
 _FUNCTION = re.compile(r"(<mi>(?:log|exp|cos|sin|min|max)</mi>)(?=<m(?:i|sub|sup|subsup|frac)>)")
+# A bar whose size is not given would grow with its neighbors, a sum say.
+_BAR = re.compile("<mo>(&#x0(?:007C|2016);)</mo>")
 # A parameter or attribute of a docstring, or several: their names, and what is said of them.
 _DESCRIBED = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*) : (.+(?:\n {4}.*)*)", re.M)
 _FIELDS = re.compile(r"^(?:Parameters|Attributes|Returns|Raises)\n-+\n(?:.+\n)+(?=\n\S)", re.M)
-_RETURNED = re.compile(r"(?<=^Returns\n-------\n)\S.*(?:\n\S.*)+(?=\n\n|\n?\Z)", re.M)
+_RETURNED = re.compile(r"^Returns\n-------\n(\S.*(?:\n\S.*)*)(?=\n\n|\n?\Z)", re.M)
+_MODULE = re.compile(r"\b(?:np|pd|sp)\.")
 _CODE = re.compile(r"(`+[^`]+`+)")
 LOGGER = logging.getLogger(__name__)
 
@@ -30,6 +33,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_html_math_renderer("mathml", (_visit_inline, None), (_visit_block, None))
     app.connect("doctree-resolved", _make_tables_sortable)
     app.connect("autodoc-process-docstring", _read_docstring, priority=100)
+    app.connect("autodoc-process-signature", _read_signature)
     app.connect("autodoc-skip-member", _skip)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
@@ -51,7 +55,9 @@ def mathml(node: nodes.Element, display: str) -> str:
     except Exception as error:  # the converter raises errors of many kinds
         return _as_written(node, type(error).__name__)
     unknown = re.search(r"\\[a-zA-Z]+", formula)
-    return _as_written(node, unknown[0]) if unknown else _FUNCTION.sub(r"\1<mspace width='0.17em'/>", formula)
+    if unknown:
+        return _as_written(node, unknown[0])
+    return _BAR.sub(r'<mo stretchy="false">\1</mo>', _FUNCTION.sub(r"\1<mspace width='0.17em'/>", formula))
 
 
 def _sized(match: re.Match[str]) -> str:
@@ -76,6 +82,13 @@ def _read_docstring(app: Sphinx, what: str, name: str, item: object, options: ob
         lines[0] = f": {lines[0]}"  # what stands before the first colon is taken for the type: nothing
 
 
+def _read_signature(
+    app: Sphinx, what: str, name: str, item: object, options: object, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Types without the module's short name, and ``...`` where a dataclass makes a default anew each time."""
+    return tuple(part and _MODULE.sub("", part).replace("<factory>", "...") for part in (signature, returned))
+
+
 def _skip(app: Sphinx, what: str, name: str, item: object, skip: bool, options: object) -> bool | None:
     """Leave out the fields of named tuples: the signature has them, and their docstrings only number them."""
     return True if type(item).__name__ == "_tuplegetter" else None
@@ -88,7 +101,7 @@ def docstring(text: str) -> str:
     section of fields ends with its first paragraph, for which the reader of docstrings wants two empty lines.
     """
     text = _DESCRIBED.sub(_described, text)
-    text = _RETURNED.sub(lambda match: match[0].replace("\n", " "), text)  # lines of one sentence, not a list
+    text = _RETURNED.sub(_returned, text)
     text = _FIELDS.sub(r"\g<0>\n", text)
     return "\n".join(map(_escaped, text.split("\n")))
 
@@ -96,6 +109,11 @@ def docstring(text: str) -> str:
 def _described(match: re.Match[str]) -> str:
     """An entry for each of the names."""
     return "\n".join(f"{name}\n    {match[2]}" for name in match[1].split(", "))
+
+
+def _returned(match: re.Match[str]) -> str:
+    """What is returned, in a sentence: neither a list, nor a type where it has a colon."""
+    return f":returns: {match[1]}".replace("\n", " ")
 
 
 def _escaped(line: str) -> str:

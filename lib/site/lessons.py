@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import paths
+from lib.errors import InputError
 from lib.site.sources import Study, read
 
 SHOWN = {"image/png", "text/html", "text/markdown", "text/plain"}  # what needs no script
@@ -115,11 +116,17 @@ def copy_figure(file: Path, folder: Path) -> None:
 
 
 def description(png: Path) -> str:
-    """The alternative text that `lib.plotting.save` wrote into a figure; its name if there is none."""
+    """The alternative text that `lib.plotting.save` wrote into a figure; its name if there is none.
+
+    Raises InputError for a damaged image.
+    """
     from PIL import Image
 
-    with Image.open(png) as image:
-        return image.info.get("Description") or png.stem.replace("_", " ")
+    try:
+        with Image.open(png) as image:
+            return image.info.get("Description") or png.stem.replace("_", " ")
+    except Exception as error:  # a damaged image can make its reader raise anything
+        raise InputError(f"{png}: is damaged; run make figures again") from error
 
 
 def figure(file: Path, page_to_root: str, alt: str, width: int | None = None) -> str:

@@ -64,9 +64,11 @@ _API = {
     "autodoc_typehints_format": "short",
     "autodoc_member_order": "bysource",
     "autodoc_preserve_defaults": True,
+    "autodoc_type_aliases": {"ArrayLike": "ArrayLike"},
     "napoleon_google_docstring": False,
     "napoleon_use_rtype": False,
     "napoleon_use_ivar": True,
+    "napoleon_attr_annotations": False,  # the signature has them
     # Two classes may have a field of the same name; a lesson may begin with a small heading.
     "suppress_warnings": ["ref.python", "myst.header"],
     "python_use_unqualified_type_names": True,

@@ -43,14 +43,17 @@ class Study:
 
     @property
     def name(self) -> str:
+        """The notebook's name, without its ending."""
         return self.source.stem
 
     @property
     def executed(self) -> Path:
+        """Where the executed notebook is, once it has been run."""
         return self.results / self.source.name
 
     @property
     def is_executed(self) -> bool:
+        """Whether it has been run."""
         return self.executed.exists()
 
     @property
@@ -90,7 +93,7 @@ class Sources:
 
 
 def study(notebook: Path, results: Path) -> Study:
-    """What a notebook's first cell says: the title, and the question in one sentence."""
+    """What a notebook's first cell says: the title, and the question in one sentence; InputError if it lacks either."""
     opening = next((source for kind, source in _sources(notebook) if kind == "markdown"), "")
     title = re.search(r"^# +(.+)$", opening, re.M)
     question = re.search(r"\*\*Question\.\*\*\s+(.+?)(?=\n\s*\n|\n\*\*|\Z)", opening, re.S)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from lib import files
 from lib.errors import InputError
 from lib.parameters import one_of
 
@@ -21,6 +22,7 @@ WESTERN = "cp1252"
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SHOWN = 20
+_DIGITS = 18  # of a whole number that 64 bits hold
 
 
 class Line(NamedTuple):
@@ -40,9 +42,10 @@ class Row(NamedTuple):
 def lines(path: Path, encoding: str = UTF8) -> Iterator[Line]:
     """The lines of a file, which only a line feed ends (with or without a carriage return before it).
 
-    Raises InputError for a file without a line and for a line that is not in this encoding.
+    Raises InputError for what is no file or cannot be read, a file without a line, and a line that is not in this
+    encoding.
     """
-    pieces = path.read_bytes().removeprefix(_BYTE_ORDER_MARK).split(b"\n")
+    pieces = _content(path).removeprefix(_BYTE_ORDER_MARK).split(b"\n")
     if not pieces[-1]:
         pieces.pop()
     if not pieces:
@@ -53,6 +56,14 @@ def lines(path: Path, encoding: str = UTF8) -> Iterator[Line]:
             yield Line(place, piece.decode(encoding).removesuffix("\r"))
         except UnicodeDecodeError as error:
             raise InputError(f"{place}: byte {piece[error.start]:#04x} is not {encoding}; get it again") from error
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with files.opened(path) as stream:
+            return stream.read()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); get it again") from error
 
 
 def rows(path: Path, columns: int | None, encoding: str = UTF8, header: str = "", extra: int = 0) -> list[Row]:
@@ -96,7 +107,7 @@ def number(place: str, text: str, low: float, high: float) -> float:
 
 def identifier(place: str, text: str) -> int:
     """A sentence's number in its source; InputError if it is no whole number."""
-    if not text.isdecimal():
+    if not text.isdecimal() or len(text) > _DIGITS:
         raise InputError(f"{place}: {_short(text)!r} is no sentence id; give a whole number")
     return int(text)
 

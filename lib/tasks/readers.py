@@ -153,7 +153,10 @@ def _sts_subset(sentences: Path, gold: Path) -> PairTask:
 
 
 def rated_items(items: Path, similarities: Path) -> PairTask:
-    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal."""
+    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal.
+
+    Raises InputError, with the line, for a matrix of another size or what is no score.
+    """
     texts = _sentences(items)
     rows = task_files.rows(similarities, len(texts))
     if len(rows) != len(texts):
@@ -184,7 +187,10 @@ def label_last(codes: dict[str, int], path: Path) -> ClassificationTask:
 
 
 def label_first(codes: dict[str, int], encoding: str, path: Path) -> ClassificationTask:
-    """Label, blank, sentence; what follows a colon in the label is a finer label, and left out."""
+    """Label, blank, sentence; what follows a colon in the label is a finer label, and left out.
+
+    Raises InputError for a line that is not so, and for an unknown label.
+    """
     sentences, labels = [], []
     for place, text in task_files.lines(path, encoding):
         label, blank, sentence = text.partition(" ")
@@ -222,7 +228,8 @@ def closure_of_paraphrases(layout: Layout, *files: Path) -> ParaphraseGroups:
 def columns_of_paraphrases(folder: Path) -> ParaphraseGroups:
     """A group a column of every .data file, the first (ungrouped) left out; of three or more (section 4.2).
 
-    Groups that share a sentence become one, and a sentence that occurs again is left out.
+    Groups that share a sentence become one, and a sentence that occurs again is left out. Raises InputError for a
+    folder without such a file.
     """
     files = sorted(folder.glob("*.data"))
     if not files:

@@ -45,7 +45,7 @@ class Classifier(ABC):
 
     @abstractmethod
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
-        """A trained model with ``predict``."""
+        """A trained model with ``predict``, from float[n, d], dense or CSR, and the labels [n]."""
 
     def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
         """A trained model for each setting, good until the next is asked for."""

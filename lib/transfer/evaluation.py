@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import progress
+from lib import arrays, progress
 from lib.errors import InputError
 from lib.similarity.features import Vectors
-from lib.transfer.folds import check_classes, deal
+from lib.transfer.folds import check_classes, checked_labels, deal
 from lib.transfer.results import Result
 from lib.transfer.selection import Labelled, Options, Run, rows_of, take
 
@@ -50,7 +50,9 @@ def cross_validate(
         inside, outside = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         train = rows_of(data, inside)
         inner = None if groups is None else np.asarray(groups)[inside]
-        predicted[outside] = run.predict(train, run.validation(train, inner, number), take(vectors, outside), number)
+        predicted[outside] = run.predict(
+            train, run.validation(train, inner, number), take(data.vectors, outside), number
+        )
     return run.result(data.labels, predicted, fold, groups)
 
 
@@ -75,6 +77,8 @@ def train_test(
     run = Run(Options(**options))
     known = _checked("train", *train)
     others = [_checked(name, *split) for name, split in (("test", test), ("dev", dev)) if split is not None]
+    if len({_dim(split.vectors) for split in (known, *others)}) > 1:
+        raise InputError("train and test: their embeddings differ in dimensions; give those of one embedder")
     check_classes(known.labels, 2, np.arange(len(known.labels)))
     for name, split in zip(("test", "dev"), others, strict=False):
         strange = np.setdiff1d(split.labels, known.labels)
@@ -85,11 +89,16 @@ def train_test(
     return run.result(others[0].labels, predicted, np.zeros(len(predicted), np.int64), None)
 
 
+def _dim(vectors: Vectors) -> tuple[int, ...]:
+    """The dimensions of the sides."""
+    return tuple(side.shape[1] for side in (vectors if isinstance(vectors, tuple) else (vectors,)))
+
+
 def _checked(name: str, vectors: Vectors, labels: np.ndarray, groups: np.ndarray | None = None) -> Labelled:
-    labels = np.asarray(labels)
-    sides = vectors if isinstance(vectors, tuple) else (vectors,)
+    labels = checked_labels(labels)
+    sides = [arrays.matrix(name, side) for side in (vectors if isinstance(vectors, tuple) else (vectors,))]
     shapes = {side.shape for side in sides}
-    if len(shapes) > 1 or any(side.ndim != 2 or side.shape[0] != len(labels) for side in sides):
+    if len(shapes) > 1 or any(side.shape[0] != len(labels) for side in sides):
         raise InputError(
             f"{name}: vectors of shape {' and '.join(str(side.shape) for side in sides)} for {len(labels)} labels; "
             "give a row for each label, and two sides of one shape for pairs"
@@ -100,4 +109,4 @@ def _checked(name: str, vectors: Vectors, labels: np.ndarray, groups: np.ndarray
         values = side.data if sp.issparse(side) else side
         if not np.isfinite(values).all():
             raise InputError(f"{name}: the vectors hold NaN or infinity; give finite numbers")
-    return Labelled(vectors, labels)
+    return Labelled(tuple(sides) if isinstance(vectors, tuple) else sides[0], labels)

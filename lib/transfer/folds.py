@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from lib import stats
@@ -37,6 +40,21 @@ def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.nd
     fold = np.empty(len(first), np.int64)
     fold[in_turn] = np.arange(len(first)) % folds
     return fold[member]
+
+
+def checked_labels(labels: Sequence[Any]) -> np.ndarray:
+    """Labels as an array [n] that can be put in order; InputError for NaN, missing ones and such as cannot."""
+    try:
+        found = np.asarray(labels)
+        if found.dtype.kind == "O" and found.ndim == 1:
+            np.sort(found)
+    except (TypeError, ValueError) as error:
+        raise InputError("labels: are not of one kind; give numbers, or text, one for each sentence") from error
+    if found.ndim != 1:
+        raise InputError(f"labels: have shape {found.shape}; give one for each sentence")
+    if (found != found).any():
+        raise InputError(f"labels: number {int(np.argmax(found != found))} is NaN; give one for each sentence")
+    return found
 
 
 def check_classes(labels: np.ndarray, least: int, member: np.ndarray) -> None:

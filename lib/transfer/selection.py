@@ -103,6 +103,7 @@ class Run:
         return max(candidates, key=right.__getitem__)
 
     def result(self, gold: np.ndarray, predicted: np.ndarray, fold: np.ndarray, groups: np.ndarray | None) -> Result:
+        """What has come out: gold and predicted labels [n], the fold int[n] and the group int[n] of each sentence."""
         options = self.options
         found = scores(gold, predicted, fold, groups, self.seed, options.repetitions, options.confidence)
         return Result(
@@ -119,8 +120,10 @@ class Run:
 
 
 def take(vectors: Vectors, rows: np.ndarray) -> Vectors:
+    """Some rows of embeddings, of both sides for pairs."""
     return tuple(side[rows] for side in vectors) if isinstance(vectors, tuple) else vectors[rows]
 
 
 def rows_of(data: Labelled, rows: np.ndarray) -> Labelled:
+    """Some rows of labelled embeddings."""
     return Labelled(take(data.vectors, rows), data.labels[rows])

@@ -28,6 +28,8 @@ def family(k: Sequence[float], sigma: float, beta: float) -> tuple[np.ndarray, n
     k : float[d], d even
     sigma : float in [0, 1]; at 0 and 1 x and y are orthogonal, at 1/2 they are the same
     beta : float, the length of x + y in units of z; the paper takes 2 or more
+
+    Raises InputError for an odd number of dimensions, or a sigma out of its range.
     """
     z = np.asarray(k, np.float64)
     if z.ndim != 1 or not z.size or z.size % 2:

@@ -31,6 +31,12 @@ def compare(
 ) -> pd.DataFrame:
     """How far each of `ESTIMATES` is from the exact maximum, averaged over sentences.
 
+    Parameters
+    ----------
+    sentences : of each the vectors float[t, d] and the probabilities float[t] of its words
+    a : float, of the model
+    rng, repetitions, confidence : as for `lib.stats.bootstrap_mean`
+
     Returns
     -------
     DataFrame with columns estimate; degrees, the angle between both; lost, by how much the log-likelihood a word falls

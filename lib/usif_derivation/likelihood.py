@@ -49,13 +49,13 @@ def cosine_gradient(discourse: np.ndarray, word: np.ndarray) -> np.ndarray:
 
 
 def log_probability(discourse: np.ndarray, word: np.ndarray, p: float, alpha: float, partition: float) -> float:
-    """f_w(c) = log p(w | c) of equation (8)."""
+    """f_w(c) = log p(w | c) of equation (8), for c and v_w float[d]."""
     d = similarities(discourse, word)[0, 0]
     return float(np.log(alpha * p + (1 - alpha) * d / partition))
 
 
 def gradient(discourse: np.ndarray, word: np.ndarray, p: float, alpha: float, partition: float) -> np.ndarray:
-    """The gradient of f_w by c, float64[d], as the paper states it; undefined where c and v_w are parallel."""
+    """The gradient of f_w by c, float64[d], as the paper states it; InputError where c and v_w are parallel."""
     c, v = np.asarray(discourse, np.float64), np.asarray(word, np.float64)
     sine = np.sin(angles(c, v)[0, 0])
     if sine < 1e-12:
@@ -83,7 +83,8 @@ def expansion(theta: np.ndarray, p: float, a: float) -> pd.DataFrame:
     Parameters
     ----------
     theta : float[n] in [0, pi]
-    p, a : of the word, and of the model
+    p : float, the probability of the word
+    a : float, of the model
 
     Returns
     -------
@@ -101,7 +102,10 @@ def expansion(theta: np.ndarray, p: float, a: float) -> pd.DataFrame:
 
 
 def estimate(words: np.ndarray, p: np.ndarray, a: float) -> np.ndarray:
-    """The direction of equation (9), float64[d] of length 1: the mean of weight times vector."""
+    """The direction of equation (9), float64[d] of length 1: the mean of weight times vector.
+
+    `words` is float[t, d], the vectors of the sentence's words, `p` float[t] their probabilities.
+    """
     return _units(weight(p, a) @ np.asarray(words, np.float64))[0]
 
 
@@ -119,7 +123,9 @@ def maximum_likelihood(words: np.ndarray, p: np.ndarray, a: float) -> np.ndarray
 
     Parameters
     ----------
-    words : float[t, d], p : float[t], a : float, as for `estimate`
+    words : float[t, d], the vectors of the sentence's words
+    p : float[t], their probabilities
+    a : float, of the model
     """
     from scipy.optimize import minimize
 

@@ -11,7 +11,7 @@ from lib import catalog, corpora, text
 from lib.corpora import Corpus
 from lib.embedders.word_probabilities import RandomWalk, checked, random_walk
 from lib.errors import InputError
-from lib.parameters import one_of
+from lib.parameters import one_of, texts
 
 ENWIKI = "frequencies/enwiki_vocab_min200.txt"
 
@@ -36,7 +36,7 @@ def available(names: Sequence[str], *loaded: Corpus) -> tuple[dict[str, Mapping[
     Raises InputError if none is here, and for a name that is neither a list nor a corpus.
     """
     here, absent = {}, {}
-    for name in names:
+    for name in texts("frequency_lists", names):
         if ":" not in name:
             one_of("frequency_lists", name, ["wordfreq", "enwiki", *corpora.names()])
         try:

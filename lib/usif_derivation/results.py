@@ -57,6 +57,7 @@ class Results:
         """float64[repetitions, embedders, exams]: the scores of each resample, one drawing for all embedders.
 
         Resamples that leave nothing to correlate (a few pairs, over and over) do not count: there may be fewer.
+        Raises InputError if none is left.
         """
         both = zip(self.exams, self.answers, strict=True)
         drawn = np.stack([exam.scores(found, exam.draws(rng, repetitions)) for exam, found in both], axis=2)

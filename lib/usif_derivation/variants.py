@@ -71,7 +71,10 @@ class Words:
     def sentences(
         self, corpus: Sequence[str], count: int, rng: np.random.Generator
     ) -> list[tuple[np.ndarray, np.ndarray]]:
-        """What is `known` of so many sentences, drawn from those with three known words or more."""
+        """What is `known` of so many sentences, drawn from those with three known words or more.
+
+        Raises InputError if there are fewer than two such sentences.
+        """
         found = [self.known(corpus[i]) for i in rng.permutation(len(corpus))[: 3 * count]]
         long = [(vectors, p) for vectors, p in found if len(p) > 2][:count]
         if len(long) < 2:

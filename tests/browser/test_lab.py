@@ -25,8 +25,7 @@ def code(name: str) -> str:
     return "\n".join(cell.source for cell in cells if cell.cell_type == "code")
 
 
-SLOW = ["07_ucp_normalization", "08_semantic_localization"]  # their widgets need minutes of the lesson before them
-PLAYED_WITH = [name for name in NOTEBOOKS if name not in SLOW and PLAY.search(code(name))]
+PLAYED_WITH = [name for name in NOTEBOOKS if PLAY.search(code(name))]
 
 
 def small(name: str, **changed: Any) -> Any:

@@ -1,6 +1,7 @@
 """Every notebook, end to end, in the smoke profile, as ``make figures PROFILE=smoke`` runs it.
 
-The second of two runs is made in a copy of the project, where the solutions of the exercises follow each notebook.
+The second of two runs is made in a copy of the project, where the solutions of the exercises follow each notebook, and
+where all is different that must not change a byte (`tests.differences`).
 """
 
 from __future__ import annotations
@@ -17,23 +18,16 @@ import pandas as pd
 import pytest
 
 from lib import paths
-from tests.copies import copy_project
+from tests.differences import AT_ONCE, Place, results
 from tests.notebooks.lesson import append_solutions, failure
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 SMOKE = paths.FIGURES / "smoke"
-KEPT = (".png", ".svg", ".csv", ".parquet")
 
 
 def run_all(folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--jobs", "2"]
     return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
-
-
-def results(folder: Path) -> dict[str, bytes]:
-    """The files that must be the same on every run: all but executed notebooks and what measures time."""
-    files = [file for file in folder.rglob("*") if file.suffix in KEPT and not file.stem.startswith("timings")]
-    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
 @pytest.fixture(scope="module")
@@ -47,14 +41,13 @@ def first_run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run_with_solutions(tmp_path_factory) -> Path:
-    """A copy of the project after a run from scratch, with another hash seed, of the notebooks and their solutions."""
-    project = tmp_path_factory.mktemp("project")
-    variables = copy_project(project)
+    """A copy of the project elsewhere after a run from scratch of the notebooks and their solutions."""
+    place = Place(tmp_path_factory.mktemp("elsewhere")).make(*AT_ONCE)
     for name in NOTEBOOKS:
-        append_solutions(project / "notebooks" / f"{name}.ipynb")
-    ended = run_all(project, variables | {"PYTHONHASHSEED": "2"})
-    (project / "said.txt").write_text(ended.stdout + ended.stderr)
-    return project
+        append_solutions(place.project / "notebooks" / f"{name}.ipynb")
+    ended = place.run("smoke", jobs=2)
+    (place.project / "said.txt").write_text(ended.stdout + ended.stderr)
+    return place.project
 
 
 def executed(project: Path, name: str) -> Path:
@@ -75,7 +68,7 @@ def test_the_solutions_of_the_exercises_run(run_with_solutions, name) -> None:
     assert failure(executed(run_with_solutions, name)) == ""
 
 
-def test_from_scratch_with_another_hash_seed_the_bytes_are_the_same(first_run, run_with_solutions) -> None:
+def test_from_scratch_elsewhere_the_bytes_are_the_same(first_run, run_with_solutions) -> None:
     again = results(run_with_solutions / "figures" / "smoke")
     assert again.keys() == first_run[0].keys(), (run_with_solutions / "said.txt").read_text()
     assert [name for name in again if again[name] != first_run[0][name]] == []

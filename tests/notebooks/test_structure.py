@@ -46,7 +46,7 @@ def test_opens_with_title_question_paper_goals_and_cost(notebook) -> None:
 
 
 def test_has_findings_and_footer(notebook) -> None:
-    assert "## Findings" in prose(notebook)
+    assert re.search(r"^##? Findings and limits$", prose(notebook), re.MULTILINE)
     assert "environment.footer()" in cells(notebook, "code")[-1]
 
 

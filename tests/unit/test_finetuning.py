@@ -314,7 +314,7 @@ def test_evaluation_has_no_dropout(finished) -> None:
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(bert, tmp_path, monkeypatch) -> None:
     training, checkpoint = training_of(bert), Checkpoint(tmp_path / "checkpoint.pt", {"epochs": 6})
-    checkpoint.write(training)
+    checkpoint.write(training.state())
     before = checkpoint.path.read_bytes()
 
     def full(content, stream) -> None:
@@ -323,7 +323,7 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(bert, tmp_pat
 
     monkeypatch.setattr(torch, "save", full)
     with pytest.raises(InputError, match=r"cannot be written \(.*No space left on device\); the one before is kept"):
-        checkpoint.write(training)
+        checkpoint.write(training.state())
     assert list(tmp_path.iterdir()) == [checkpoint.path]
     assert checkpoint.path.read_bytes() == before
 
@@ -422,7 +422,7 @@ def test_a_broken_file_of_pairs_gets_a_sentence(tmp_path, content, message) -> N
         ({"device": "tpu"}, "device: 'tpu' is not known"),
         ({"epochs": "3"}, "epochs: '3' is no whole number"),
         ({"batch_size": 2.5}, "batch_size: 2.5 is no whole number"),
-        ({"learning_rate": "high"}, "settings: "),
+        ({"learning_rate": "high"}, "learning_rate: 'high' is no number"),
         ({"epoch": 3}, "accepted: epochs, batch_size"),
         ({"task": "mnli"}, "task: 'mnli' is not known; did you mean multinli?"),
         ({"model": "nowhere"}, "no such folder"),
@@ -451,8 +451,8 @@ def test_a_loss_that_is_no_number_ends_the_training(bert, tmp_path, monkeypatch)
         (lambda folder: (folder / "config.json").write_text("<html></html>"), "config.json: no JSON in it"),
         (lambda folder: (folder / "config.json").write_text('{"model_type": "gpt2"}'), "model_type is 'gpt2'"),
         (lambda folder: (folder / "tokenizer.json").write_text("<!doctype html>"), "tokenizer.json: no JSON in it"),
-        (lambda folder: (folder / "model.safetensors").write_text("<html>" * 9), "cannot be read ("),
-        (lambda folder: os.truncate(folder / "model.safetensors", 5000), "cannot be read ("),
+        (lambda folder: (folder / "model.safetensors").write_text("<html>" * 9), "as safetensors (a saved web page)"),
+        (lambda folder: os.truncate(folder / "model.safetensors", 5000), "cannot be read as safetensors ("),
         (lambda folder: save_file({"a": torch.zeros(1)}, folder / "model.safetensors"), "lacks bert."),
     ],
 )

@@ -317,7 +317,7 @@ def test_a_line_is_read_off_between_its_places() -> None:
 
 @pytest.mark.parametrize("wrong", [[50], [100, 50], [25, 75], [25, 25], [25, 20_000]])
 def test_sizes_that_cannot_be_drawn_are_refused(wrong) -> None:
-    with pytest.raises(InputError, match=r"sizes: .* is not accepted; give two or more, rising"):
+    with pytest.raises(InputError, match=r"sizes: .* is not accepted; give "):
         sizes.check_sizes(wrong)
 
 

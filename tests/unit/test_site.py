@@ -250,6 +250,11 @@ def test_large_delimiters_are_known_by_name_and_by_character(formula) -> None:
     assert re.sub(r"<[^>]+>", "", mathml(nodes.math("", formula), "inline")) == "|x|"
 
 
+def test_a_bar_beside_a_sum_stays_as_small_as_it_was_written() -> None:
+    formula = mathml(nodes.math("", r"\sum_i \lVert x_i\rVert"), "block")
+    assert formula.count('<mo stretchy="false">&#x02016;</mo>') == 2
+
+
 @pytest.mark.parametrize("formula", [r"\notacommand{x} < y", r"\end{x}"])
 def test_a_formula_that_is_not_understood_is_shown_as_written(formula) -> None:
     assert mathml(nodes.math("", formula), "inline") == f"<code>{html.escape(formula)}</code>"
@@ -327,7 +332,7 @@ def test_fields_of_a_named_tuple_are_in_its_signature_only(site) -> None:
     [
         ("x : int[q], the ids\n    of it", "x\n    int[q], the ids\n    of it"),
         ("low, high : float,\n    both", "low\n    float,\n    both\nhigh\n    float,\n    both"),
-        ("Returns\n-------\nthe mean of\nall", "Returns\n-------\nthe mean of all"),
+        ("Returns\n-------\nthe mean of\nall: 1", ":returns: the mean of all: 1"),
         ("Returns\n-------\na : 1\nb : 2", "Returns\n-------\na\n    1\nb\n    2"),
         ("Raises\n------\nE\n    No.\n\nMore.", "Raises\n------\nE\n    No.\n\n\nMore."),
         ("|u - v| and u * v", r"\|u - v\| and u \* v"),

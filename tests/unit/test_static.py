@@ -369,7 +369,7 @@ def test_a_damaged_entry_is_converted_again(tmp_path, cache, rng, caplog) -> Non
     matrix = next(cache.glob("*/matrix.npy"))
     os.truncate(matrix, matrix.stat().st_size - 4)
     same(load(tmp_path / "glove.txt"), expected)
-    assert "is damaged; converting again" in caplog.text
+    assert "is damaged, or of an older version; converting again" in caplog.text
 
 
 def test_a_file_that_cannot_be_converted_leaves_nothing_behind(tmp_path, cache) -> None:
@@ -534,31 +534,6 @@ def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path) -> No
     assert str(tmp_path / "given") in str(error.value)
 
 
-def write_bin_with_ngrams(path: Path, vectors: dict[str, np.ndarray]) -> None:
-    write_fasttext_bin(path, vectors, np.ones((4, 3)), 3, 6)
-
-
-@pytest.mark.parametrize(
-    "write",
-    [write_word2vec_binary, write_fasttext_vec, write_glove_text, write_bin_with_ngrams, write_bin_without_ngrams],
-)
-@settings(max_examples=20)
-@given(changes=st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=6), left=st.floats(0.5, 1))
-def test_a_file_with_any_damage_is_read_or_gets_a_sentence(write, changes, left, tmp_path_factory) -> None:
-    file = tmp_path_factory.mktemp("damaged") / "file"
-    write(file, some(np.random.default_rng(0), 12))
-    data = bytearray(file.read_bytes())
-    for where, byte in changes:
-        data[int(where**3 * len(data))] = byte  # mostly near the start, where the header is
-    file.write_bytes(data[: int(left * len(data)) if left < 0.9 else None])
-    try:
-        vectors = load(file)
-    except InputError:
-        return
-    assert np.isfinite(vectors.matrix).all()
-    assert vectors.rows(list(vectors)).tolist() == list(range(len(vectors)))
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -600,7 +575,7 @@ def test_a_cache_that_cannot_be_written_gets_a_sentence(tmp_path, rng) -> None:
 def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(tmp_path, rng) -> None:
     write_folder(tmp_path / "folder", some(rng))
     np.save(tmp_path / "folder" / "tiny_emb.npy", np.zeros((7, 3), np.float32))
-    with pytest.raises(InputError, match=r"is float32\[7, 3\] for 50 words"):
+    with pytest.raises(InputError, match=r"holds 50 words for a matrix of 7 rows"):
         load(tmp_path / "folder")
     (tmp_path / "folder" / "tiny_emb.npy").write_bytes(b"no array")
     with pytest.raises(InputError, match="is not a NumPy array"):

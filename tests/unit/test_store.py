@@ -297,13 +297,26 @@ def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path) -> None
         ([lambda n: np.ones((n + 1, 3))], "returned shape (9, 3) for 8 sentences; give (8, dim)"),
         ([lambda n: np.ones(n)], "returned shape (8,)"),
         ([lambda n: np.full((n, 3), np.nan)], "NaN or infinity"),
-        ([lambda n: np.ones((n, 3)), lambda n: np.ones((n, 4))], "4 dimensions, and 3 before"),
+        (
+            [lambda n: np.ones((n, 3)), lambda n: np.ones((n, 4))],
+            "4 dimensions, and dense vectors of 3 dimensions on an",
+        ),
+        (
+            [lambda n: np.ones((n, 3)), lambda n: sp.csr_array(np.ones((n, 3)))],
+            "sparse vectors of 3 dimensions, and dense",
+        ),
+        ([lambda n: "words"], "returned no array of numbers (type str)"),
     ],
 )
 def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(tmp_path, results, message) -> None:
     with pytest.raises(InputError) as error:
         store.EmbeddingStore(tmp_path).embed(Foreign(*results), SENTENCES, name="mine")
     assert message in str(error.value)
+
+
+def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
+    with pytest.raises(InputError, match="corpus: holds no sentences; give at least one"):
+        store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk that is always full")
@@ -325,12 +338,12 @@ def test_what_is_complete_is_read_where_nothing_can_be_written(tmp_path, monkeyp
         raise PermissionError(13, "Permission denied")
 
     # The superuser, whom no mode keeps from writing, runs tests too.
-    monkeypatch.setattr(store.FileLock, "acquire", refuse)
+    monkeypatch.setattr(store.locks.FileLock, "acquire", refuse)
     monkeypatch.setattr(store.Path, "mkdir", refuse)
     np.testing.assert_array_equal(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES), expected)
     assert not (entry / "lock").exists()
     os.truncate(entry / "vectors", 100)
-    with pytest.raises(InputError, match=r"is not complete, and cannot be written \(Permission denied\); make it"):
+    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\); it is not complete: make"):
         store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)
 
 

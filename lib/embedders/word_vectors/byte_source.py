@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from lib.errors import InputError
+from lib.files import opened
 
 BLOCK = 1 << 22  # bytes read at a time
 LONGEST_NAME = 1 << 20  # a megabyte without the end of a word: this is not a file of words
@@ -27,7 +28,7 @@ class Source:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            self._file = path.open("rb")
+            self._file = opened(path)
         except FileNotFoundError:
             raise InputError(f"{path}: is not there; give the path of a file of word vectors") from None
         except OSError as error:
@@ -77,7 +78,10 @@ class Source:
             self.exactly(1, what)
 
     def lines(self) -> Iterator[bytes]:
-        """The rest of the file in blocks of whole lines; each line ends with a newline, the last one too."""
+        """The rest of the file in blocks of whole lines; each line ends with a newline, the last one too.
+
+        Raises InputError for a line beyond `LONGEST_LINE` bytes.
+        """
         start = b""  # of a line that the next block goes on with
         while data := self.read(BLOCK):
             end = data.rfind(b"\n") + 1
@@ -92,7 +96,8 @@ class Source:
     def records(self, count: int, delimiter: bytes, size: int, what: str) -> Iterator[tuple[list[bytes], bytes]]:
         """The next `count` records, each of a name, a delimiter, and `size` bytes.
 
-        Yields blocks of them: the names, and the bytes that follow them, put together.
+        Yields blocks of them: the names, and the bytes that follow them, put together. Raises InputError where the file
+        ends too early or does not fit its header.
         """
         block = BLOCK + LONGEST_NAME + size
         left = count

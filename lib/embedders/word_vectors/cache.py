@@ -8,7 +8,7 @@ of change, and the vocabulary asked for::
         buckets.npy     float32[b, d], fastText's character n-grams, of models that have them
         letters.npy, offsets.npy    the words: UTF-8, and where each starts
         hashes.npy, order.npy       the index: hashes of the words, ascending, and the row of each
-        about.json      what it is, the size of each file, and which rows were left out
+        about.json      what it is, size and checksum of each file, which rows were left out, and its own checksum
 
 It takes 4 d bytes for each word, some 32 more for the word and its index, and 4 d for each bucket: 3.7 GB for
 GoogleNews-vectors-negative300, 2.7 GB for glove.840B.300d, 4.9 GB for crawl-300d-2M-subword. When a file of vectors
@@ -16,6 +16,12 @@ changes, its former entry stays until the cache is emptied.
 
 One process at a time writes an entry, under another name, and renames it when all of its bytes have reached the disk:
 what a kill leaves behind is never taken for an entry.
+
+The first time that a process opens an entry its bytes are checked, a second for each gigabyte; an entry that is not as
+it was written is converted again. Of a matrix of more than a gigabyte only the first gigabyte is checked, and the size:
+reading it all would take the better part of a minute on a slow disk and push other things out of memory, where a study
+uses few of its rows, and mostly the first, which are those of the frequent words. The words, and which row is whose,
+are always checked.
 """
 
 from __future__ import annotations
@@ -23,18 +29,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
-import shutil
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from filelock import FileLock
 
-from lib import paths, progress, text
+from lib import files, locks, paths, progress, text
 from lib.embedders.word_vectors.files import VectorReader, files_of, open_vectors
 from lib.embedders.word_vectors.matrix_file import MatrixFile
 from lib.embedders.word_vectors.word_table import Fingerprint, WordIndex, WordList, digest_numbers, encode
@@ -42,6 +44,7 @@ from lib.errors import InputError
 
 FORMAT = 1
 ABOUT, MATRIX, BUCKETS = "about.json", "matrix.npy", "buckets.npy"
+CHECKED = 1 << 30  # bytes of each file; of what lies beyond them only the size is checked
 SHOWN = 100  # duplicate words that about.json names
 
 _log = logging.getLogger(__name__)
@@ -77,7 +80,10 @@ def open_entry(path: Path, vocabulary: Collection[str] | None = None, show_progr
     folder = _folder(path, wanted)
     about = _about(folder)
     if about is None:
-        with _writing(folder.parent), FileLock(f"{folder}.lock"):
+        with (
+            files.writing(folder.parent, "make room there, or name another folder in SENTENCE_CACHE"),
+            locks.held(Path(f"{folder}.lock"), f"converting {path.name}"),
+        ):
             about = _about(folder) or _convert(path, wanted, folder, show_progress_bar)
     words = WordList(_map(folder, "letters"), _map(folder, "offsets"))
     index = WordIndex(words, _map(folder, "hashes"), _map(folder, "order"))
@@ -110,21 +116,17 @@ def _folder(path: Path, wanted: frozenset[str] | None) -> Path:
 
 
 def _about(folder: Path) -> dict[str, Any] | None:
-    """What ``about.json`` says; None if there is no such entry, or not with files of the sizes that it names."""
-    if not (folder / ABOUT).exists():
-        return None
+    """What ``about.json`` says; None if there is no such entry, or not one as it was written."""
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    except ValueError:
-        about = {}
-    if about.get("files") == _sizes(folder):
-        return about
-    _log.warning("%s: is damaged; converting again", folder)
-    return None
+        about = files.unsealed((folder / ABOUT).read_bytes())
+        whole = all(_is_as_written(folder / name, *written) for name, written in about["files"].items())
+    except (OSError, ValueError, KeyError):
+        return None
+    return about if whole else None
 
 
-def _sizes(folder: Path) -> dict[str, int]:
-    return {file.name: file.stat().st_size for file in sorted(folder.glob("*.npy"))}
+def _is_as_written(file: Path, size: int, checksum: int) -> bool:
+    return file.stat().st_size == size and files.crc32(file, CHECKED) == checksum
 
 
 def _map(folder: Path, name: str) -> np.ndarray:
@@ -134,30 +136,12 @@ def _map(folder: Path, name: str) -> np.ndarray:
 # -- writing ------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    """Errors of writing below a folder, which is made if it is missing, as InputError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        yield
-    except OSError as error:
-        raise InputError(
-            f"{folder}: cannot be written ({error.strerror}); make room there, or name another folder in SENTENCE_CACHE"
-        ) from error
-
-
 def _convert(path: Path, wanted: frozenset[str] | None, folder: Path, show: bool) -> dict[str, Any]:
     """Write the entry; returns its description."""
-    partial = folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    try:
-        about = _write(path, wanted, partial, show)
-        shutil.rmtree(folder, ignore_errors=True)
-        os.replace(partial, folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return about
+    if folder.exists():
+        _log.warning("%s: is damaged, or of an older version; converting again", folder)
+    with files.replacing_folder(folder) as new:
+        return _write(path, wanted, new, show)
 
 
 def _write(path: Path, wanted: frozenset[str] | None, folder: Path, show: bool) -> dict[str, Any]:
@@ -176,8 +160,9 @@ def _write(path: Path, wanted: frozenset[str] | None, folder: Path, show: bool) 
     index = WordIndex.of(words)
     arrays = {"letters": words.letters, "offsets": words.offsets, "hashes": index.hashes, "order": index.order}
     for name, array in arrays.items():
-        _save(folder / f"{name}.npy", array)
+        np.save(folder / f"{name}.npy", array, allow_pickle=False)
     more = (*reader.subwords, digest_numbers(_map(folder, "buckets"))) if reader.subwords else ()
+    written = {file.name: [file.stat().st_size, files.crc32(file, CHECKED)] for file in sorted(folder.glob("*.npy"))}
     about = {
         "format": FORMAT,
         "name": _name(path),
@@ -189,9 +174,9 @@ def _write(path: Path, wanted: frozenset[str] | None, folder: Path, show: bool) 
         "duplicates": len(table.duplicates),
         "first_duplicates": [word.decode() for word in table.duplicates[:SHOWN]],
         "words_not_utf8": table.mended,
-        "files": _sizes(folder),
+        "files": written,
     }
-    _flush(folder / ABOUT, json.dumps(about, indent=1).encode())
+    (folder / ABOUT).write_text(files.sealed(about), encoding="utf-8")
     return about
 
 
@@ -279,17 +264,3 @@ def _mended(word: bytes) -> bytes:
     except UnicodeDecodeError:
         return word.decode("latin-1").encode()
     return word
-
-
-def _save(file: Path, array: np.ndarray) -> None:
-    with file.open("wb") as stream:
-        np.save(stream, array, allow_pickle=False)
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
-def _flush(file: Path, content: bytes) -> None:
-    with file.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())

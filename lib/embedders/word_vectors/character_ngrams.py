@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
+
+from lib.compiled import njit
 
 END_OF_SENTENCE = b"</s>"  # fastText's mark at the end of a line, which has no n-grams
 
@@ -32,7 +33,7 @@ def add_ngrams(words: Sequence[bytes], lengths: tuple[int, int], buckets: np.nda
     return _add(letters, offsets, *lengths, np.asarray(buckets), sums)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add(letters, offsets, shortest, longest, buckets, sums):
     counts = np.zeros(len(sums), np.int64)
     for row in range(len(sums)):
@@ -43,7 +44,7 @@ def _add(letters, offsets, shortest, longest, buckets, sums):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_from(letters, first, start, stop, shortest, longest, buckets, total):
     """Add the n-grams that start at one place; returns how many."""
     count, end, hashed = 0, start, np.int64(FNV_START)
@@ -62,7 +63,7 @@ def _add_from(letters, first, start, stop, shortest, longest, buckets, total):
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _hash_on(hashed, letter):
     """FNV-1a takes one byte more. fastText's bytes are signed: from 128 on, their sign fills the upper 24 bits."""
     byte = np.int64(letter)
@@ -71,7 +72,7 @@ def _hash_on(hashed, letter):
     return ((hashed ^ byte) * FNV_PRIME) & MASK
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _continues(letter):
     """Whether a byte of UTF-8 belongs to the code point before it."""
     return (letter & 0xC0) == 0x80

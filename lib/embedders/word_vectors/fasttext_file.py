@@ -18,14 +18,15 @@ from typing import NamedTuple
 import numpy as np
 
 from lib.embedders.word_vectors.byte_source import BLOCK, Source
-from lib.embedders.word_vectors.files import MOST_DIMENSIONS, Block, SourceReader
 from lib.embedders.word_vectors.matrix_file import MatrixFile
+from lib.embedders.word_vectors.reader import MOST_DIMENSIONS, Block, SourceReader
 from lib.errors import InputError
 
 BUCKETS = "buckets.npy"  # float32[b, d], put into the folder that `blocks` is given
 START, MATRIX = struct.Struct("<2i12id3i2q"), struct.Struct("<B2q")
-ENTRY = struct.calcsize("<qb")
+ENTRY = np.dtype([("count", "<i8"), ("type", "i1")])  # what follows a word
 SUPERVISED, SENT2VEC = 3, (4, 5)
+LONGEST_NGRAM = 255  # published models have 6
 MOST_ROWS = 1 << 32  # words and buckets are numbered with 32 bits
 
 
@@ -87,8 +88,13 @@ class FastTextFile(SourceReader):
             done += len(vectors)
 
     def _words(self) -> list[bytes]:
-        entries = self.source.records(self._start.entries, b"\0", ENTRY, "words")
-        return [name for names, _ in entries for name in names]
+        words: list[bytes] = []
+        for names, tails in self.source.records(self._start.entries, b"\0", ENTRY.itemsize, "words"):
+            entries = np.frombuffer(tails, ENTRY)
+            if (entries["count"] < 0).any() or entries["type"].any():
+                raise InputError(f"{self.source.path}: holds negative counts, or labels; download it again")
+            words += names
+        return words
 
     def _matrix_header(self, which: str, rows: int | None = None) -> int:
         """The number of rows of the matrix that follows, which must be `rows`."""
@@ -146,6 +152,10 @@ def _refuse_others(path: Path, start: _Start) -> None:
         raise InputError(
             f"{path}: its header announces {start.words} of {start.entries} entries as words, {start.dim} dimensions, "
             f"{start.bucket} buckets; download it again"
+        )
+    if min(start.shortest, start.longest) < 0 or start.longest > LONGEST_NGRAM:
+        raise InputError(
+            f"{path}: its header announces n-grams of {start.shortest} to {start.longest} letters; download it again"
         )
 
 

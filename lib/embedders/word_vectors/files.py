@@ -16,74 +16,37 @@ the numbers, so that the words of glove.840B with blanks in them (". . .", "at n
 
 from __future__ import annotations
 
+import os
 import re
-from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lib.embedders.word_vectors.byte_source import BLOCK, Source
+from lib.embedders.word_vectors.fasttext_file import FastTextFile
+from lib.embedders.word_vectors.reader import MOST_DIMENSIONS, Block, SourceReader, VectorReader
 from lib.embedders.word_vectors.text_rows import END, RowError, Rows, numbers_at_end, parse_rows
-from lib.errors import InputError
+from lib.errors import InputError, one_line
 from lib.files import begins_web_page
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HEAD = 1 << 20  # bytes that tell the format
 SAMPLE = 100  # lines that tell the dimension
 THREADS = 2
-MOST_DIMENSIONS = 1 << 16  # a header that announces more is no header
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
-
-Block = tuple[list[bytes], np.ndarray]
-
-
-class VectorReader(ABC):
-    """A file of word vectors, read once from start to end.
-
-    Attributes
-    ----------
-    dim : int
-    count : int or None, how many words the file says that it holds
-    subwords : (int, int) or None, lengths of the character n-grams that have vectors too
-    """
-
-    dim: int
-    count: int | None
-    subwords: tuple[int, int] | None = None
-
-    @abstractmethod
-    def blocks(self, folder: Path) -> Iterator[Block]:
-        """Words as bytes with float32[n, dim], some megabytes at a time. `folder`: where to put what else they need."""
-
-    @abstractmethod
-    def fraction(self) -> float:
-        """How much has been read, from 0 to 1."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of the file."""
-
-
-class SourceReader(VectorReader):
-    """A reader of a single file."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def fraction(self) -> float:
-        return self.source.fraction()
-
-    def close(self) -> None:
-        self.source.close()
 
 
 def files_of(path: Path) -> list[Path]:
     """The files that the vectors at this path are read from; InputError if they are not there."""
-    if path.is_dir():
+    if os.path.isdir(path):  # unlike Path.is_dir, also of a name too long to be one
         return [_only(path, "*_emb.npy"), _only(path, "*_index.parquet")]
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError(f"{path}: is not there; give a file of word vectors")
     return [path]
 
@@ -94,7 +57,7 @@ def open_vectors(path: Path) -> VectorReader:
     Raises InputError for what is not a file of word vectors. Readers raise it too, while they read: for a file that
     ends early or goes on for too long, and for a row that is not made of a word and `dim` numbers.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         return _Folder(*files_of(path))
     source = Source(path)
     try:
@@ -109,8 +72,6 @@ def _reader(source: Source) -> VectorReader:
     source.seek(0)
     _refuse_others(source.path, head)
     if head.startswith(FASTTEXT_MAGIC):
-        from lib.embedders.word_vectors.fasttext_file import FastTextFile
-
         return FastTextFile(source)
     first, _, rest = head.partition(b"\n")
     header = _header(source.path, first, rest)
@@ -225,25 +186,15 @@ class _Folder(VectorReader):
     """NumPy's matrix beside a table of words."""
 
     def __init__(self, matrix: Path, words: Path) -> None:
-        import pyarrow.parquet as parquet
-
         self._read = 0
-        try:
-            self._matrix = np.load(matrix, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{matrix}: is not a NumPy array ({error}); download it again") from error
-        try:
-            self._words = parquet.read_table(words)["index"]
-        except (OSError, ValueError, KeyError) as error:
-            raise InputError(f"{words}: is not a Parquet table with a column 'index' ({error})") from error
-        if not all(isinstance(word, str) for word in self._words.to_pylist()):
-            raise InputError(f"{words}: its column 'index' is {self._words.type}; give strings, none of them missing")
-        if self._matrix.ndim != 2 or self._matrix.dtype.kind != "f" or len(self._words) != len(self._matrix):
+        self._matrix = _mapped(matrix)
+        self._words = _column(words, len(self._matrix))
+        shape = self._matrix.shape
+        if len(shape) != 2 or self._matrix.dtype.kind != "f" or not all(shape):
             raise InputError(
-                f"{matrix}: is {self._matrix.dtype}{list(self._matrix.shape)} for {len(self._words)} words; "
-                "give a row of floating-point numbers for each word"
+                f"{matrix}: is {self._matrix.dtype}{list(shape)}; give a row of floating-point numbers for each word"
             )
-        self.count, self.dim = self._matrix.shape
+        self.count, self.dim = shape
 
     def blocks(self, folder: Path) -> Iterator[Block]:
         step = max(1, BLOCK // (4 * self.dim))
@@ -259,8 +210,41 @@ class _Folder(VectorReader):
         """Nothing to do: the memory-map goes with its array."""
 
 
+def _mapped(file: Path) -> np.ndarray:
+    """The array in a file of NumPy's, mapped."""
+    try:
+        array = np.lib.format.open_memmap(file, mode="r")
+    except Exception as error:  # a damaged header, which is Python, can raise nearly anything
+        raise InputError(f"{file}: is not a NumPy array ({one_line(error)}); download it again") from error
+    if not array.ndim or array.offset + array.nbytes != file.stat().st_size:
+        raise InputError(f"{file}: goes on after the {list(array.shape)} that its header announces; download it again")
+    return array
+
+
+def _column(file: Path, rows: int) -> pa.ChunkedArray:
+    """The column ``index`` of a table of so many rows, str."""
+    import pyarrow.parquet as parquet
+
+    try:
+        count = parquet.read_metadata(file).num_rows
+        table = parquet.read_table(file, columns=["index"], page_checksum_verification=True) if count == rows else None
+        if table is None or len(table) != rows:
+            raise InputError(f"{file}: holds {count} words for a matrix of {rows} rows; give a word for each row")
+        words = table["index"]
+        words.validate(full=True)
+    except InputError:
+        raise
+    except Exception as error:  # those of Arrow share no class
+        raise InputError(
+            f"{file}: is not a Parquet table with a column 'index' ({one_line(error)}); download it again"
+        ) from error
+    if not all(isinstance(word, str) for word in words.to_pylist()):
+        raise InputError(f"{file}: its column 'index' is {words.type}; give strings, none of them missing")
+    return words
+
+
 def _only(folder: Path, pattern: str) -> Path:
-    found = sorted(folder.glob(pattern))
+    found = sorted(file for file in folder.glob(pattern) if file.is_file())
     if len(found) != 1:
         raise InputError(f"{folder}: holds {len(found)} files {pattern}; give a folder with one, or a file of vectors")
     return found[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from types import TracebackType
 
@@ -31,8 +30,6 @@ class MatrixFile:
         if error is None:
             self._stream.seek(0)
             self._write_header()
-            self._stream.flush()
-            os.fsync(self._stream.fileno())
         self._stream.close()
 
     def _write_header(self) -> None:

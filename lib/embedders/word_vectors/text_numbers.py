@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from lib.compiled import njit
 
 BLANK, RETURN, NEWLINE, PLUS, MINUS, POINT, ZERO, SMALL_E, LARGE_E = map(np.uint8, b" \r\n+-.0eE")
 # Positions are unsigned: at signed ones, each access would first ask whether it counts from the end.
@@ -18,7 +19,7 @@ UNSURE = 2.0**-50
 SMALLEST, LARGEST = 1e-37, 1e38  # float32 is normal and finite in between
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def parse_lines(letters, vectors, ends):
     """Read a word and its numbers from each line, one blank between any two.
 
@@ -50,7 +51,7 @@ def parse_lines(letters, vectors, ends):
     return certain
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _parse_numbers(letters, i, vector):
     """(whether each number of the vector was read with certainty, after one blank each, where they end)."""
     for j in range(len(vector)):
@@ -62,7 +63,7 @@ def _parse_numbers(letters, i, vector):
     return True, i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _parse_number(letters, i):
     """Sign, digits with a point among them, exponent: (whether it is certain, float32, where it ends)."""
     negative = letters[i] == MINUS
@@ -85,7 +86,7 @@ def _parse_number(letters, i):
     return certain and seen > 0, -number if negative else number, i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _parse_digits(letters, i, digits):
     """Append digits to `digits`: (the number, how many were left out because it is full, where they end)."""
     left_out = 0
@@ -100,7 +101,7 @@ def _parse_digits(letters, i, digits):
         i += ONE
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _parse_exponent(letters, i):
     """Sign and digits: (whether they are there, the value, where it ends)."""
     negative = letters[i] == MINUS
@@ -111,7 +112,7 @@ def _parse_exponent(letters, i):
     return i > start and left_out == 0, -power if negative else power, i
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _scaled(digits, exponent):
     """(whether it is certain, float32 of digits * 10**exponent)."""
     if digits == 0:

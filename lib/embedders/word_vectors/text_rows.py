@@ -72,6 +72,8 @@ def parse_rows(data: bytes, dim: int) -> Rows:
     from lib.embedders.word_vectors.text_numbers import parse_lines
 
     lines = data.count(b"\n")
+    if 2 * dim * lines > len(data):  # some are too short: room for all of them could be without bound
+        return _parse_rows_one_by_one(data, dim, lines)
     vectors, ends = np.empty((lines, dim), np.float32), np.empty((lines, 2), np.int64)
     certain = parse_lines(np.frombuffer(data, np.uint8), vectors, ends)
     starts = np.concatenate([[0], ends[:-1, 1] + 1])
@@ -86,6 +88,14 @@ def parse_rows(data: bytes, dim: int) -> Rows:
     for i in reversed(empty):
         del words[i]
     return Rows(words, np.delete(vectors, empty, axis=0) if empty else vectors, lines)
+
+
+def _parse_rows_one_by_one(data: bytes, dim: int, lines: int) -> Rows:
+    """The same in memory for the rows that are there, not for each line."""
+    rows = [(i, line) for i, line in enumerate(data.split(b"\n")) if line.rstrip(END)]
+    parsed = [_parsed(line, dim, i) for i, line in rows]
+    vectors = np.array([vector for _, vector in parsed], np.float32).reshape(len(parsed), dim)
+    return Rows([word for word, _ in parsed], vectors, lines)
 
 
 def _parsed(line: bytes, dim: int, place: int) -> tuple[bytes, np.ndarray]:

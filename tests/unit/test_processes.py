@@ -11,12 +11,13 @@ import time
 import pytest
 
 from lib import paths
-from lib.pitfalls.processes import in_processes
+from lib.errors import InputError
+from lib.processes import exiting_on_signals, in_processes
 
 # Two processes are busy while more work, each piece larger than a pipe holds, is on its way to them.
 SCRIPT = """
 import os, time
-from lib.pitfalls.processes import in_processes
+from lib.processes import in_processes
 
 def busy(seconds, load):
     time.sleep(seconds)
@@ -43,6 +44,23 @@ def test_an_error_while_the_work_is_prepared_is_raised() -> None:
 
     with pytest.raises(ValueError, match="no embedding"):
         list(in_processes(pow, work(), 2))
+
+
+def test_an_error_in_another_process_is_raised_with_its_traceback() -> None:
+    with pytest.raises(TypeError, match="unsupported operand") as raised:
+        list(in_processes(pow, [(2, 3), ("x", 2)], 2))
+    assert "In another process" in raised.value.__notes__[0]
+
+
+def test_a_process_that_is_killed_is_told_in_a_sentence_and_the_next_call_works() -> None:
+    with pytest.raises(InputError, match="ended with status -9"):
+        list(in_processes(_kill_itself, [(i,) for i in range(6)], 2))
+    assert list(in_processes(pow, [(2, 3), (3, 2)], 2)) == [8, 9]
+
+
+def _kill_itself(number: int) -> None:
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -80,3 +98,21 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_to_end_is_an_exit_with_a_shells_status(number, status) -> None:
+    before = signal.getsignal(number)
+    with pytest.raises(SystemExit) as raised, exiting_on_signals():
+        os.kill(os.getpid(), number)
+    assert raised.value.code == status
+    assert signal.getsignal(number) is before
+
+
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with exiting_on_signals():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -1,0 +1,155 @@
+"""Work in several processes, none of which outlives the one that started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from lib.errors import InputError
+from lib.processor import cores
+
+LOOK = 1  # seconds between two looks at whether who started a process is still there
+
+
+def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) -> Iterator[Any]:
+    """`function` of each of some tuples of arguments, in their order, computed in so many processes; 0: one a core.
+
+    What `function` raises is raised here, at once. Raises InputError if a process was killed.
+    """
+    workers = workers or cores()
+    if workers == 1:
+        yield from (function(*given) for given in inputs)
+        return
+    pool = _pool(workers)
+    try:
+        yield from _in_order(pool, function, inputs)
+    except BaseException:  # an interrupt, too: nobody waits for what is still being worked on
+        _pool.cache_clear()
+        for worker in pool:
+            worker.process.kill()
+        raise
+
+
+@lru_cache(maxsize=1)
+def _pool(workers: int) -> list[_Worker]:
+    """The processes, kept from one call to the next since each takes seconds to start."""
+    return [_Worker() for _ in range(workers)]
+
+
+def _in_order(pool: list[_Worker], function: Callable, inputs: Iterable[tuple]) -> Iterator[Any]:
+    """Work goes only to who has none, so that nothing is on its way to a process that may have died."""
+    idle, busy = list(pool), {}
+    answers: dict[int, Any] = {}
+    place = 0
+    for number, given in enumerate(inputs):
+        if not idle:
+            idle += _collect(busy, answers)
+        worker = idle.pop()
+        worker.ask(function, given)
+        busy[worker.connection] = number, worker
+        while place in answers:
+            yield answers.pop(place)
+            place += 1
+    while busy:
+        _collect(busy, answers)
+    yield from (answers[number] for number in sorted(answers))
+
+
+def _collect(busy: dict[Connection, tuple[int, _Worker]], answers: dict[int, Any]) -> list[_Worker]:
+    """Wait for answers; returns who has given them."""
+    ready = [busy.pop(connection) for connection in wait(list(busy))]
+    for number, worker in ready:
+        answers[number] = worker.answer()
+    return [worker for _, worker in ready]
+
+
+class _Worker:
+    """A process that does one piece of work after the other."""
+
+    def __init__(self) -> None:
+        context = get_context("spawn")
+        self.connection, other = context.Pipe()
+        self.process = context.Process(target=_serve, args=(other, os.getpid()), daemon=True)
+        self.process.start()
+        other.close()
+
+    def ask(self, function: Callable, given: tuple) -> None:
+        try:
+            self.connection.send((function, given))
+        except BrokenPipeError as error:
+            raise self._dead() from error
+
+    def answer(self) -> Any:
+        try:
+            result, error = self.connection.recv()
+        except (EOFError, ConnectionError) as ended:
+            raise self._dead() from ended
+        if error is not None:
+            raise error
+        return result
+
+    def _dead(self) -> InputError:
+        self.process.join()
+        return InputError(
+            f"workers: one of several processes ended with status {self.process.exitcode} (-9 stands for killed, "
+            "most often for lack of memory); give fewer, or free memory"
+        )
+
+
+def _serve(connection: Connection, parent: int) -> None:
+    end_with(parent)
+    while True:
+        try:
+            function, given = connection.recv()
+        except EOFError:
+            return
+        try:
+            answer = function(*given), None
+        except Exception as error:
+            error.add_note(f"In another process:\n{traceback.format_exc()}")
+            answer = None, error
+        connection.send(answer)
+
+
+def end_with(parent: int) -> None:
+    """Let this process end once its parent has: killed, it could not say so.
+
+    An interrupt is for the parent, which then ends this one; a kernel that ends also sends one to all it has started.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@contextmanager
+def exiting_on_signals() -> Iterator[None]:
+    """Make SIGTERM and SIGHUP a SystemExit in the main thread, with a shell's status, so that work can be ended.
+
+    What is ignored stays ignored: nohup's SIGHUP.
+    """
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    endings = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in endings:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number in endings:
+            signal.signal(number, signal.SIG_DFL)

@@ -1,0 +1,340 @@
+"""Data files that are damaged, cut short or something else altogether: the right result, or a sentence with the file.
+
+Each reader of `lib.tasks`, `lib.corpora`, `lib.probing` and the like gets a tiny valid file first, then every damage.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from lib import corpora, n2o, needles, neighborhoods, paths, probing, published, tasks, text
+from lib.corpora import gensim_texts, reading
+from lib.errors import InputError
+from lib.neighborhoods import Entry, Neighborhoods
+from lib.neighbors import Neighbors
+from tests.sizes import CASES, NIGHTLY
+
+HANGS = 20  # seconds after which a reader is taken to hang
+
+
+class Case(NamedTuple):
+    """A reader, the file that is damaged, its valid content, and what else must lie beside it."""
+
+    read: Callable[[Path], Any]
+    file: str
+    content: bytes
+    beside: dict[str, bytes]
+
+
+def _task(name: str, split: str, file: str, content: str, **beside: str) -> Case:
+    files = {path.replace("__", "/"): text.encode() for path, text in beside.items()}
+    return Case(lambda folder: tasks.load(name, split), file, content.encode(), files)
+
+
+def _corpus(name: str, file: str, content: bytes) -> Case:
+    return Case(lambda folder: corpora.load(name.format(folder)).sentences[:], file, content, {})
+
+
+def _neighbors(folder: Path) -> None:
+    neighborhoods.read(folder / "neighbors.parquet").table()
+
+
+def _tiny_neighbors(folder: Path) -> bytes:
+    ids = np.array([[1, 2], [2, 0]])
+    lists = Neighbors(ids, np.array([[0.9, 0.5], [0.8, 0.1]], np.float32))
+    samples = n2o.Samples.of([[0, 1]])
+    Neighborhoods("tiny", "0" * 32, 3, samples, {"one": Entry(lists, "sparse", 7)}).write(folder / "valid.parquet")
+    return (folder / "valid.parquet").read_bytes()
+
+
+MRPC = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
+SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
+BENCHMARK = "main-news\tpapers\t2012test\t0007\t2.5\tRain.\tIt rained.\n"
+STORY = (
+    '<DOC id="FOO_ENG_20100101.0001" type="story" >\n<TEXT>\n<P>\nA ferry of Foo &amp; Sons ran\naground today.\n</P>\n'
+    "<P>\nIt will float again soon.\n</P>\n</TEXT>\n</DOC>\n"
+)
+NEWS = (
+    '<REUTERS TOPICS="YES" NEWID="1">\n<TEXT>&#2;\n<BODY>Lantern makers said oil was dear.\n'
+    "   They did not say how long. Reuter\n&#3;</BODY></TEXT>\n</REUTERS>\n"
+)
+PAGE = (
+    "<mediawiki xmlns='http://www.mediawiki.org/xml/export-0.4/'><page><title>Lantern</title><ns>0</ns><id>1</id>"
+    "<revision><id>2</id><text>The lantern is a lamp that is carried. It gives light by night.</text></revision></page>"
+    "</mediawiki>\n"
+)
+PROBES = "".join(f"{split}\t{label}\tsome words here\n" for split in ("tr", "va", "te") for label in "0101")
+YEAR = "senteval/STS/STS13-en-test"
+OTHER_YEAR = {
+    f"{YEAR}/STS.{kind}.{subset}.txt": b"a\tb\n" if kind == "input" else b"1\n"
+    for subset in ("FNWN", "headlines", "OnWN")
+    for kind in ("input", "gs")
+}
+
+CASES_OF_DATA = {
+    "sts pairs": Case(lambda _: tasks.load("STS13"), f"{YEAR}/STS.input.FNWN.txt", b"a dog\ta cat\n", OTHER_YEAR),
+    "sts scores": Case(lambda _: tasks.load("STS13"), f"{YEAR}/STS.gs.OnWN.txt", b"4.5\n", OTHER_YEAR),
+    "benchmark": _task("STSBenchmark", "test", "senteval/STS/STSBenchmark/sts-test.csv", BENCHMARK),
+    "sick relatedness": _task(
+        "SICK-R", "dev", "senteval/SICK/SICK_trial.txt", SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n"
+    ),
+    "sick entailment": _task(
+        "SICK-E", "dev", "senteval/SICK/SICK_trial.txt", SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n"
+    ),
+    "mrpc": _task("MRPC", "test", "senteval/MRPC/msr_paraphrase_test.txt", MRPC + "1\t12\t7\tone\ttwo\r\n"),
+    "msrp groups": _task(
+        "MSRP-groups",
+        "all",
+        "senteval/MRPC/msr_paraphrase_test.txt",
+        MRPC + "1\t1\t2\tone\ttwo\r\n1\t2\t3\ttwo\tthree\r\n",
+        senteval__MRPC__msr_paraphrase_train__txt="",
+    )._replace(beside={"senteval/MRPC/msr_paraphrase_train.txt": (MRPC + "0\t8\t9\tx\ty\r\n").encode()}),
+    "one class a file": Case(
+        lambda _: tasks.load("MR"), "senteval/MR/rt-polarity.pos", b"a fine clich\xe9\nbest\n",
+        {"senteval/MR/rt-polarity.neg": b"dull\n"},
+    ),
+    "trec": _task("TREC", "test", "senteval/TREC/TREC_10.label", "NUM:dist How far is it ?\nABBR:exp What is B ?\n"),
+    "sst2": _task("SST2", "dev", "senteval/SST/binary/sentiment-dev", "good , but no more\t0\nfine\t1\n"),
+    "sst5": _task("SST5", "dev", "senteval/SST/fine/sentiment-dev", "4 very good .\n0 very bad .\n"),
+    "opinosis": Case(
+        lambda _: tasks.load("Opinosis-groups"), "opinosis/paraphrase_groups/a.data",
+        b"one\tclear\tlong\ntwo\tsharp\tlasts\nthree\tbright\t\n", {},
+    ),
+    "lee items": Case(
+        lambda _: tasks.load("Lee"), "gensim/test/test_data/lee.cor", b"first item\nsecond item\n",
+        {"gensim/test/test_data/similarities0-1.txt": b"1.0\t0.5\n0.5\t1.0\n"},
+    ),
+    "lee scores": Case(
+        lambda _: tasks.load("Lee"), "gensim/test/test_data/similarities0-1.txt", b"1.0\t0.5\n0.5\t1.0\n",
+        {"gensim/test/test_data/lee.cor": b"first item\nsecond item\n"},
+    ),
+    "word pairs": Case(
+        lambda _: tasks.load("WS353"), "gensim/test/test_data/wordsim353.tsv", b"# Word 1\nlove\tsex\t6.77\n", {}
+    ),
+    "lines": _corpus("lines:{}/lines.txt", "lines.txt", "One é.\nTwo.\n\nThree.\n".encode()),
+    "packed lines": _corpus("lines:{}/lines.gz", "lines.gz", gzip.compress(b"One.\nTwo.\n\nThree.\n", mtime=0)),
+    "running text": _corpus("text:{}/text.txt", "text.txt", b"One is here. Two is\nthere.\n\nThree.\n"),
+    "reuters": _corpus("reuters", "corpora/reuters21578/reut2-000.sgm", NEWS.encode()),
+    "gigaword": _corpus(
+        "gigaword:2010", "corpora/gigaword/data/foo_eng/foo_eng_201001.gz", gzip.compress(STORY.encode(), mtime=0)
+    ),
+    "lee background": _corpus("lee", "lee_background.cor", b"One item. With two.\nAnother item.\n"),
+    "wikipedia": _corpus("wikipedia-sample", gensim_texts._WIKIPEDIA, bz2.compress(PAGE.encode())),
+    "probing": Case(lambda _: probing.read("SentLen"), "senteval/probing/sentence_length.txt", PROBES.encode(), {}),
+    "word counts": Case(
+        lambda folder: text.read_probabilities(folder / "counts.txt"), "counts.txt", "the 20\né 3\n".encode(), {}
+    ),
+    "own pairs": Case(
+        lambda folder: needles.load(f"lines:{folder}/pairs.txt", None, None, "", 0.0), "pairs.txt",
+        b"it rains\train falls\nit snows\tsnow falls\n", {},
+    ),
+    "published": Case(lambda _: published.load("usif_table1"), "usif_table1.csv", b"model,value,page\nSIF,0.5,3\n", {}),
+    "neighbors": Case(_neighbors, "neighbors.parquet", b"", {}),
+}  # fmt: skip
+# What a reader of text takes for content: a sentence may well begin with a tag, a NUL or a lone quote.
+ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "lee background", "published"}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory) -> Iterator[Path]:
+    """The only folder in which data are looked for, for all cases of this module."""
+    folder = tmp_path_factory.mktemp("data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTENCE_DATA", str(folder))
+        patch.setattr(paths, "DATA", folder / "none")
+        patch.setattr(gensim_texts, "_gensim_file", lambda name: folder / name)
+        patch.setattr(published, "FOLDER", folder)
+        yield folder
+
+
+def put(place: Path, name: str) -> tuple[Case, Path]:
+    case = CASES_OF_DATA[name]
+    if name == "neighbors" and not case.content:
+        case = CASES_OF_DATA[name] = case._replace(content=_tiny_neighbors(place))
+    for path, content in {**case.beside, case.file: case.content}.items():
+        (place / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / path).write_bytes(content)
+    return case, place / case.file
+
+
+@contextmanager
+def answered_in_time() -> Iterator[None]:
+    def hangs(*_: object) -> None:
+        raise TimeoutError("the reader hangs")
+
+    before = signal.signal(signal.SIGALRM, hangs)
+    signal.alarm(HANGS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def sentence(case: Case, place: Path) -> str:
+    """What the reader says of the file; "" if it reads it."""
+    try:
+        with answered_in_time():
+            case.read(place)
+    except InputError as error:
+        said = str(error)
+        assert "\n" not in said
+        assert len(said) < 1500
+        return said
+    return ""
+
+
+def lengths(content: bytes) -> range:
+    return range(0, len(content), 1 if NIGHTLY else max(1, len(content) // 25))
+
+
+def numbers_become(word: bytes) -> Callable[[bytes], bytes]:
+    return lambda content: re.sub(rb"\d+(\.\d+)?", word, content)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "blank lines": lambda content: b"\n\n \n",
+    "web page": lambda content: b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n",
+    "NUL bytes": lambda content: bytes(500),
+    "a NUL inside": lambda content: content[:5] + b"\0" + content[5:],
+    "UTF-16": lambda content: content.decode("latin-1").encode("utf-16"),
+    "Latin-1 letters": lambda content: b"\xe9\xff\n" + content,
+    "byte order mark": lambda content: b"\xef\xbb\xbf" + content,
+    "two byte order marks": lambda content: b"\xef\xbb\xbf" * 2 + content,
+    "carriage returns": lambda content: content.replace(b"\n", b"\r"),
+    "mixed line ends": lambda content: content.replace(b"\n", b"\r\n", 1),
+    "lone quote": lambda content: b'"' + content,
+    "no tabs": lambda content: content.replace(b"\t", b" "),
+    "tabs everywhere": lambda content: content.replace(b" ", b"\t"),
+    "NaN": numbers_become(b"nan"),
+    "infinity": numbers_become(b"inf"),
+    "out of range": numbers_become(b"99"),
+    "negative": numbers_become(b"-1"),
+    "digits of other scripts": lambda content: numbers_become("²٣".encode())(content),
+    "thousands of digits": numbers_become(b"9" * 5000),
+    "said twice": lambda content: content * 2,
+    "one long line": lambda content: content.replace(b"\n", b"") * 2000,
+    "random bytes": lambda content: np.random.default_rng(0).bytes(2000),
+    "gzip of nothing": lambda content: gzip.compress(b"", mtime=0),
+    "head of a gzip": lambda content: b"\x1f\x8b",
+    "other gzip inside": lambda content: gzip.compress(content, mtime=0) + content,
+    "magic of Parquet": lambda content: b"PAR1" + content + b"PAR1",
+}
+
+
+@pytest.mark.parametrize("name", CASES_OF_DATA)
+def test_a_valid_file_is_read(place, name) -> None:
+    case, _ = put(place, name)
+    assert sentence(case, place) == ""
+
+
+@pytest.mark.parametrize("name", CASES_OF_DATA)
+def test_a_file_cut_short_at_any_length_is_read_or_named(place, name) -> None:
+    case, file = put(place, name)
+    for length in lengths(case.content):
+        file.write_bytes(case.content[:length])
+        sentence(case, place)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", CASES_OF_DATA)
+def test_a_damaged_file_is_read_or_named(place, name, damage) -> None:
+    case, file = put(place, name)
+    file.write_bytes(DAMAGES[damage](case.content))
+    said = sentence(case, place)
+    if damage == "empty" or (damage in ("web page", "random bytes") and name not in ANY_TEXT | {"opinosis"}):
+        assert said, "what holds nothing of its kind is refused"
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "circle of links", "link to nothing"])
+@pytest.mark.parametrize("name", CASES_OF_DATA)
+def test_what_is_no_file_is_named_and_not_waited_for(place, name, kind) -> None:
+    case, file = put(place, name)
+    file.unlink()
+    if kind == "folder":
+        file.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(file)
+    elif kind != "missing":
+        file.symlink_to(file if kind == "circle of links" else file.with_name("nothing"))
+    try:
+        # What the data folder lacks may come with an installed package.
+        assert sentence(case, place) or (name == "word pairs" and kind not in ("folder", "pipe"))
+    finally:
+        file.rmdir() if kind == "folder" else file.unlink(missing_ok=True)
+
+
+EDITS = st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=6), st.integers(0, 6)), min_size=1, max_size=6)
+
+
+@settings(max_examples=CASES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(CASES_OF_DATA)), edits=EDITS)
+@example(name="wikipedia", edits=[(40, b"\xff", 3)])
+def test_bytes_changed_anywhere_are_read_or_named(place, name, edits) -> None:
+    case, file = put(place, name)
+    content = case.content
+    for at, new, gone in edits:
+        at %= len(content) + 1
+        content = content[:at] + new + content[at + gone :]
+    file.write_bytes(content)
+    sentence(case, place)
+
+
+SIGNS = st.sampled_from(["\t", "\n", " ", '"', "0", "1", "2.5", "nan", "-1", ":", "NUM", "NEUTRAL", "tr", "é", "\x85"])
+
+
+@settings(max_examples=CASES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(name=st.sampled_from(sorted(set(CASES_OF_DATA) - {"neighbors"})), signs=st.lists(SIGNS, max_size=40))
+def test_lines_made_of_the_signs_of_these_files_are_read_or_named(place, name, signs) -> None:
+    case, file = put(place, name)
+    file.write_bytes("".join(signs).encode())
+    sentence(case, place)
+
+
+@pytest.mark.parametrize("name", sorted(set(CASES_OF_DATA) - ANY_TEXT - {"running text", "neighbors", "published"}))
+def test_a_score_that_is_read_is_a_number(place, name) -> None:
+    """Whatever was read: no NaN among the scores, no probability that is none, never a silent one."""
+    case, file = put(place, name)
+    for damage in ("NaN", "infinity", "out of range", "negative"):
+        file.write_bytes(DAMAGES[damage](case.content))
+        try:
+            found = case.read(place)
+        except InputError:
+            continue
+        if isinstance(found, dict):
+            assert np.isfinite(list(found.values())).all()
+        if getattr(found, "score", None) is not None:
+            assert np.isfinite(found.score).all()
+
+
+def test_a_line_that_would_fill_the_memory_is_refused(place, monkeypatch) -> None:
+    """A gigabyte of one letter is a megabyte of gzip; here the limit is small."""
+    monkeypatch.setattr(reading, "LONGEST", 10_000)
+    (place / "long.gz").write_bytes(gzip.compress(b"x" * 10**7))
+    for kind in ("lines", "text"):
+        with pytest.raises(InputError, match=r"long.gz, line 1: is longer than 10000 bytes; give it in lines"):
+            corpora.load(f"{kind}:{place}/long.gz")
+    put(place, "reuters")
+    (place / "corpora/reuters21578/reut2-000.sgm").write_text('<REUTERS NEWID="1">\n' + "x\n" * 10_000)
+    with pytest.raises(InputError, match="line 1: the <REUTERS> that begins here is not closed"):
+        corpora.load("reuters")
+
+
+def test_a_published_table_keeps_its_columns(place) -> None:
+    put(place, "published")
+    assert published.load("usif_table1")["page"].dtype == pd.Int64Dtype()

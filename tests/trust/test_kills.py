@@ -1,0 +1,272 @@
+"""Long jobs are killed at random moments and started again: the same bytes, nothing left over, nobody still running.
+
+`tests.trust.kills` says how; `tests.sizes.KILLS` how often.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from lib import files
+from tests.copies import copy_project
+from tests.sizes import KILLS, NIGHTLY
+from tests.trust.kills import Launcher, kill_and_finish, start, survivors, wait_for_survivors
+from tests.unit.test_download import TEXT, Server
+from tests.unit.test_finetuning import CUES, WORDS, tiny_bert, write_multinli
+
+SEED = 12
+NOTEBOOK = "00_start_here"
+# Embedders that take seconds, in place of those of the smoke profile.
+PARAMETERS = "k: 2\nembedder_names:\n  - tfidf\n  - wordllama\n"
+HALF_WRITTEN = re.compile(r"^\.|\.(partial|running|old|tmp)$")
+
+
+# -- jobs of one process ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def launcher(tmp_path_factory) -> Iterator[Launcher]:
+    running = Launcher(tmp_path_factory.mktemp("kills") / "jobs")
+    yield running
+    running.close()
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[dict[str, str]]:
+    """The addresses of a text and of an archive on this machine."""
+    server, archive = Server(), io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as content:
+        for name in ("a.txt", "b/b.txt", "b/c.txt"):
+            content.writestr(name, name * 20_000)
+    server.content = {"text": TEXT, "packed": archive.getvalue()}
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {"url": server.url("text"), "packed": server.url("packed")}
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def tuning(launcher) -> dict[str, str]:
+    """A small BERT; the pairs that it is tuned on lie where the jobs look for data."""
+    write_multinli(launcher.folder / "data")
+    return {"bert": str(tiny_bert(launcher.folder / "bert", [*WORDS, *CUES.values()]))}
+
+
+@pytest.mark.parametrize("job", ["fetch", "embed", "search", "convert", "train", "tune"])
+def test_a_killed_job_is_finished_by_the_next_run_with_the_same_bytes(launcher, job, request) -> None:
+    """All files are compared, hidden ones among them: nothing is missing, nothing is left over."""
+    given = {"fetch": "served", "tune": "tuning"}.get(job)
+    undisturbed, finished = kill_and_finish(
+        launcher, job, KILLS, SEED, **request.getfixturevalue(given) if given else {}
+    )
+    assert undisturbed
+    assert sorted(finished) == sorted(undisturbed)
+    assert [name for name in finished if finished[name] != undisturbed[name]] == []
+
+
+# -- make figures -------------------------------------------------------------------------------
+
+
+class Project:
+    """A copy of the project in which one notebook is executed, and killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.runtime = folder, folder / "runtime"
+        self.temporary = Path(tempfile.mkdtemp(prefix="k-"))  # a short name, for sockets
+        folder.mkdir()
+        self.variables = copy_project(folder)
+        (folder / "params" / "smoke" / f"{NOTEBOOK}.yaml").write_text(PARAMETERS, encoding="utf-8")
+        self.runtime.mkdir()
+        self.variables |= {"TMPDIR": str(self.temporary), "JUPYTER_RUNTIME_DIR": str(self.runtime)}
+        self.staging = folder / "figures" / "smoke" / f".{NOTEBOOK}.partial"
+
+    def start(self, *options: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", NOTEBOOK, *options]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return start(command, cwd=self.folder, env=self.variables, **pipes)
+
+    def run(self, *options: str) -> str:
+        """To the end; returns what was printed."""
+        process = self.start(*options)
+        said, _ = process.communicate(timeout=600)
+        assert process.returncode == 0, said
+        return said
+
+    def begun(self, *options: str) -> subprocess.Popen:
+        """One that has begun to execute the notebook."""
+        process = self.start(*options)
+        executed = self.staging / f"{NOTEBOOK}.ipynb"
+        while not executed.exists():
+            assert process.poll() is None, process.stdout.read()
+            time.sleep(0.02)
+        return process
+
+    def results(self) -> dict[str, bytes]:
+        """What must be the same on every run: all but what measures time."""
+        folder = self.staging.with_name(NOTEBOOK)
+        kept = [file for file in folder.glob("*") if file.suffix in (".png", ".svg", ".csv")]
+        return {file.name: file.read_bytes() for file in kept if "timings" not in file.stem}
+
+    def left_over(self) -> list[str]:
+        """What is half-written, or temporary."""
+        found = [file for name in ("figures", ".cache") for file in (self.folder / name).rglob("*")]
+        half = [file for file in found if HALF_WRITTEN.search(file.name)]
+        return [str(file) for file in [*half, *self.temporary.iterdir(), *self.runtime.iterdir()]]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Iterator[Project]:
+    """With the results of an undisturbed run, and the seconds that it took."""
+    made = Project(tmp_path_factory.mktemp("kills") / "pröject with spaces")
+    process = made.start()
+    while not made.staging.exists():
+        assert process.poll() is None, process.stdout.read()
+        time.sleep(0.02)
+    began = time.monotonic()
+    said, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    made.seconds, made.undisturbed = time.monotonic() - began, made.results()
+    assert made.undisturbed
+    yield made
+    shutil.rmtree(made.temporary)
+
+
+def kill_main(process: subprocess.Popen) -> None:
+    process.kill()
+
+
+def kill_group(process: subprocess.Popen) -> None:
+    os.killpg(process.pid, signal.SIGKILL)
+
+
+def kill_everything(process: subprocess.Popen) -> None:
+    """The kernel, too, which is no member of the group."""
+    for one in [*survivors(process), process]:
+        try:
+            one.kill()
+        except psutil.NoSuchProcess:
+            continue
+
+
+def kill_kernel(process: subprocess.Popen) -> None:
+    _kill_with("ipykernel_launcher", process)
+
+
+def kill_worker(process: subprocess.Popen) -> None:
+    """The process that executes the notebook for the one that was started."""
+    _kill_with("--multiprocessing-fork", process)
+
+
+def _kill_with(argument: str, process: subprocess.Popen) -> None:
+    for one in survivors(process):
+        if argument in one.cmdline():
+            one.kill()
+
+
+ENDINGS = [(os.kill, signal.SIGTERM, 143), (os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGHUP, 129)]
+WAYS: list[Callable] = [kill_main, kill_everything, kill_group, kill_kernel, kill_worker]
+
+
+def test_killed_figures_are_finished_by_the_next_run_with_the_same_bytes(project) -> None:
+    """Whoever is killed, nobody else stays."""
+    rng = random.Random(SEED)
+    shutil.rmtree(project.folder / ".cache" / "runs")  # what says that nothing has changed
+    landed = 0
+    for attempt in range(3 * KILLS):
+        process = project.begun()
+        try:
+            process.wait(rng.uniform(0, 0.7 * project.seconds))
+        except subprocess.TimeoutExpired:
+            landed += 1
+            WAYS[attempt % len(WAYS)](process)
+        process.communicate(timeout=60)
+        assert project.results() in (project.undisturbed, {})  # between two renames there are none
+        # One kill in two is followed by the next run at once.
+        assert attempt % 2 or wait_for_survivors(process) == []
+        if landed == KILLS:
+            break
+    assert landed == KILLS
+    assert f"{NOTEBOOK}  done" in project.run()
+    assert wait_for_survivors(process) == []
+    assert project.results() == project.undisturbed
+    assert project.left_over() == []
+
+
+@pytest.mark.parametrize(("send", "number", "status"), ENDINGS if NIGHTLY else ENDINGS[:1])
+def test_figures_that_are_told_to_stop_leave_nothing_and_nobody(project, send, number, status) -> None:
+    """And the figures of the run before are still there."""
+    process = project.begun("--force")
+    send(process.pid, number)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == status
+    assert "Traceback" not in said
+    assert survivors(process) == []
+    assert project.results() == project.undisturbed
+    assert project.left_over() == []
+
+
+# -- writing whole or not at all ----------------------------------------------------------------
+
+
+def test_what_was_there_comes_back_when_a_kill_falls_between_two_renames(tmp_path) -> None:
+    results, old = tmp_path / "results", tmp_path / ".results.old"
+    old.mkdir()
+    (old / "figure.csv").write_text("1")
+    (tmp_path / ".results.partial").mkdir()
+    assert not files.is_tidy(results)
+    files.tidy(results)
+    assert files.is_tidy(results)
+    assert [file.name for file in tmp_path.rglob("*")] == ["results", "figure.csv"]
+
+
+def test_two_writers_of_one_file_come_one_after_the_other(tmp_path) -> None:
+    """Each byte is of one of them; the second waits, and neither writes to what the other has open."""
+    target, inside = tmp_path / "file", threading.Barrier(2)
+
+    def write(letter: bytes) -> None:
+        inside.wait()
+        with files.replacing(target) as stream:
+            for _ in range(100):
+                stream.write(letter * 1000)
+                stream.flush()
+
+    for _ in range(5):
+        writers = [threading.Thread(target=write, args=(letter,)) for letter in (b"a", b"b")]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+        assert target.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
+        assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_writer_has_left_is_written_over(tmp_path) -> None:
+    (tmp_path / ".file.partial").write_bytes(b"more than there will be")
+    with files.replacing(tmp_path / "file") as stream:
+        stream.write(b"whole")
+    assert [file.name for file in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_nothing_is_written_through_a_link_that_somebody_has_laid(tmp_path) -> None:
+    (tmp_path / "precious").write_text("precious")
+    (tmp_path / ".file.partial").symlink_to(tmp_path / "precious")
+    with pytest.raises(OSError, match="symbolic link"), files.replacing(tmp_path / "file"):
+        pass
+    assert (tmp_path / "precious").read_text() == "precious"
