@@ -35,6 +35,8 @@ RETRIES = 2  # of work that failed, on a network file system say; work whose wor
 AHEAD = 2  # pieces of work in flight for each thread of the cluster
 # Work of any size passes without Dask's advice to leave the data with the workers: see above why it is not.
 UNLIMITED = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
+# Dask's pages on its state, which a browser could read without certificates.
+NO_PAGES = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
 
 _log = logging.getLogger(__name__)
 
@@ -48,8 +50,8 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
 
     Parameters
     ----------
-    cluster : "none", for which the client is None; "local", one process for each core of this machine, seen by
-        this machine alone; or the address of a running scheduler, such as ``tcp://host:8786``
+    cluster : "none", for which the client is None; "local", one process for each core of this machine, which talk
+        to each other alone; or the address of a running scheduler, such as ``tcp://host:8786``
     processes : int or None, how many a local cluster has instead
 
     Raises
@@ -70,12 +72,15 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
 
 @contextmanager
 def _local(processes: int | None) -> Iterator[Client]:
+    import dask
     from distributed import Client, LocalCluster
 
     options = {
         "n_workers": processes,
         "threads_per_worker": 1,
         "host": "127.0.0.1",
+        # Certificates of its own, which only these processes have: whoever else is on this machine is refused.
+        "security": True,
         "dashboard_address": None,
         "local_directory": paths.CACHE / "dask",
         # Dask counts the pages of mapped files, which the system takes back whenever it likes, and would stop a
@@ -83,7 +88,9 @@ def _local(processes: int | None) -> Iterator[Client]:
         "memory_limit": None,
         "silence_logs": logging.CRITICAL,
     }
-    with LocalCluster(**options) as running, Client(running, set_as_default=False) as client:
+    with dask.config.set(NO_PAGES):
+        running = LocalCluster(**options)
+    with running, Client(running, set_as_default=False) as client:
         yield client
 
 

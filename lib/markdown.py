@@ -21,6 +21,14 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(_reference, " ".join(text.split()))
 
 
+def code(name: str) -> str:
+    """Markdown that shows `name` on one line as code: between more backticks than stand together in it."""
+    name = " ".join(name.splitlines())
+    fence = "`" * (1 + max(map(len, re.findall("`+", name)), default=0))
+    apart = " " if name.startswith(("`", " ")) or name.endswith(("`", " ")) else ""
+    return f"{fence}{apart}{name}{apart}{fence}" if name.strip() else ""
+
+
 def _reference(match: re.Match[str]) -> str:
     *digits, character = match[0]
     reference = f"{''.join(digits)}&#{ord(character)};"

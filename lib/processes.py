@@ -9,7 +9,6 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -17,32 +16,37 @@ from typing import Any
 from lib.errors import InputError
 from lib.processor import cores
 
+AHEAD = 2  # pieces of work for each process that are taken on before the oldest is done
 LOOK = 1  # seconds between two looks at whether who started a process is still there
 
 
 def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) -> Iterator[Any]:
     """`function` of each of some tuples of arguments, in their order, computed in so many processes; 0: one a core.
 
-    What `function` raises is raised here, at once. Raises InputError if a process was killed.
+    Inputs are taken only a few ahead of what is done. What `function` raises is raised here, at once. Raises Killed,
+    an InputError, if a process was killed.
     """
     workers = workers or cores()
     if workers == 1:
         yield from (function(*given) for given in inputs)
         return
-    pool = _pool(workers)
+    pool = _kept.pop(workers, None) or [_Worker() for _ in range(workers)]
     try:
         yield from _in_order(pool, function, inputs)
     except BaseException:  # an interrupt, too: nobody waits for what is still being worked on
-        _pool.cache_clear()
         for worker in pool:
             worker.process.kill()
         raise
+    _kept.clear()
+    _kept[workers] = pool
 
 
-@lru_cache(maxsize=1)
-def _pool(workers: int) -> list[_Worker]:
-    """The processes, kept from one call to the next since each takes seconds to start."""
-    return [_Worker() for _ in range(workers)]
+class Killed(InputError):
+    """One of several processes was ended from outside."""
+
+
+# The processes of the last call by their number, since each takes seconds to start; while they work, nobody else's.
+_kept: dict[int, list[_Worker]] = {}
 
 
 def _in_order(pool: list[_Worker], function: Callable, inputs: Iterable[tuple]) -> Iterator[Any]:
@@ -51,14 +55,14 @@ def _in_order(pool: list[_Worker], function: Callable, inputs: Iterable[tuple]) 
     answers: dict[int, Any] = {}
     place = 0
     for number, given in enumerate(inputs):
-        if not idle:
-            idle += _collect(busy, answers)
         worker = idle.pop()
         worker.ask(function, given)
         busy[worker.connection] = number, worker
-        while place in answers:
-            yield answers.pop(place)
-            place += 1
+        while not idle or number >= place + AHEAD * len(pool):
+            idle += _collect(busy, answers)
+            while place in answers:
+                yield answers.pop(place)
+                place += 1
     while busy:
         _collect(busy, answers)
     yield from (answers[number] for number in sorted(answers))
@@ -97,9 +101,9 @@ class _Worker:
             raise error
         return result
 
-    def _dead(self) -> InputError:
+    def _dead(self) -> Killed:
         self.process.join()
-        return InputError(
+        return Killed(
             f"workers: one of several processes ended with status {self.process.exitcode} (-9 stands for killed, "
             "most often for lack of memory); give fewer, or free memory"
         )

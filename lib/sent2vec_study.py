@@ -64,14 +64,21 @@ KIND = {
     "sent2vec, bi": ("Sent2Vec uni. + bi.", "Sent2Vec uni. + bi."),
 }
 
+NEEDED = ("dim", "epochs", "lr", "subsample", "min_count", "dropout_k", "bucket")  # of a training that a notebook names
+
 
 def settings(given: Mapping[str, Any], **more: Any) -> Settings:
-    """Settings by name, those not given as they are by default; InputError for a name that `Settings` does not have."""
+    """Settings from a notebook's table, which gives `NEEDED`; a rare word is no target either, unless it says so.
+
+    Raises InputError for a table that lacks one of them, and for a name that `Settings` does not have, or `more` has.
+    """
     if not isinstance(given, dict):
         raise InputError(f"training: {shown(given)} is no table; give one such as {{'dim': 100, 'epochs': 10}}")
     for name in given:
-        one_of("training", name, [field.name for field in fields(Settings)])
-    return Settings(**given, **more)
+        one_of("training", name, [field.name for field in fields(Settings) if field.name not in more])
+    if lacking := [name for name in NEEDED if name not in given]:
+        raise InputError(f"training: lacks {lacking[0]!r}; give all of {', '.join(NEEDED)}")
+    return Settings(**{"min_target_count": given["min_count"]} | given | more)
 
 
 def tokenized(sentences: Sequence[str]) -> list[str]:

@@ -7,20 +7,17 @@ text. Neither does what spaCy remembers: words of a chunk are forgotten after it
 from __future__ import annotations
 
 import logging
-import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from importlib import metadata
-from multiprocessing import get_context
+from itertools import chain
 from typing import Any, NamedTuple
 
 from lib import text
 from lib.errors import InputError
 from lib.parameters import shown
-from lib.processes import end_with
+from lib.processes import Killed, in_processes
 
 SENTENCIZER = "sentencizer"
 CHUNK = 1 << 18  # characters
@@ -110,14 +107,14 @@ _splitter = lru_cache(maxsize=1)(_Splitter)
 
 
 def _pipeline(name: str) -> Any:
-    import spacy
-
-    installed = spacy.util.get_installed_models()
+    installed = sorted(metadata.entry_points(group="spacy_models").names)
     if name not in installed:  # spaCy would also import any package of that name, or read any folder
         raise InputError(
-            f"segmenter: no spaCy pipeline {shown(name)} is installed; install it (python -m spacy download {name}) "
-            f"or give one of: {', '.join([SENTENCIZER, *installed])}"
+            f"segmenter: no spaCy pipeline {shown(name)} is installed; install it (python -m spacy download) or give "
+            f"one of: {', '.join([SENTENCIZER, *installed])}"
         )
+    import spacy
+
     try:
         nlp = spacy.load(name, exclude=["ner", "tagger", "morphologizer", "attribute_ruler", "lemmatizer"])
     except (OSError, ValueError) as error:
@@ -131,34 +128,19 @@ def _pipeline(name: str) -> Any:
 
 
 def _by_pool(
-    chunks: Iterable[list[Passage]], segmenter: str, processes: int
+    chunks: Iterator[list[Passage]], segmenter: str, processes: int
 ) -> Iterator[tuple[list[Passage], list[list[str]]]]:
     """As `_by_this`. If a worker dies (out of memory, say), this process does the work that is left."""
-    # Started afresh ("spawn"): a fork copies whatever threads of others hold, and may wait for it forever.
-    with ProcessPoolExecutor(processes, get_context("spawn"), initializer=end_with, initargs=(os.getpid(),)) as pool:
-        waiting: deque[tuple[list[Passage], list[str], Future | None]] = deque()
+    waiting: deque[list[Passage]] = deque()
+
+    def work() -> Iterator[tuple[str, list[str]]]:
         for chunk in chunks:
-            texts = [passage.text for passage in chunk]
-            waiting.append((chunk, texts, _ask(pool, segmenter, texts)))
-            if len(waiting) > 2 * processes:
-                yield _answer(segmenter, *waiting.popleft())
-        while waiting:
-            yield _answer(segmenter, *waiting.popleft())
+            waiting.append(chunk)
+            yield segmenter, [passage.text for passage in chunk]
 
-
-def _ask(pool: ProcessPoolExecutor, segmenter: str, texts: list[str]) -> Future | None:
     try:
-        return pool.submit(_split, segmenter, texts)
-    except BrokenProcessPool:
-        return None
-
-
-def _answer(
-    segmenter: str, chunk: list[Passage], texts: list[str], asked: Future | None
-) -> tuple[list[Passage], list[list[str]]]:
-    if asked is not None:
-        try:
-            return chunk, asked.result()
-        except BrokenProcessPool as error:
-            _log.warning("segmentation: a worker process died (%s); going on in this one", error)
-    return chunk, _split(segmenter, texts)
+        for lists in in_processes(_split, work(), processes):
+            yield waiting.popleft(), lists
+    except Killed as error:
+        _log.warning("segmentation: a worker process died (%s); going on in this one", error)
+    yield from _by_this(chain(waiting, chunks), segmenter)

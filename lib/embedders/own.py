@@ -100,12 +100,14 @@ def _transformer(folder: Path, pooling: str) -> tuple[Any, str]:
 
 
 def _sentence_transformer(folder: Path) -> tuple[Any, str]:
+    from lib.embedders import transformer_files
+
+    for file in sorted(folder.rglob(transformer_files.CONFIG)):
+        transformer_files.check_layers(file.parent, files.read_json(file))
     with told(f"{folder}: reading it as a SentenceTransformer"):
         from sentence_transformers import SentenceTransformer
 
-        from lib.embedders.transformer_files import quiet
-
-        with quiet():
+        with transformer_files.quiet():
             model = SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)
     parts = [f"{file.relative_to(folder)} {files.sha256(file)}" for file in sorted(folder.rglob("*")) if file.is_file()]
     parts += [version(library) for library in ("sentence-transformers", "transformers", "torch")]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,11 @@ _TOKENIZER_FILES = (
     *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
 )
 _FROM_HUB = (CONFIG, "model*.safetensors", SHARDED, SENTENCE_TRANSFORMERS, *_TOKENIZER_FILES)
-_LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")  # what configurations call their number
+# What configurations call their number.
+_LAYERS = (
+    *("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    *("num_decoder_layers", "encoder_layers", "decoder_layers"),
+)
 _PADDED = 128  # weights may have so many more rows than there are tokens, for the sake of the hardware
 _HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -98,7 +103,7 @@ def check(folder: Path) -> dict[str, Any]:
     for name in _TOKENIZER_FILES:
         if (folder / name).is_file() and files.is_web_page(folder / name):
             raise InputError(f"{folder / name}: is a saved web page; get the file again")
-    _check_layers(folder, config, [name for file in weight_files(folder) for name in _tensors(file)])
+    check_layers(folder, config)
     return config
 
 
@@ -126,13 +131,19 @@ def _tensors(file: Path) -> list[str]:
         raise InputError(f"{file}: cannot be read as safetensors ({page}); get the file again") from error
 
 
-def _check_layers(folder: Path, config: dict[str, Any], tensors: list[str]) -> None:
-    """Raise InputError for more layers than there are arrays: building them would take time and memory without end."""
-    for name in _LAYERS:
-        layers = config.get(name, 1)
-        if type(layers) is not int or not 1 <= layers <= max(len(tensors), 100):
+def check_layers(folder: Path, config: dict[str, Any]) -> None:
+    """Raise InputError for more layers than there are arrays: building them would take time and memory without end.
+
+    Weights that are not in safetensors count as few.
+    """
+    stored = any((folder / name).is_file() for name in (WEIGHTS, SHARDED))
+    arrays = sum(len(_tensors(file)) for file in weight_files(folder)) if stored else 0
+    parts = [config, *(part for part in config.values() if isinstance(part, dict))]  # of text and of images, say
+    for part, name in product(parts, _LAYERS):
+        layers = part.get(name, 1)
+        if type(layers) is not int or not 1 <= layers <= max(arrays, 100):
             raise InputError(
-                f"{folder / CONFIG}: {name} is {repr(layers)[:60]} where the weights are {len(tensors)} arrays; "
+                f"{folder / CONFIG}: {name} is {repr(layers)[:60]} where the weights are {arrays} arrays; "
                 "give the files of one model"
             )
 

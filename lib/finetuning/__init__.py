@@ -19,7 +19,6 @@ by bit on a processor with as many threads as before.
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 from collections.abc import Iterator, Sequence
@@ -91,8 +90,8 @@ def finetune(
     _refuse_existing(target, work)
     splits = {split: data.load(task, split).head(chosen.limit) for split in ("train", *parts.evaluated)}
     with _alone(work):
-        report = _make(task, base, splits, work, chosen, show_progress_bar)
-        os.replace(work / "model", target)
+        model, report = _make(task, base, splits, work, chosen, show_progress_bar)
+        folders.save(model, base, report, target)
         (work / CHECKPOINT).unlink(missing_ok=True)
     return report
 
@@ -143,8 +142,10 @@ def _alone(work: Path) -> Iterator[None]:
         lock.release()
 
 
-def _make(task: str, base: Path, splits: dict[str, Pairs], work: Path, chosen: Settings, show: bool) -> dict[str, Any]:
-    """Train, evaluate and save to the folder "model" of `work`; returns the report."""
+def _make(
+    task: str, base: Path, splits: dict[str, Pairs], work: Path, chosen: Settings, show: bool
+) -> tuple[Any, dict[str, Any]]:
+    """Train, with checkpoints in `work`, and evaluate; returns the model and the report."""
     settings, classes, train = chosen.resolved(), data.get(task).classes, splits["train"]
     report = _described(task, base, train, settings)
     model, tokenizer = folders.load(base, classes, chosen.seed)
@@ -160,8 +161,7 @@ def _make(task: str, base: Path, splits: dict[str, Pairs], work: Path, chosen: S
         split: score(splits[split], classifier.predict(splits[split], f"evaluate on {split}", show), train, classes)
         for split in data.get(task).evaluated
     }
-    folders.save(model, base, report, work / "model")
-    return report
+    return model, report
 
 
 def _described(task: str, base: Path, train: Pairs, settings: dict[str, Any]) -> dict[str, Any]:

@@ -28,11 +28,12 @@ class Checkpoint:
 
         Raises InputError if that cannot be done; the one before is kept.
         """
+        remedy = "the one before is kept, run again"
         try:
-            with files.replacing(self.path) as stream:
+            with files.writing(self.path, remedy), files.replacing(self.path) as stream:
                 torch.save({"run": self.run, **state}, stream)
-        except (OSError, RuntimeError) as error:  # the latter from PyTorch's writer, on a full disk
-            raise InputError(f"{self.path}: cannot be written ({error}); the one before is kept, run again") from error
+        except RuntimeError as error:  # from PyTorch's writer, on a full disk
+            raise InputError(f"{self.path}: cannot be written ({error}); {remedy}") from error
 
     def read(self) -> dict[str, Any] | None:
         """The state that was written last; None if there is none yet.

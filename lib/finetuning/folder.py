@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,15 +116,14 @@ def _load_top(model: Any, file: Path) -> None:
 
 
 def save(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None:
-    """Write a fine-tuned model, the tokenizer of its `base` and the report, all of it flushed to the disk.
+    """Write a fine-tuned model, the tokenizer of its `base` and the report: all of it, or nothing.
 
     The encoder lies in a file of its own, so that `transformers.AutoModel` finds in it just what it looks for.
     Raises InputError if the folder cannot be written.
     """
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        _write(model, base, report, folder)
+        with files.replacing_folder(folder) as new:
+            _write(model, base, report, new)
     except (OSError, SafetensorError) as error:
         raise InputError(f"output: {folder} cannot be written ({error}); the training is kept, run again") from error
 
@@ -142,6 +140,3 @@ def _write(model: Any, base: Path, report: dict[str, Any], folder: Path) -> None
         if (base / name).is_file():
             shutil.copyfile(base / name, folder / name)
     (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    for file in folder.iterdir():
-        with file.open("r+b") as stream:
-            os.fsync(stream.fileno())

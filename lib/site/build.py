@@ -44,8 +44,8 @@ def build(sources: Sources, output: Path) -> Report:
         for name, text in _pages(sources, stage, assets).items():
             _write(stage / name, text)
         warnings = _sphinx(stage, built, settings(_title(sources)))
+        count = sum(1 for _ in built.rglob("*.html"))
         _replace(built, output)
-    count = sum(1 for _ in output.rglob("*.html"))
     return Report(output / "index.html", count, [s for s in sources.studies if lessons.notice(s)], warnings)
 
 

@@ -365,23 +365,6 @@ def few(load: Callable[..., Any]) -> Callable[..., Any]:
     return loaded
 
 
-# What the notebooks themselves do not check yet; the runner does, of a profile.
-UNCHECKED = {
-    "00_start_here": ["seed"],
-    "01_n2o": ["seed", "cluster"],
-    "02_robustness": ["approximate_dimensions", "held_out", "seed"],
-    "03_popularity": ["query", "seed"],
-    "04_paraphrase_mrr": ["genre", "lowest_score", "seed"],
-    "05_sent2vec_training": ["training", "l1", "phrases", "folds", "inner_folds", "seed"],
-    "06_usif_derivation": ["learned_names", "grid", "seed"],
-    "07_ucp_normalization": ["classifying", "size_training", "pipeline", "seed"],
-    "08_semantic_localization": [
-        "task_names", "seeds", "searched_names", "compared_names", "one_fold", "beyond_names", "sizes",
-    ],
-    "09_situate_your_own": ["embedder_name", "neighbors_file", "seed"],
-}  # fmt: skip
-
-
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_value_of_another_type_in_a_notebook_is_refused_before_anything_is_encoded(name, small_corpora) -> None:
     notebook = paths.NOTEBOOKS / f"{name}.ipynb"
@@ -392,8 +375,6 @@ def test_a_value_of_another_type_in_a_notebook_is_refused_before_anything_is_enc
         exec(source, known)
     missed = []
     for parameter, default in smoke.items():
-        if parameter in UNCHECKED.get(name, []):
-            continue
         for wrong in wrong_for(default)[:TRIED]:
             space = dict(known) | copy.deepcopy(smoke) | {parameter: wrong}
             try:

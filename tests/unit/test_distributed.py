@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -11,6 +12,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -317,7 +320,7 @@ def test_what_a_foreign_encode_returns_is_checked_here(client, tmp_path) -> None
         def encode(self, sentences):
             return np.full((len(sentences), 3), np.nan)
 
-    with pytest.raises(InputError, match="mine: encode returned NaN"):
+    with pytest.raises(InputError, match="mine: returned NaN or infinity for 'sentence number 0"):
         store.EmbeddingStore(tmp_path).embed(Wrong(), SENTENCES, name="mine", client=client)
 
 
@@ -328,16 +331,57 @@ def test_a_local_cluster_listens_on_this_machine_only(client) -> None:
     def sockets(dask_worker) -> list[str]:
         return [socket.getsockname()[0] for socket in dask_worker.http_server._sockets.values()]
 
-    listening = [client.scheduler.address, *client.nthreads()]
-    assert {address.rsplit(":", 1)[0] for address in listening} == {"tcp://127.0.0.1"}
+    assert {address.rsplit(":", 1)[0] for address in listening(client)} == {"tls://127.0.0.1"}
     assert {address for found in client.run(sockets).values() for address in found} == {"127.0.0.1"}
     assert set(client.nthreads().values()) == {1}
 
 
-def test_a_running_scheduler_is_joined_by_its_address_and_left_running(client) -> None:
-    with cluster.connect(client.scheduler.address) as other:
-        assert other.submit(sum, [1, 2]).result() == 3
+def listening(client) -> list[str]:
+    """The addresses of the scheduler, the workers, and the processes that watch over these."""
+    return [client.scheduler.address, *client.nthreads(), *client.run(lambda dask_worker: dask_worker.nanny).values()]
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "tls"])
+def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -> None:
+    """Neither without certificates nor with others: its ports run what they are sent."""
+    from distributed.comm import connect
+    from distributed.security import Security
+
+    async def greet(address: str) -> None:
+        arguments = Security.temporary().get_connection_args("client") if protocol == "tls" else {}
+        await connect(address, timeout=0.5, **arguments)
+
+    for address in listening(client):
+        with pytest.raises(OSError, match=r"(?i)timed out|certificate|handshake|closed|EOF"):
+            asyncio.run(greet(address.replace("tls", protocol)))
+    with pytest.raises(InputError, match="needs TLS certificates"):
+        cluster.connect(client.scheduler.address).__enter__()
     assert client.submit(sum, [3, 4]).result() == 7
+
+
+def test_a_local_cluster_shows_nobody_what_it_does(client) -> None:
+    """Its pages on HTTP would need no certificate."""
+    server = client.cluster.scheduler.http_server
+    for port in [listener.getsockname()[1] for listener in server._sockets.values()]:
+        for page in ("info/main/workers.html", "json/counts.json", "metrics"):
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of a scheduler that somebody has started, with a worker."""
+    from distributed import LocalCluster
+
+    options = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": None, "memory_limit": None}
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **options) as running:
+        yield running.scheduler_address
+
+
+def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler) -> None:
+    for _ in range(2):
+        with cluster.connect(scheduler) as joined:
+            assert joined.submit(sum, [1, 2]).result() == 3
 
 
 def test_no_cluster_imports_no_dask() -> None:
@@ -380,7 +424,7 @@ def test_tls_without_certificates_gets_a_sentence() -> None:
         cluster.connect("tls://127.0.0.1:1").__enter__()
 
 
-def test_other_versions_on_the_workers_get_a_sentence(client, monkeypatch) -> None:
+def test_other_versions_on_the_workers_get_a_sentence(scheduler, monkeypatch) -> None:
     from distributed import Client
 
     def other(self, packages):
@@ -390,4 +434,4 @@ def test_other_versions_on_the_workers_get_a_sentence(client, monkeypatch) -> No
 
     monkeypatch.setattr(Client, "get_versions", other)
     with pytest.raises(InputError, match=r"cluster: numpy is 2\.4\.6 here and 2\.0\.0 at tcp://10\.0\.0\.7:4"):
-        cluster.connect(client.scheduler.address).__enter__()
+        cluster.connect(scheduler).__enter__()

@@ -5,10 +5,12 @@ from __future__ import annotations
 import html
 import re
 
+import mistune
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from lib import markdown
 
@@ -45,6 +47,21 @@ def test_plain_text_and_numbers_stay_readable() -> None:
     text = 'In 1987, "it" fell 3.6 percent; why? Well-known: 0.5!'
     assert markdown.escape(text) == text
     assert markdown.escape("0.57 to 0.62") == "0.57 to 0.62"
+
+
+@pytest.mark.parametrize("render", [MarkdownIt().render, mistune.html], ids=["site", "report"])
+@given(name=st.text(alphabet="`\\\\*_[]()<>&$| a1é", min_size=1).filter(str.strip))
+def test_a_name_as_code_is_what_a_reader_sees_whatever_it_holds(render, name) -> None:
+    rendered = render(f"Of {markdown.code(name)} it is known.").strip()
+    assert html.unescape(rendered) == f"<p>Of <code>{name}</code> it is known.</p>"
+
+
+def test_names_as_code_by_hand() -> None:
+    assert markdown.code("lee") == "`lee`"
+    assert markdown.code("lines:a`b``c.txt") == "```lines:a`b``c.txt```"
+    assert markdown.code("lines:`") == "`` lines:` ``"
+    assert markdown.code("a\nb") == "`a b`"
+    assert markdown.code("") == ""
 
 
 def test_a_table_by_hand() -> None:

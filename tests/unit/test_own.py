@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from importlib.resources import files
 from pathlib import Path
 
@@ -162,6 +164,18 @@ def test_a_sentence_transformer_folder_is_pooled_as_it_says(minilm) -> None:
     ours = embedders.load("minilm-avg", precision="float32").encode(SENTENCES)
     np.testing.assert_allclose(mine.encode(SENTENCES), unit(ours), atol=1e-5)
     assert mine.spot_check(SENTENCES) == []
+
+
+@pytest.mark.parametrize("below", ["", "text_config"])
+def test_a_sentence_transformer_of_countless_layers_is_refused_before_they_are_built(minilm, tmp_path, below) -> None:
+    folder = shutil.copytree(minilm, tmp_path / "giant", symlinks=False)
+    config = json.loads((folder / "config.json").read_text())
+    (config.setdefault(below, {}) if below else config)["num_hidden_layers"] = 10**9
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        InputError, match=r"config\.json: num_hidden_layers is 1000000000 where the weights are \d+ arrays"
+    ):
+        own.load(folder)
 
 
 @pytest.mark.parametrize("pooling", ["avg", "cls"])

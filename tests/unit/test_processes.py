@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import pytest
 
@@ -33,6 +34,25 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_work(workers) -> None:
     assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [i**2 for i in range(12)]
+
+
+def test_two_lists_of_work_can_be_done_side_by_side() -> None:
+    one, other = (in_processes(pow, [(i, power) for i in range(9)], 2) for power in (2, 3))
+    assert list(zip(one, other, strict=True)) == [(i**2, i**3) for i in range(9)]
+
+
+def test_work_is_taken_on_only_a_few_pieces_ahead() -> None:
+    taken = 0
+
+    def work() -> Iterator[tuple[float]]:
+        nonlocal taken
+        for taken in range(1, 100):
+            yield (0.5 if taken == 1 else 0.0,)
+
+    done = in_processes(time.sleep, work(), 2)
+    next(done)
+    assert taken <= 5  # the first, and twice as many as there are processes
+    done.close()
 
 
 def test_an_error_while_the_work_is_prepared_is_raised() -> None:

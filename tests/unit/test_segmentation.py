@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import os
+import signal
 from collections.abc import Iterator
+from itertools import starmap
+from pathlib import Path
 
 import pytest
 
@@ -44,14 +49,32 @@ def test_processes_and_chunks_do_not_matter(processes) -> None:
 
 @pytest.mark.usefixtures("small_chunks")
 def test_a_dead_worker_costs_time_only(monkeypatch, caplog) -> None:
-    monkeypatch.setattr(segmentation, "_ask", lambda pool, *_: pool.submit(os._exit, 1))
-    assert list(segmentation.segment(passages(3), processes=1)) == expected(3)
-    assert list(segmentation.segment(passages(9), processes=2)) == expected(9)
+    monkeypatch.setattr(segmentation, "_split", _dying)
+    assert list(segmentation.segment(passages(60), processes=2)) == expected(60)
     assert "a worker process died" in caplog.text
 
 
+def _dying(segmenter: str, texts: list[str]) -> list[list[str]]:
+    if multiprocessing.parent_process() and "ship30" in " ".join(texts):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return [text.segment(each) for each in texts]
+
+
 @pytest.mark.usefixtures("small_chunks")
-def test_it_reads_no_further_ahead_than_a_few_chunks(monkeypatch) -> None:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_a_text_that_cannot_be_read_to_its_end_is_not_taken_for_a_short_one(monkeypatch, processes) -> None:
+    monkeypatch.setattr(segmentation, "in_processes", lambda function, inputs, _: starmap(function, inputs))
+
+    def source() -> Iterator[Passage]:
+        yield from passages(20)
+        raise InputError("text: cut short")
+
+    with pytest.raises(InputError, match="cut short"):
+        list(segmentation.segment(source(), processes=processes))
+
+
+@pytest.mark.usefixtures("small_chunks")
+def test_it_reads_no_further_ahead_than_a_few_chunks() -> None:
     read = 0
 
     def source() -> Iterator[Passage]:
@@ -59,12 +82,8 @@ def test_it_reads_no_further_ahead_than_a_few_chunks(monkeypatch) -> None:
         for read, passage in enumerate(passages(1000), start=1):  # noqa: B007 - the count is looked at below
             yield passage
 
-    monkeypatch.setattr(segmentation, "_ask", lambda *_: None)  # no worker: nothing to wait for
-    for processes, chunks in ((1, 1), (2, 5)):
-        segmented = segmentation.segment(source(), processes=processes)
-        next(segmented)
-        assert read <= chunks * (200 // len(STORY) + 1)
-        segmented.close()
+    next(segmentation.segment(source()))
+    assert read <= 200 // len(STORY) + 1
 
 
 def test_words_of_a_text_are_forgotten(small_chunks) -> None:
@@ -78,18 +97,45 @@ def test_words_of_a_text_are_forgotten(small_chunks) -> None:
 # -- other pipelines ----------------------------------------------------------------------------
 
 
-def test_an_installed_pipeline_is_used(tmp_path) -> None:
+@pytest.fixture
+def installed(tmp_path, monkeypatch) -> Path:
+    """A folder of Python's path, with two packages as `pip` installs spaCy's pipelines; one marks no sentences."""
     import spacy
 
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer", config={"punct_chars": [";"]})
-    nlp.to_disk(tmp_path / "semicolons")
-    found = list(segmentation.segment([Passage("One; two.  Three;", True)], str(tmp_path / "semicolons")))
+    for name, pipes in (("en_semicolons", [";"]), ("en_blank", None)):
+        nlp = spacy.blank("en")
+        if pipes:
+            nlp.add_pipe("sentencizer", config={"punct_chars": pipes})
+        package = tmp_path / name
+        package.mkdir()
+        nlp.to_disk(package / f"{name}-1.2.3")
+        (package / f"{name}-1.2.3" / "meta.json").rename(package / "meta.json")
+        (package / "meta.json").write_text(json.dumps({"lang": "en", "name": name[3:], "version": "1.2.3"}))
+        load = "load_model_from_init_py(__file__, **overrides)"
+        (package / "__init__.py").write_text(
+            f"from spacy.util import load_model_from_init_py\n\n\ndef load(**overrides):\n    return {load}\n"
+        )
+        about = tmp_path / f"{name}-1.2.3.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.2.3\n")
+        (about / "entry_points.txt").write_text(f"[spacy_models]\n{name} = {name}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_pipeline_is_used() -> None:
+    found = list(segmentation.segment([Passage("One; two.  Three;", True)], "en_semicolons"))
     assert found == [(True, ["One;", "two. Three;"])]
-    assert "spacy" not in segmentation.version("semicolons")
-    spacy.blank("en").to_disk(tmp_path / "blank")
+    assert segmentation.version("en_semicolons").endswith(" 1.2.3")
     with pytest.raises(InputError, match="marks no sentences"):
-        list(segmentation.segment(passages(1), str(tmp_path / "blank")))
+        list(segmentation.segment(passages(1), "en_blank"))
+
+
+def test_a_pipeline_is_not_read_from_a_folder(installed) -> None:
+    """Its configuration could name code that is run."""
+    with pytest.raises(InputError, match=r"no spaCy pipeline .* is installed; .* sentencizer, .*en_semicolons"):
+        list(segmentation.segment(passages(1), str(installed / "en_semicolons" / "en_semicolons-1.2.3")))
 
 
 def test_a_pipeline_that_is_not_installed_gets_a_sentence() -> None:

@@ -50,6 +50,18 @@ def test_the_words_of_a_phrase_are_not_its_neighbors(model) -> None:
         study.nearest_words(model, ["zyzzyva"], 3)
 
 
+def test_settings_are_those_of_the_table_and_a_rare_word_is_no_target() -> None:
+    given = {"dim": 3, "epochs": 1, "lr": 0.5, "subsample": 1.0, "min_count": 7, "dropout_k": 0, "bucket": 10}
+    made = study.settings(given, seed=4)
+    assert made == Settings(**given, min_target_count=7, seed=4)
+    assert study.settings(given | {"min_target_count": 9, "threads": 1}).min_target_count == 9
+    for name in given:
+        with pytest.raises(InputError, match=f"training: lacks '{name}'; give all of dim, epochs"):
+            study.settings({key: value for key, value in given.items() if key != name})
+    with pytest.raises(InputError, match="training: 'seed' is not known"):
+        study.settings(given | {"seed": 3}, seed=4)
+
+
 def test_a_collocation_is_more_frequent_than_its_words_let_expect() -> None:
     lines = ["holy ghost spoke .", "the holy ghost .", "the man spoke .", "the ghost spoke ."]
     # n(ab) less 1, over n(a) n(b): "holy ghost" 1 / (2 * 3), "ghost spoke" 1 / (3 * 3); punctuation is no word.

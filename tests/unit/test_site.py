@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -20,6 +21,7 @@ from lib import paths
 from lib.errors import InputError
 from lib.site import build, lessons
 from lib.site.__main__ import main, summary
+from lib.site.build import MARK, _replace
 from lib.site.extension import docstring, mathml
 from tests import small_site
 
@@ -393,6 +395,21 @@ def test_nothing_but_a_site_is_ever_replaced(sources, tmp_path) -> None:
     with pytest.raises(InputError, match="is a file; name a folder"):
         build(sources, tmp_path / "thesis.txt")
     assert (tmp_path / "thesis.txt").read_text() == "years of work"
+
+
+def test_two_builds_at_once_leave_one_whole_site(tmp_path) -> None:
+    """Each is built elsewhere, then takes the place of what is there."""
+    for number in range(2):
+        for name in ("index.html", "notebooks/01_first.html", MARK):
+            file = tmp_path / str(number) / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(str(number))
+    output = tmp_path / "site"
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda i: _replace(tmp_path / str(i % 2), output), range(40)))
+    found = [file.read_text() for file in output.rglob("*") if file.is_file()]
+    assert found in (["0"] * 3, ["1"] * 3)
+    assert {path.name for path in tmp_path.iterdir()} == {"0", "1", "site"}
 
 
 def test_a_folder_that_cannot_be_written_gets_a_sentence(sources, tmp_path, monkeypatch) -> None:

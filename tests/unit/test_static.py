@@ -341,6 +341,13 @@ def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(tmp
     assert (about["rows"], about["dim"], about["duplicates"], about["first_duplicates"]) == (3, 2, 2, ["a", "a"])
 
 
+def test_of_a_file_of_one_word_only_a_few_repetitions_are_remembered(tmp_path, cache) -> None:
+    (tmp_path / "same.txt").write_bytes(b"".join(b"a %d 2\n" % i for i in range(5000)))
+    same(load(tmp_path / "same.txt"), {"a": [0, 2]})
+    about = json.loads(next(cache.glob("*/about.json")).read_text())
+    assert (about["rows"], about["duplicates"], len(about["first_duplicates"])) == (1, 4999, 100)
+
+
 @EVERY_FORMAT
 def test_a_vocabulary_keeps_only_its_words(file, write, tmp_path, rng) -> None:
     expected = some(rng)

@@ -171,8 +171,8 @@ def _write(path: Path, wanted: frozenset[str] | None, folder: Path, show: bool) 
         "dim": reader.dim,
         "subwords": reader.subwords,
         "fingerprint": table.fingerprint.hexdigest(*more),
-        "duplicates": len(table.duplicates),
-        "first_duplicates": [word.decode() for word in table.duplicates[:SHOWN]],
+        "duplicates": table.duplicates,
+        "first_duplicates": [word.decode() for word in table.first_duplicates],
         "words_not_utf8": table.mended,
         "files": written,
     }
@@ -196,7 +196,8 @@ class _Table:
     ----------
     words : dict, the kept ones as UTF-8, in order
     read : int, how many were read
-    duplicates : list of bytes, words that were left out because they had been there before
+    duplicates : int, how many were left out because they had been there before
+    first_duplicates : list of bytes, at most `SHOWN` of them
     mended : int, how many were not UTF-8 and were read as Latin-1
     fingerprint : Fingerprint of the kept words and vectors
     """
@@ -204,8 +205,8 @@ class _Table:
     def __init__(self, path: Path, wanted: frozenset[str] | None) -> None:
         self.path = path
         self.words: dict[bytes, None] = {}
-        self.read = self.mended = 0
-        self.duplicates: list[bytes] = []
+        self.read = self.duplicates = self.mended = 0
+        self.first_duplicates: list[bytes] = []
         self.fingerprint = Fingerprint()
         self._wanted = None if wanted is None else frozenset(map(encode, wanted))
 
@@ -224,7 +225,9 @@ class _Table:
         if self._wanted is not None and word not in self._wanted:
             return False
         if word in self.words:
-            self.duplicates.append(word)
+            self.duplicates += 1
+            if len(self.first_duplicates) < SHOWN:
+                self.first_duplicates.append(word)
             return False
         self.words[word] = None
         return True
@@ -250,9 +253,9 @@ class _Table:
     def warn(self) -> None:
         """Log what was not taken over as it was."""
         if self.duplicates:
-            first = ", ".join(repr(word.decode()) for word in self.duplicates[:3])
+            first = ", ".join(repr(word.decode()) for word in self.first_duplicates[:3])
             _log.warning(
-                "%s: %d rows repeat a word (%s ...); the first of each is used", self.path, len(self.duplicates), first
+                "%s: %d rows repeat a word (%s ...); the first of each is used", self.path, self.duplicates, first
             )
         if self.mended:
             _log.warning("%s: %d words are not UTF-8; read as Latin-1", self.path, self.mended)
