@@ -78,7 +78,7 @@ class Place:
             umask=self.umask,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=1800,
         )
 
 

@@ -27,7 +27,7 @@ SMOKE = paths.FIGURES / "smoke"
 
 def run_all(folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--jobs", "2"]
-    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=600)
+    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800)
 
 
 @pytest.fixture(scope="module")
