@@ -62,7 +62,7 @@ The corpus.
 
 ## Use
 
-See [benchmarks](docs/benchmarks), [the license](LICENSE) and [how to cite](CITATION.cff).
+See [benchmarks](docs/benchmarks), [the license](LICENSE), [security](SECURITY.md) and [how to cite](CITATION.cff).
 """
 DATA = "# Data\n\n| asset | cite |\n|---|---|\n| `glove` | `author2000title` |\n"
 BENCHMARK = "# Search\n\n![Bars of seconds](search.png)\n"
@@ -100,6 +100,7 @@ def _texts() -> dict[str, str]:
     return {
         "README.md": README,
         "LICENSE": "MIT\n",
+        "SECURITY.md": "# Security\n\nSee [the data](docs/data.md).\n",
         "CITATION.cff": "title: Small studies\n",
         "references.bib": BIBLIOGRAPHY,
         "docs/data.md": DATA,

@@ -74,7 +74,7 @@ def _pages(sources: Sources, stage: Path, assets: Path) -> dict[str, str]:
     documents.copy(sources.root / "references.bib", stage / "references.bib")
     made = {"index.md": f"{start}\n{pages.contents(sources)}\n"}
     made |= {"citations.md": pages.citations(sources), "license.md": pages.license_page(sources)}
-    for file in sources.documents:
+    for file in [*sources.documents, *sources.about]:
         text = documents.stage(file.read_text(encoding="utf-8"), file, sources, stage)
         made[str(file.relative_to(sources.root))] = documents.with_citations(text, sources)
     for study in sources.studies:

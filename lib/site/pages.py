@@ -65,7 +65,8 @@ def contents(sources: Sources) -> str:
     documents = [str(file.relative_to(sources.root).with_suffix("")) for file in (sources.root / "docs").glob("*.md")]
     folders = [f"{folder}/index" for folder in _folders(sources)]
     api = ["api/index"] if sources.modules else []
-    parts = {"Studies": studies, "Reference": [*sorted(documents), *folders, *api], "About": ["citations", "license"]}
+    about = ["citations", *(file.stem for file in sources.about), "license"]
+    parts = {"Studies": studies, "Reference": [*sorted(documents), *folders, *api], "About": about}
     return "\n\n".join(_toctree(entries, caption) for caption, entries in parts.items())
 
 

@@ -91,6 +91,11 @@ class Sources:
         folder = self.root / "docs"
         return [*sorted(folder.glob("*.md")), *sorted(folder.glob("*/*.md"))]
 
+    @property
+    def about(self) -> list[Path]:
+        """The pages beside the README that the project has."""
+        return [file for file in (self.root / "SECURITY.md",) if file.is_file()]
+
 
 def study(notebook: Path, results: Path) -> Study:
     """What a notebook's first cell says: the title, and the question in one sentence; InputError if it lacks either."""
