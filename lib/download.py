@@ -159,7 +159,7 @@ class _Resuming:
                 have = 0
                 self.part.unlink(missing_ok=True)  # before the version is named: these bytes are not of it
             self._remember(response.headers.get("ETag") or response.headers.get("Last-Modified"))
-            length = int(response.headers.get("Content-Length", 0)) + have
+            length = _length(response) + have
             self._write(response, have, length)
         os.replace(self.part, output_file)
         self.tag.unlink(missing_ok=True)
@@ -189,6 +189,12 @@ class _Resuming:
             self.part.unlink()
             self.tag.unlink(missing_ok=True)
             raise InputError(f"{self.label}: is longer than {self.limit:,.0f} bytes, not the file that is meant")
+
+
+def _length(response: requests.Response) -> int:
+    """Bytes that the server says it sends; 0 if it says nothing that is a number."""
+    said = response.headers.get("Content-Length", "")
+    return int(said) if re.fullmatch(r"[0-9]{1,18}", said) else 0
 
 
 # -- checking -----------------------------------------------------------------------------------

@@ -177,9 +177,7 @@ def told(doing: str) -> Iterator[None]:
     """Whatever code from elsewhere raises, as an InputError of one sentence."""
     try:
         yield
-    except InputError:
-        raise
-    except KeyboardInterrupt:
+    except (InputError, KeyboardInterrupt):
         raise
     except BaseException as error:
         raise InputError(f"{doing} raised {said(error)}; mend it, or give another embedder") from error

@@ -228,7 +228,6 @@ def _dense(parameter: str, vectors: Any) -> np.ndarray:
 
 def _lengths(corpus: np.ndarray) -> np.ndarray:
     """float64[n], the lengths of the vectors once `scaled`, all of them checked for NaN and infinity."""
-    check_shapes(corpus, corpus)
     lengths = np.empty(len(corpus))
     for start in range(0, len(corpus), ADD_BLOCK):
         part = corpus[start : start + ADD_BLOCK]

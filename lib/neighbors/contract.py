@@ -28,9 +28,7 @@ class Neighbors(NamedTuple):
 
 
 def check_shapes(queries: Vectors, corpus: Vectors) -> None:
-    """Raise InputError unless both are two-dimensional and have equally many columns."""
-    if queries.ndim != 2 or corpus.ndim != 2:
-        raise InputError(f"queries and corpus: give two-dimensional arrays, got {queries.shape} and {corpus.shape}")
+    """Raise InputError unless both (`lib.arrays.matrix`) have equally many columns."""
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
             f"queries have {queries.shape[1]} dimensions, the corpus has {corpus.shape[1]}; give equal ones"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import metadata
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -65,14 +66,14 @@ def loaded(name: str, pipeline: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def _installed(name: str) -> Any:
-    import spacy  # heavy: two seconds
-
-    known = sorted(spacy.util.get_installed_models())
+    known = sorted(metadata.entry_points(group="spacy_models").names)
     if name not in known:  # spaCy would also import any package of that name, or read any folder
         raise InputError(
             f"pipeline: no spaCy pipeline {shown(name)} is installed (installed: {', '.join(known) or 'none'}); "
             f"get one, for instance by {HOW_TO_GET}"
         )
+    import spacy  # heavy: two seconds
+
     try:
         return spacy.load(name, exclude=["ner", "lemmatizer"])
     except (OSError, ValueError) as error:

@@ -63,10 +63,13 @@ class Words:
         return self.usif().a
 
     def known(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
-        """The vectors, float64[t, d], and the probabilities, float64[t], of a sentence's words that have both."""
+        """The vectors, float64[t, d], and the probabilities, float64[t], of a sentence's words that have both.
+
+        Where no word has, the vectors have no columns.
+        """
         words = [word for word in self.tokenize(sentence) if word in self.vectors and word in self.probabilities]
-        vectors = np.array([self.vectors[word] for word in words], np.float64).reshape(len(words), -1)
-        return vectors, np.array([self.probabilities[word] for word in words])
+        vectors = np.array([self.vectors[word] for word in words], np.float64)
+        return vectors.reshape(len(words), -1 if words else 0), np.array([self.probabilities[word] for word in words])
 
     def sentences(
         self, corpus: Sequence[str], count: int, rng: np.random.Generator

@@ -249,6 +249,13 @@ def test_work_that_kills_every_worker_gets_a_sentence(client, monkeypatch) -> No
         list(cluster.in_order(die, None, [0], client))
 
 
+def test_work_whose_scheduler_is_gone_gets_a_sentence(client) -> None:
+    future = client.submit(sum, [3, 4], pure=False)
+    future.cancel()
+    with pytest.raises(InputError, match="cluster: the connection to its scheduler was lost; run again when it is"):
+        cluster.result(future)
+
+
 # -- encoding -----------------------------------------------------------------------------------
 
 
@@ -421,6 +428,18 @@ def test_what_is_no_scheduler_and_says_nothing_gets_a_sentence(monkeypatch) -> N
 
 def test_tls_without_certificates_gets_a_sentence() -> None:
     with pytest.raises(InputError, match=r"tls://127\.0\.0\.1:1 needs TLS certificates"):
+        cluster.connect("tls://127.0.0.1:1").__enter__()
+
+
+def test_tls_certificates_that_cannot_be_read_get_a_sentence(tmp_path) -> None:
+    import dask
+
+    with (
+        dask.config.set(
+            {f"distributed.comm.tls.{key}": str(tmp_path / "none.pem") for key in ("ca-file", "client.cert")}
+        ),
+        pytest.raises(InputError, match=r"cluster: the TLS certificates for tls://127\.0\.0\.1:1 cannot be read \("),
+    ):
         cluster.connect("tls://127.0.0.1:1").__enter__()
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import json
+import struct
 import subprocess
 import sys
 import tarfile
@@ -14,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lib import catalog, download, paths
+from lib import archives, catalog, download, paths
 from lib.errors import InputError
 
 TEXT = b"a line of text\n" * 200_000  # three megabytes: several chunks
@@ -26,7 +28,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.content: dict[str, bytes] = {}
-        self.cut, self.cuts, self.version, self.requests = 0, 0, "1", []
+        self.cut, self.cuts, self.version, self.requests, self.chunked = 0, 0, "1", [], False
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.server_port}/{path}"
@@ -47,12 +49,14 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(content) - start))
         self.send_header("ETag", self.server.version)
+        if self.server.chunked:
+            self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         body = content[start:]
         if self.server.cuts:
             self.server.cuts -= 1
             body = body[: self.server.cut]
-        self.wfile.write(body)
+        self.wfile.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if self.server.chunked else body)
         self.close_connection = True
 
     def log_message(self, *arguments) -> None:
@@ -133,6 +137,15 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     assert server.requests[0] is None
     start = int(server.requests[1].removeprefix("bytes=").rstrip("-"))
     assert 0 < start <= 2_000_000
+
+
+def test_an_answer_in_chunks_that_is_shorter_than_it_says_is_not_taken_for_whole(server, data) -> None:
+    server.cut, server.cuts, server.chunked = 2_000_000, 1, True
+    with pytest.raises(download.UnreachableError, match=r"cannot be reached \(Connection\): run again"):
+        download.download(text(server))
+    assert not (data / "toy/text.txt").exists()
+    download.download(text(server))
+    assert (data / "toy/text.txt").read_bytes() == TEXT
 
 
 def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) -> None:
@@ -257,6 +270,37 @@ def test_a_damaged_archive_is_not_kept_and_the_next_call_fetches_it_anew(server,
     server.content["zip"] = whole
     download.download(wanted)
     assert (data / "toy/a.txt").read_bytes() == b"a" * 1000
+
+
+def before_the_beginning() -> bytes:
+    """A zip whose only member would stand before the file's first byte."""
+    content = bytearray(zipped({"a.txt": b"a"}))
+    place = content.rindex(b"PK\5\6") + 16  # of the number that says where the list of members is
+    struct.pack_into("<I", content, place, struct.unpack_from("<I", content, place)[0] + 1)
+    return bytes(content)
+
+
+def less_than_nothing() -> bytes:
+    """A tar whose only member has -1 bytes."""
+    header = bytearray(tarfile.TarInfo("a.txt").tobuf())
+    header[124:136] = b"\xff" * 12
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return gzip.compress(header + bytes(1024))
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "reason"),
+    [
+        ("zip", before_the_beginning, "Invalid argument"),
+        ("tar.gz", less_than_nothing, "'a.txt' has a negative size|invalid offset"),  # newer Pythons look themselves
+    ],
+)
+def test_an_archive_with_impossible_numbers_gets_a_sentence(tmp_path, kind, content, reason) -> None:
+    (tmp_path / "archive").write_bytes(content())
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=rf"the archive is damaged \(({reason})\); run again"):
+        archives.unpack(tmp_path / "archive", kind, tmp_path / "folder")
 
 
 def test_a_server_that_names_no_version_is_asked_for_the_whole_file_again(server, data) -> None:

@@ -313,6 +313,13 @@ def replace(name: str, value: object):
     return change
 
 
+def never_written(file: Path) -> None:
+    """A dataset that has its shape and type, and no numbers."""
+    with h5py.File(file, "r+") as weights:
+        del weights["char_embed"]
+        weights.create_dataset("char_embed", (261, 4), "f4", chunks=(261, 4))
+
+
 HTML = "\n<!DOCTYPE html><html><body>Sign in</body></html>"
 BAD_OPTIONS = [
     (Path.unlink, "no such file; give the path of an ELMo model's options.json"),
@@ -338,6 +345,11 @@ BAD_OPTIONS = [
     (edit("char_cnn.n_highway", -1), "char_cnn.n_highway is -1"),
     (edit("char_cnn.embedding", {}), "char_cnn.embedding.dim is missing"),
     (edit("lstm.dim", 8), "W_0 has shape (8, 28) where the options ask for (8, 32)"),
+    (
+        edit("lstm.n_layers", 1),
+        "has RNN_0/RNN/MultiRNNCell/Cell1/LSTMCell, which the options do not know; give weights",
+    ),
+    (edit("char_cnn.n_highway", 0), "has CNN_high_0, which the options do not know; give weights and options of the"),
 ]
 BAD_WEIGHTS = [
     (Path.unlink, "no such file; give the path of an ELMo model's weights.hdf5"),
@@ -353,6 +365,11 @@ BAD_WEIGHTS = [
     (replace("CNN_proj/b_proj", np.array(["a"] * 4, "S1")), "dataset CNN_proj/b_proj holds |S1"),
     (replace("CNN_proj/b_proj", np.array([0, 1, np.nan, 2])), "dataset CNN_proj/b_proj holds NaN or infinity"),
     (replace("CNN_proj/b_proj", np.array([0, 1, np.inf, 2])), "dataset CNN_proj/b_proj holds NaN or infinity"),
+    (never_written, "dataset char_embed holds less than its shape (261, 4) takes; download the file again"),
+    (
+        replace("CNN_proj/W_proj", np.full((12, 4), 3e38, "f4")),
+        "its numbers are so large that vectors are NaN or infinite",
+    ),
 ]
 
 

@@ -436,6 +436,28 @@ def test_a_wrong_setting_gets_a_sentence(bert, tmp_path, settings, message) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_graphics_card_that_is_not_there_is_refused(bert, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(InputError, match="device: 'cuda' is not available here; give 'cpu' or 'auto'"):
+        finetune("multinli", bert, tmp_path / "out", **QUICK | {"device": "cuda"})
+
+
+def test_a_classifier_with_other_weights_is_refused(finished, tmp_path) -> None:
+    folder = shutil.copytree(finished, tmp_path / "other")
+    weights = load_file(folder / folders.CLASSIFIER)
+    for wrong in ({}, weights | {"more": torch.zeros(1)}, {name: each * np.nan for name, each in weights.items()}):
+        save_file(wrong, folder / folders.CLASSIFIER)
+        with pytest.raises(InputError, match=r"cannot be read \(it lacks weights, has others, or holds NaN"):
+            load_classifier(folder)
+
+
+def test_an_output_that_cannot_be_written_gets_a_sentence(finished, bert, tmp_path) -> None:
+    (tmp_path / "file").touch()
+    model, _ = load_classifier(finished)
+    with pytest.raises(InputError, match=r"output: .*out cannot be written \(.*; the training is kept, run again"):
+        folders.save(model, bert, {}, tmp_path / "file" / "out")
+
+
 def test_a_loss_that_is_no_number_ends_the_training(bert, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Training, "_loss", lambda self, rows: self.model.classifier.weight.sum() * float("nan"))
     with pytest.raises(InputError, match="learning_rate: the loss is nan by step 10; give a lower rate"):

@@ -59,6 +59,16 @@ def test_a_damaged_file_is_made_anew(damage, cache, fits) -> None:
     assert file.read_bytes() == whole
 
 
+def test_word_vectors_that_are_gone_are_trained_anew(tmp_path, fits) -> None:
+    name, text = "w2v-corpus-8d", SENTENCES * 2
+    before = fitted.fit(embedders.load(name), text).encode(text)
+    (file,) = (tmp_path / "trained").glob("*.bin")
+    file.unlink()
+    np.testing.assert_array_equal(fitted.fit(embedders.load(name), text).encode(text), before)
+    assert fits == [name] * 2
+    assert file.exists()
+
+
 def test_what_needs_no_text_or_has_it_is_left_alone(fits, cache) -> None:
     fitted.fit(embedders.load("glove-6b-50d"), SENTENCES)
     once = embedders.load("bow").fit(["other words"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -197,6 +198,15 @@ def cut_short(file: Path, old: bool) -> None:
     file.write_bytes(write_infersent(file, WEIGHTS, old=old).read_bytes()[:-40])
 
 
+def packed(file: Path) -> None:
+    """The members of a file of PyTorch, packed, as it does not pack them: they could grow without end."""
+    with zipfile.ZipFile(write_infersent(file, WEIGHTS, old=False)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
 FIRST = "enc_lstm.weight_ih_l0"
 BAD_FILES = {
     "missing": (lambda file: None, "no such file"),
@@ -206,6 +216,7 @@ BAD_FILES = {
     "other bytes": (lambda file: file.write_bytes(bytes(range(256))), "is damaged, cut short"),
     "cut short": (lambda file: cut_short(file, old=True), "is damaged, cut short"),
     "cut short, today's format": (lambda file: cut_short(file, old=False), "is damaged, cut short"),
+    "packed": (packed, "is damaged, cut short"),
     "a whole model": (lambda file: torch.save(torch.nn.LSTM(2, 2), file), "a whole pickled model, which is not read"),
     "a list": (lambda file: torch.save([torch.ones(2)], file), f"has no array {FIRST}"),
     "other names": (lambda file: torch.save(torch.nn.LSTM(2, 2).state_dict(), file), f"has no array {FIRST}"),

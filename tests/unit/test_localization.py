@@ -463,6 +463,8 @@ def test_what_cannot_be_classified_gets_a_sentence(vectors, labels, options, mes
         (lambda: localization.load("MSRP"), "task: 'MSRP' is not known; did you mean MSRP-groups"),
         (lambda: localization.load("Verses", groups=10**6), "groups: 1000000 is not accepted"),
         (lambda: localization.word_overlap(["a"], np.array([3])), "group 3 has one sentence"),
+        (lambda: localization.by_overlap({}, pd.Series([0.1, 0.2]), 1), "bins: 1 is not accepted; give 2 to 2, the"),
+        (lambda: localization.by_overlap({}, pd.Series([0.1, 0.2]), 3), "bins: 3 is not accepted; give 2 to 2, the"),
         (
             lambda: localization.ensemble(localization.repeat(SIX, TWO, (0,)), localization.repeat(SIX, TWO, (0, 1))),
             "members: their sentences, folds or seeds differ",

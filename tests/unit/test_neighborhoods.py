@@ -204,6 +204,7 @@ def test_damage_anywhere_never_ends_in_anything_but_a_sentence(tmp_path_factory,
         ({"entries": {"one": entry([[3, 1], [4, 0]], COSINES[:2])}}, r"shapes (2, 2) and (2, 2)"),
         ({"entries": {"one": entry(IDS["one"]), "two": entry([[1], [0], [0]], COSINES[:, :1])}}, "neighbors of two"),
         ({"entries": {"one": entry(IDS["one"], COSINES[:, ::-1])}}, "give the nearest first"),
+        ({"entries": {"one": entry(np.empty((3, 0), int), COSINES[:, :0])}}, "one: 0 of each query; give 1 to 32767"),
     ],
 )
 def test_lists_that_do_not_fit_together_are_refused(changed, message) -> None:

@@ -387,6 +387,8 @@ def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
     three, four = np.eye(3, dtype=np.float32), np.eye(4, dtype=np.float32)
     with pytest.raises(InputError, match="queries have 3 dimensions, the corpus has 4"):
         exact(three, four, 1)
+    with pytest.raises(InputError, match=r"queries: has shape \(3,\); give a two-dimensional array"):
+        exact(three[0], three, 1)
     with pytest.raises(InputError, match="one is sparse"):
         exact(sp.csr_array(three), three, 1)
     with pytest.raises(InputError, match="corpus: holds complex128; give real numbers"):

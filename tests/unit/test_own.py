@@ -260,6 +260,19 @@ def test_the_exception_of_the_embedder_is_kept_for_those_who_look() -> None:
     assert isinstance(error.value.__cause__, ZeroDivisionError)
 
 
+def test_an_interrupt_is_no_fault_of_the_embedder(code) -> None:
+    def interrupted(sentences):
+        if isinstance(sentences, str):
+            raise KeyboardInterrupt
+        raise TypeError
+
+    code.write_text("raise KeyboardInterrupt")
+    with pytest.raises(KeyboardInterrupt):
+        own.load(interrupted).encode(SENTENCES)
+    with pytest.raises(KeyboardInterrupt):
+        own.load(f"{code}:encode")
+
+
 # -- what is doubtful ---------------------------------------------------------------------------
 
 

@@ -69,6 +69,30 @@ def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ("{}", r"07_test\.ipynb: is no notebook of format 4"),
+        ('{"cells": ["k = 5"]}', r"07_test\.ipynb: is no notebook of format 4"),
+        ('{"cells": []}', r"07_test\.ipynb: needs one cell tagged 'parameters', has 0"),
+    ],
+)
+def test_a_file_without_a_parameters_cell_gets_a_sentence(notebook, content, message) -> None:
+    notebook.write_text(content)
+    with pytest.raises(InputError, match=message):
+        parameters.of_notebook(notebook)
+
+
+def test_a_profile_s_file_on_a_failing_disk_gets_a_sentence(notebook, monkeypatch) -> None:
+    def fail(file) -> None:
+        raise OSError(5, "Input/output error")
+
+    (paths.PARAMS / "smoke" / "07_test.yaml").write_text("k: 3\n")
+    monkeypatch.setattr(parameters.Path, "read_bytes", fail)
+    with pytest.raises(InputError, match=r"07_test\.yaml: cannot be read \(Input/output error\)"):
+        parameters.of_profile(notebook, "smoke")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
         ("k: 3\n", None),
         ("", None),
         ("k: three\n", "params/smoke/07_test.yaml: k: 'three' is a str"),

@@ -180,6 +180,19 @@ def test_constant_or_too_few_scores_have_no_agreement(study) -> None:
         ranks.moves(ranks.mean_accuracies(study, LABELS), "One", "Four")
 
 
+def test_embedders_that_no_resample_ranks_have_no_agreement() -> None:
+    # They differ in the first of twenty sentences only, which one resample of three leaves out.
+    rows = {"a": [0] + [1] * 19, "b": [1] * 20, "c": [1] * 20}
+    seed = next(seed for seed in range(99) if not _drawn(study_of({"one": rows}), seed))
+    with pytest.raises(InputError, match="in no resample do all conditions rank the embedders; give more test"):
+        ranks.agreement(study_of({"one": rows, "two": rows}), {"one": "One", "two": "Two"}, Resamples(seed, 1))
+
+
+def _drawn(study: Study, seed: int) -> bool:
+    """Whether the only resample holds the sentence that makes the difference."""
+    return np.ptp(study.resampled(["one"], Resamples(seed, 1))) > 0
+
+
 # -- correlations over embedders ----------------------------------------------------------------
 
 NAMES = list("abcdefgh")
@@ -289,6 +302,14 @@ def test_stability_by_hand() -> None:
 def test_what_cannot_be_correlated_gets_a_sentence(one, two, message) -> None:
     with pytest.raises(InputError, match=message):
         correlation.over_embedders(pd.DataFrame({"T": one}), pd.DataFrame({"P": two}), DRAWS)
+
+
+def test_embedders_that_no_resample_ranks_have_no_correlation() -> None:
+    one, two = (pd.DataFrame({name: [1.0, 2, 3]}) for name in "TP")
+    draws = Resamples(seed=4, repetitions=1)
+    assert draws.rng.integers(3, size=3).tolist() == [2, 2, 2]  # one embedder, three times
+    with pytest.raises(InputError, match="in no resample of them do all tasks rank anything; give more embedders"):
+        correlation.over_embedders(one, two, draws)
 
 
 def test_sets_that_make_no_sense_get_a_sentence(scores) -> None:
@@ -481,6 +502,16 @@ def test_an_embedder_that_says_nothing_is_left_out_with_the_reason(rng) -> None:
     assert "all training rows are alike" in found.left_out["silent"]
     with pytest.raises(InputError, match="toy: nothing can be learned from any embedder"):
         learned_similarity.evaluate({"silent": encoders["silent"]}, rated, workers=1, show_progress_bar=False)
+
+
+def test_an_embedder_for_which_all_tested_pairs_are_alike_is_left_out_with_the_reason(rng) -> None:
+    task = PairTask([f"a{i}" for i in range(30)], [f"b{i}" for i in range(30)], rng.random(30))
+    rated = learned_similarity.RatedSet("toy", [task], [tuple(np.arange(30).reshape(3, 10))])
+    vectors = {text: rng.normal(size=4) for text in [*task.left, *task.right]}
+    vectors |= {f"{side}{i}": vectors[f"{side}20"] for side in "ab" for i in range(20, 30)}
+    encode = lambda texts: np.array([vectors[text] for text in texts])  # noqa: E731
+    with pytest.raises(InputError, match=r"toy: nothing can be learned .*: the same for all 10 tested pairs"):
+        learned_similarity.evaluate({"flat": encode}, rated, workers=1, show_progress_bar=False)
 
 
 def test_sets_without_splits_are_named() -> None:

@@ -321,6 +321,11 @@ def test_sizes_that_cannot_be_drawn_are_refused(wrong) -> None:
         sizes.check_sizes(wrong)
 
 
+def test_no_candidates_get_a_sentence(labelled, pairs) -> None:
+    with pytest.raises(InputError, match="candidates: there are none; give at least one"):
+        sizes.scores([], labelled, pairs, 3, Resamples(0, 50))
+
+
 def test_resampled_pearson_and_spearman_use_the_same_draws(pairs, vectors) -> None:
     judged = ucp_table.judge(vectors, pairs)
     drawn = ucp_table.resample(judged, np.random.default_rng(1), 20)

@@ -268,6 +268,19 @@ def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message
         probing.make(name, corpus, **options)
 
 
+def test_an_installed_pipeline_that_cannot_be_read_gets_a_sentence(tmp_path, monkeypatch) -> None:
+    (tmp_path / "en_broken.py").write_text("def load(**overrides):\n    raise OSError('no config.cfg')\n")
+    about = tmp_path / "en_broken-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: en_broken\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[spacy_models]\nen_broken = en_broken\n")
+    monkeypatch.syspath_prepend(tmp_path)  # as of a pipeline that is installed while the notebook runs
+    with pytest.raises(InputError, match=r"pipeline: en_broken cannot be read \(no config.cfg\); install it again"):
+        probing.make("Tense", random_corpus(300), pipeline="en_broken")
+    with pytest.raises(InputError, match=r"'en_none' is installed \(installed: .*en_broken"):
+        probing.make("Tense", random_corpus(300), pipeline="en_none")
+
+
 # -- recipes: words -----------------------------------------------------------------------------
 
 

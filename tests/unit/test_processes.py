@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -76,6 +77,21 @@ def test_a_process_that_is_killed_is_told_in_a_sentence_and_the_next_call_works(
     with pytest.raises(InputError, match="ended with status -9"):
         list(in_processes(_kill_itself, [(i,) for i in range(6)], 2))
     assert list(in_processes(pow, [(2, 3), (3, 2)], 2)) == [8, 9]
+
+
+def test_a_process_that_ends_between_two_pieces_of_work_is_told_in_a_sentence() -> None:
+    def work() -> Iterator[tuple[()]]:
+        yield from ((), ())  # one for each process
+        while True:
+            time.sleep(0.5)
+            yield ()
+
+    with pytest.raises(InputError, match="ended with status 3"):
+        list(in_processes(_end_afterwards, work(), 2))
+
+
+def _end_afterwards() -> None:
+    threading.Timer(0.1, os._exit, [3]).start()
 
 
 def _kill_itself(number: int) -> None:

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from itertools import starmap
 from pathlib import Path
@@ -106,6 +107,7 @@ def installed(tmp_path, monkeypatch) -> Path:
         nlp = spacy.blank("en")
         if pipes:
             nlp.add_pipe("sentencizer", config={"punct_chars": pipes})
+        monkeypatch.delitem(sys.modules, name, raising=False)  # that of the test before
         package = tmp_path / name
         package.mkdir()
         nlp.to_disk(package / f"{name}-1.2.3")
@@ -129,6 +131,12 @@ def test_an_installed_pipeline_is_used() -> None:
     assert found == [(True, ["One;", "two. Three;"])]
     assert segmentation.version("en_semicolons").endswith(" 1.2.3")
     with pytest.raises(InputError, match="marks no sentences"):
+        list(segmentation.segment(passages(1), "en_blank"))
+
+
+def test_an_installed_pipeline_that_lacks_a_file_gets_a_sentence(installed) -> None:
+    (installed / "en_blank" / "en_blank-1.2.3" / "config.cfg").unlink()
+    with pytest.raises(InputError, match=r"segmenter: en_blank cannot be read \(.*config.*\); install it again"):
         list(segmentation.segment(passages(1), "en_blank"))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import signal
 import subprocess
 import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import pytest
 from lib import paths, published
 from lib.errors import InputError
 from lib.processor import cores
-from lib.sent2vec import Sent2Vec, corpus_ids, presets, training
+from lib.sent2vec import Sent2Vec, checkpoints, corpus_ids, presets, training
 from lib.sent2vec.settings import Settings
 
 SMALL = Settings(dim=10, epochs=3, word_ngrams=2, bucket=50, min_count=2, min_target_count=2, subsample=0.01, seed=7)
@@ -223,6 +225,11 @@ def test_checkpoints_of_other_trainings_and_damaged_ones_are_refused(tmp_path) -
         checkpoint.write_bytes(damaged)
         with pytest.raises(InputError, match=r"c: this checkpoint is damaged; delete it"):
             training.train(sentences(), SMALL, checkpoint)
+    with zipfile.ZipFile(io.BytesIO(whole)) as good, zipfile.ZipFile(checkpoint, "w") as short:
+        for name in good.namelist():  # whole as an archive, with checksums that are right
+            short.writestr(name, good.read(name) if name == checkpoints.STATE else good.read(name)[:-4])
+    with pytest.raises(InputError, match=r"c: this checkpoint is damaged; delete it"):
+        training.train(sentences(), SMALL, checkpoint)
     with pytest.raises(InputError, match="cannot be written"):
         training.train(sentences(), SMALL, tmp_path / "no folder" / "c")
 
@@ -256,6 +263,24 @@ def test_a_damaged_gzip_file_gets_a_sentence(tmp_path) -> None:
     file.write_bytes(gzip.compress(("a b c\n" * 1000).encode())[:-20])
     with pytest.raises(InputError, match=r"text\.gz: this gzip file is damaged"):
         training.train(file, SMALL)
+
+
+def test_a_text_on_a_failing_disk_gets_a_sentence(tmp_path, monkeypatch) -> None:
+    def fail(*arguments) -> None:
+        raise OSError(5, "Input/output error")
+
+    file = tmp_path / "text"
+    file.write_text("a b c\n")
+    monkeypatch.setattr(corpus_ids.Path, "open", fail)
+    with pytest.raises(InputError, match=r"text: cannot be read \(Input/output error\); give a readable text"):
+        training.train(file, SMALL)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
+def test_no_room_for_the_text_as_numbers_gets_a_sentence(monkeypatch) -> None:
+    monkeypatch.setattr(corpus_ids, "TemporaryFile", lambda dir: io.FileIO("/dev/full", "w"))
+    with pytest.raises(InputError, match=r"no room for the text as numbers \(No space left on device\); free some"):
+        training.train(sentences(), SMALL)
 
 
 @pytest.mark.parametrize(

@@ -402,6 +402,19 @@ def test_splits_that_cannot_be_learned_from_get_a_sentence(rng, change, message)
         similarity.learned(*change(*splits(rng)), method="ridge")
 
 
+@pytest.mark.parametrize(
+    ("vectors", "normalize", "message"),
+    [
+        (np.ones((0, 3)), True, "vectors: there are no rows; give at least one"),
+        (np.eye(3) * 1e-40, False, "too large or too small for what float32 computes"),
+        (np.eye(3) * 1e-40, True, "too large or too small for what float32 computes"),
+    ],
+)
+def test_vectors_that_cannot_be_brought_to_one_scale_get_a_sentence(vectors, normalize, message) -> None:
+    with pytest.raises(InputError, match=message):
+        similarity.Features(normalize).fit(vectors.astype(np.float32))
+
+
 def test_unknown_settings_of_the_regression_get_a_sentence(rng) -> None:
     given = splits(rng)
     with pytest.raises(InputError, match="method: 'lasso' is not known"):

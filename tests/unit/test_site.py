@@ -422,3 +422,12 @@ def test_the_command_says_what_is_wrong(tmp_path, capsys) -> None:
     (tmp_path / "thesis.txt").write_text("")
     assert main(["--output", str(tmp_path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_command_says_that_the_disk_is_full(tmp_path, capsys, monkeypatch) -> None:
+    def fill(*arguments) -> None:
+        raise OSError(28, "No space left on device", str(tmp_path))
+
+    monkeypatch.setattr("lib.site.__main__.build", fill)
+    assert main(["--output", str(tmp_path)]) == 2
+    assert f"No space left on device: '{tmp_path}'\n" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -10,9 +11,11 @@ import signal
 import subprocess
 import sys
 import time
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from gensim.models import FastText, KeyedVectors
 from gensim.models.fasttext import load_facebook_vectors, save_facebook_model
@@ -479,9 +482,9 @@ def cut(write, bytes_less: int, name: str = "whole"):
     return make
 
 
-def fasttext(**fields):
+def fasttext(buckets: np.ndarray = np.ones((4, 3)), longest: int = 6, **fields):  # noqa: B008 - it is only read
     def make(path: Path) -> None:
-        write_fasttext_bin(path, some(np.random.default_rng(0)), np.ones((4, 3)), 3, 6, **fields)
+        write_fasttext_bin(path, some(np.random.default_rng(0)), buckets, 3, longest, **fields)
 
     return make
 
@@ -503,6 +506,10 @@ BAD = {
     "folder": (lambda path: path.mkdir(), "holds 0 files *_emb.npy"),
     "binary, cut": (cut(write_word2vec_binary, 9), "ends after 49 of the 50 words that its header announces"),
     "binary, header only": (text(b"5 3\n\x01"), "ends after 0 of the 5 words"),
+    "binary, words without end": (
+        lambda path: path.write_bytes(b"5 3\n\x01" + bytes(6 << 20)),
+        "its header does not fit what follows",
+    ),
     "binary, longer": (text(b"1 2\na \0\0\0\0\0\0\0\0\nb"), "goes on after the 1 words that its header announces"),
     "binary, NaN": (binary([[1, 2], [3, NAN]]), "the vector of 'w1' (row 2) holds NaN or infinity"),
     "binary, infinity": (binary([[-INFINITY, 2]]), "the vector of 'w0' (row 1) holds NaN or infinity"),
@@ -528,6 +535,12 @@ BAD = {
     "fastText, cut in output": (cut(write_bin_without_ngrams, 1), "ends in the middle of its output matrix"),
     "fastText, cut in input": (cut(write_bin_without_ngrams, 700), "ends in the middle of its input matrix"),
     "fastText, cut in words": (cut(write_bin_without_ngrams, 1400), "of the 50 words that its header announces"),
+    "fastText, no words": (
+        lambda path: write_fasttext_bin(path, {}, np.ones((4, 3)), 3, 6),
+        "announces 0 of 0 entries",
+    ),
+    "fastText, long n-grams": (fasttext(longest=300), "its header announces n-grams of 3 to 300 letters"),
+    "fastText, NaN": (fasttext(buckets=np.full((4, 3), NAN)), "an n-gram's vector holds NaN or infinity"),
     "fastText, cut in header": (text((793712314).to_bytes(4, "little")), "ends in the middle of its header"),
 }
 
@@ -587,6 +600,33 @@ def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(tmp_pa
     (tmp_path / "folder" / "tiny_emb.npy").write_bytes(b"no array")
     with pytest.raises(InputError, match="is not a NumPy array"):
         load(tmp_path / "folder")
+    np.save(tmp_path / "folder" / "tiny_emb.npy", np.zeros(50, np.float32))
+    with pytest.raises(InputError, match=r"is float32\[50\]; give a row of floating-point numbers for each word"):
+        load(tmp_path / "folder")
+    np.save(tmp_path / "folder" / "tiny_emb.npy", np.zeros((50, 3), np.float32))
+    pd.DataFrame({"index": range(50)}).to_parquet(tmp_path / "folder" / "tiny_index.parquet")
+    with pytest.raises(InputError, match="its column 'index' is int64; give strings, none of them missing"):
+        load(tmp_path / "folder")
+
+
+def test_a_line_without_end_gets_a_sentence(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(byte_source, "LONGEST_LINE", 100)
+    (tmp_path / "given").write_text("a 1 2\nb 1 " + "2" * 100)
+    with pytest.raises(InputError, match="given: has a line of 104 bytes; give a file with one word on a line"):
+        load(tmp_path / "given")
+
+
+def test_a_disk_that_fails_in_the_middle_gets_a_sentence(tmp_path, rng, monkeypatch) -> None:
+    class Failing(FileIO):
+        def read(self, size: int = -1) -> bytes:
+            if self.tell():
+                raise OSError(errno.EIO, "Input/output error")
+            return super().read(size)
+
+    write_glove_text(tmp_path / "given", some(rng, 20_000))
+    monkeypatch.setattr(byte_source, "opened", Failing)
+    with pytest.raises(InputError, match=r"given: cannot be read \(Input/output error\)"):
+        load(tmp_path / "given")
 
 
 def test_vectors_can_be_sent_to_another_process(tmp_path, rng) -> None:

@@ -59,6 +59,20 @@ def test_bad_settings_get_a_sentence(bad) -> None:
         stats.bootstrap_mean(np.ones((3, 1)), np.random.default_rng(6), **bad)
 
 
+@pytest.mark.parametrize(
+    ("rows", "groups", "message"),
+    [
+        (0, None, "values: there are no rows to draw from; give at least one"),
+        (3, [0, 1], "groups: 2 for 3 rows; give one for each"),
+        (2, [[0, 1]], r"groups: have shape \(1, 2\); give one whole number for each row"),
+        (2, [0, 2**63 - 1], "groups: holds 9223372036854775807; give smaller numbers"),
+    ],
+)
+def test_what_cannot_be_resampled_gets_a_sentence(rows, groups, message) -> None:
+    with pytest.raises(InputError, match=message):
+        stats.bootstrap_mean(np.ones((rows, 1)), np.random.default_rng(6), groups)
+
+
 def test_rank_correlation_is_scipys_with_ties(rng) -> None:
     x, y = rng.integers(0, 5, 60), rng.integers(0, 4, 60)
     rho, low, high = stats.bootstrap_spearman(x, y, rng)
@@ -89,6 +103,7 @@ def test_resamples_without_a_correlation_do_not_count() -> None:
         ([], [], "is constant, or empty"),
     ],
 )
-def test_what_has_no_rank_correlation_gets_a_sentence(x, y, message) -> None:
-    with pytest.raises(InputError, match=message):
-        stats.bootstrap_spearman(x, y, np.random.default_rng(10))
+def test_what_has_no_correlation_gets_a_sentence(x, y, message) -> None:
+    for bootstrap in (stats.bootstrap_spearman, stats.bootstrap_pearson):
+        with pytest.raises(InputError, match=message):
+            bootstrap(x, y, np.random.default_rng(10))

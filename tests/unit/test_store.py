@@ -329,6 +329,23 @@ def test_a_full_disk_gets_a_sentence_and_loses_nothing(tmp_path) -> None:
     assert (entry / "vectors").stat().st_size == 8 * 26 * 4
 
 
+def test_files_deleted_while_they_are_written_or_read_get_a_sentence(tmp_path, monkeypatch) -> None:
+    class Deleting(Letters):
+        def _encode(self, sentences):
+            for file in tmp_path.glob("*/vectors"):
+                file.unlink()
+            return super()._encode(sentences)
+
+    with pytest.raises(InputError, match=r"vectors: was deleted while it was being written; run again"):
+        store.EmbeddingStore(tmp_path).embed(Deleting(), SENTENCES)
+    expected = dense(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)).copy()
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_map", lambda path, *rest: path.unlink() or path.stat())
+        with pytest.raises(InputError, match="was deleted while it was being read; run again"):
+            store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)
+    np.testing.assert_array_equal(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES), expected)
+
+
 def test_what_is_complete_is_read_where_nothing_can_be_written(tmp_path, monkeypatch) -> None:
     expected = dense(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)).copy()
     (entry,) = tmp_path.iterdir()

@@ -456,6 +456,15 @@ def without(part: str) -> Callable[[Path], None]:
     return change
 
 
+def refill(name: str, number: float) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        tensors = load_file(folder / "model.safetensors")
+        tensors[name] = np.full_like(tensors[name], number)
+        save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+    return change
+
+
 def reconfigure(**values) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         config = json.loads((folder / "config.json").read_text())
@@ -481,6 +490,11 @@ def reconfigure(**values) -> Callable[[Path], None]:
         (rewrite("model.safetensors", b""), "model.safetensors: cannot be read as safetensors"),
         (cut_short, "model.safetensors: cannot be read as safetensors"),
         (without("layer.1.output"), "model.safetensors: lacks the weights encoder.layer.1.output.LayerNorm"),
+        (reconfigure(num_hidden_layers=1), "config.json: has no place for the weights bert.encoder.layer.1."),
+        (
+            refill("bert.encoder.layer.1.output.dense.bias", np.nan),
+            "encoder.layer.1.output.dense.bias holds NaN or infinity",
+        ),
         (remove("tokenizer.json", "vocab.txt"), "has no tokenizer; add its tokenizer.json or vocab.txt"),
         (rewrite("tokenizer.json", PAGE), "tokenizer.json: is a saved web page"),
         (rewrite("tokenizer.json", "{}"), "its tokenizer cannot be read"),
@@ -493,6 +507,21 @@ def test_a_damaged_folder_gets_a_sentence(bert_folder, copied, damage, message) 
         exact("bert", folder, "avg").encode(["a"])
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_model_whose_last_layer_has_another_width_than_its_configuration_says_is_refused(
+    bert_folder, tmp_path
+) -> None:
+    config = transformers.OPTConfig(
+        vocab_size=99, hidden_size=16, word_embed_proj_dim=8, ffn_dim=16, num_hidden_layers=1, num_attention_heads=2,
+        pad_token_id=0, max_position_embeddings=40,
+    )  # fmt: skip
+    transformers.OPTModel(config).save_pretrained(tmp_path)
+    shutil.copy(bert_folder / "tokenizer.json", tmp_path)
+    with pytest.raises(
+        InputError, match=r"config.json: no model can be run as it says \(.* has the shape \(1, 2, 8\)\)"
+    ):
+        exact("opt", tmp_path, "avg").encode(["a"])
 
 
 def test_files_of_two_models_do_not_go_together(bert_folder, gpt_folder, copied) -> None:

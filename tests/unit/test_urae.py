@@ -362,6 +362,8 @@ def test_without_a_parser_the_tree_is_greedy_unless_it_was_asked_for() -> None:
     assert URAE(word_vectors()).trees == "greedy"
     with pytest.raises(InputError, match="trees: no parser is installed"):
         URAE(word_vectors(), trees="parsed")
+    with pytest.raises(InputError, match="trees: no parser is installed; pip install one of en_core_web"):
+        urae_trees.parse("What was made where there is one cannot go on here.")
 
 
 @pytest.mark.parametrize(
@@ -372,6 +374,11 @@ def test_without_a_parser_the_tree_is_greedy_unless_it_was_asked_for() -> None:
         ({"W2": np.ones((4, 3))}, r"W2 has the shape \(4, 3\); it must be \(4, 4\)"),
         ({"b1": np.full((4, 1), np.nan)}, "b1 is not an array of finite numbers"),
         ({"table_We": np.ones((4, 2))}, "a column a word"),
+        (
+            {"words": np.array([["a", "b", "a", "d", "*UNKNOWN*"]], dtype=object)},
+            "not a cell array of words, each there on",
+        ),
+        ({"words": np.ones((1, 5))}, "vars.normalized.100.mat: words is not a cell array of words"),
         ({"words": np.array([["a", "b", "c", "d", "e"]], dtype=object)}, r"no \*UNKNOWN\*"),
     ],
 )

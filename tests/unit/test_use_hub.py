@@ -10,7 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -201,6 +204,57 @@ def test_without_tensorflow_one_is_told_what_to_install(tmp_path, monkeypatch) -
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     with pytest.raises(InputError, match=r'use-dan: needs TensorFlow, .*; pip install "tensorflow>=2.21"'):
         UniversalSentenceEncoder(module_folder(tmp_path / "module"), "use-dan")
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise RuntimeError("nothing of the kind")
+
+
+def stand_in(load: Callable[..., Any], set_threads: Callable[..., None] = lambda _: None) -> ModuleType:
+    """What the encoder needs of TensorFlow until it computes, so that this can be seen where it is not installed."""
+    tensorflow = ModuleType("tensorflow")
+    tensorflow.__spec__ = ModuleSpec("tensorflow", None)
+    tensorflow.config = SimpleNamespace(
+        threading=SimpleNamespace(
+            set_intra_op_parallelism_threads=set_threads, set_inter_op_parallelism_threads=set_threads
+        )
+    )
+    tensorflow.device = nullcontext
+    tensorflow.saved_model = SimpleNamespace(load=load)
+    return tensorflow
+
+
+def module_of(**signatures: tuple[int, list[str]]) -> Callable[..., Any]:
+    """A loader of modules with these signatures: how many inputs, and the names of the outputs."""
+    made = {
+        name: SimpleNamespace(
+            structured_input_signature=((), dict.fromkeys(map(str, range(n)))), structured_outputs=names
+        )
+        for name, (n, names) in signatures.items()
+    }
+    return lambda *_, **__: SimpleNamespace(signatures=made)
+
+
+NO_SIGNATURE = "module: has no signature 'default' from one text to vectors"
+REFUSED = {
+    "damaged": (stand_in(refuse), "module: TensorFlow cannot load it: a file is missing, damaged or in another format"),
+    "no signature": (stand_in(module_of(images=(1, ["default"]))), NO_SIGNATURE),
+    "two texts": (stand_in(module_of(default=(2, ["default"]))), NO_SIGNATURE),
+    "no vectors": (stand_in(module_of(default=(1, ["classes"]))), NO_SIGNATURE),
+    "threads": (
+        stand_in(refuse, refuse),
+        "threads: TensorFlow runs already in this process, and not with 1; start a new",
+    ),
+}
+
+
+@pytest.mark.parametrize(("tensorflow", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_tensorflow_refuses_gets_a_sentence(tmp_path, monkeypatch, tensorflow, message) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
+    with pytest.raises(InputError) as error:
+        UniversalSentenceEncoder(module_folder(tmp_path / "module"), "use-dan").encode(["a dog"])
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 def test_threads_are_a_number(tmp_path) -> None:

@@ -432,6 +432,8 @@ def test_known_words_have_a_vector_and_a_probability() -> None:
     words = variants.Words(VECTORS, {"a": 0.5, "zzz": 0.5}, text.lower_words)
     vectors, p = words.known("A b zzz a")
     assert (vectors.tolist(), p.tolist()) == ([[1, 0], [1, 0]], [0.5, 0.5])
+    vectors, p = words.known("zzz")
+    assert (vectors.tolist(), p.tolist()) == ([], [])
     vectors, p = words.vocabulary(10, np.random.default_rng(0))
     assert (vectors.tolist(), p.tolist()) == ([[1, 0]], [0.5])
 
@@ -488,6 +490,8 @@ def test_executed_headlessly_sliders_show_the_first_numbers(monkeypatch) -> None
 
 # -- bad input ----------------------------------------------------------------------------------
 
+TWO = exams.RatedPairs("two", "two", ["a", "b"], ["c", "d"], np.array([1.0, 2]))
+
 
 @pytest.mark.parametrize(
     ("make", "message"),
@@ -503,6 +507,15 @@ def test_executed_headlessly_sliders_show_the_first_numbers(monkeypatch) -> None
         (lambda: exams.pearson(np.ones((3, 1)), np.arange(3.0), np.ones((1, 3))), "are all the same"),
         (lambda: results.sit({}, [], "both"), "fitted_on: 'both' is not known"),
         (lambda: variants.Words.of("w2v-corpus", FOUR), "vector_names: 'w2v-corpus' is no set of published"),
+        (
+            lambda: variants.Words(VECTORS, FOUR, text.lower_words).sentences(["", "z"], 5, np.random.default_rng(0)),
+            "checked_sentences: 0 of 5 have known words; give more, or another corpus",
+        ),
+        (
+            # The one resample with this seed has the second pair twice.
+            lambda: results.Results([TWO], [np.eye(2)[:, :1]], ["one"]).resampled(np.random.default_rng(3), 1),
+            "repetitions: no resample has two different scores; give sets with more pairs",
+        ),
     ],
 )
 def test_bad_arguments_get_a_sentence(make, message) -> None:

@@ -29,8 +29,6 @@ class Source:
         self.path = path
         try:
             self._file = opened(path)
-        except FileNotFoundError:
-            raise InputError(f"{path}: is not there; give the path of a file of word vectors") from None
         except OSError as error:
             raise InputError(f"{path}: cannot be opened ({error.strerror}); give a file that can be read") from error
         packed = self._file.read(len(GZIP)) == GZIP
