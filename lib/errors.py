@@ -41,9 +41,9 @@ _REMEDIES = {
 def said_in_a_sentence(command: Callable[..., int]) -> Callable[..., int]:
     """A command that, where it raises InputError, prints the sentence to standard error and returns 2.
 
-    So it does where a disk is full, cannot be written or fails, even that which standard output goes to, and where a
-    name can be none. An interrupt
-    (Ctrl-C) gives 130, and a reader of standard output that has gone, as in ``| head -1``, 141: what shells expect.
+    So it does where a disk is full, cannot be written or fails, even that which standard output goes to, and where no
+    file can have the name. An interrupt (Ctrl-C) gives 130, and a reader of standard output that has gone, as in
+    ``| head -1``, 141: what shells expect.
     """
 
     @functools.wraps(command)

@@ -50,24 +50,13 @@ def check_neighbors(found, truth: np.ndarray, hidden: np.ndarray) -> None:
     assert (others.max(axis=1) <= own[:, -1] + NEAR).all()
 
 
+@pytest.mark.parametrize("form", [wild.arrays, wild.sparse])
 @settings(max_examples=CASES)
 @given(st.data())
-def test_the_exact_search_returns_what_plain_arithmetic_does(data) -> None:
+def test_the_exact_search_returns_what_plain_arithmetic_does(form, data) -> None:
     corpus = data.draw(wild.matrices(2))
     queries = data.draw(wild.matrices(1, 6, dim=corpus.shape[1]))
-    (given_corpus, corpus), (given_queries, queries) = (data.draw(wild.arrays(rows)) for rows in (corpus, queries))
-    hidden = np.arange(len(queries)) % (len(corpus) + 1) - 1
-    k = data.draw(st.integers(1, len(corpus) - 1))
-    found = exact(given_queries, given_corpus, k, exclude=hidden)
-    check_neighbors(found, wild.cosines(queries, corpus), hidden)
-
-
-@settings(max_examples=CASES)
-@given(st.data())
-def test_the_sparse_search_returns_what_plain_arithmetic_does(data) -> None:
-    corpus = data.draw(wild.matrices(2))
-    queries = data.draw(wild.matrices(1, 6, dim=corpus.shape[1]))
-    (given_corpus, corpus), (given_queries, queries) = (data.draw(wild.sparse(rows)) for rows in (corpus, queries))
+    (given_corpus, corpus), (given_queries, queries) = (data.draw(form(rows)) for rows in (corpus, queries))
     hidden = np.arange(len(queries)) % (len(corpus) + 1) - 1
     k = data.draw(st.integers(1, len(corpus) - 1))
     found = exact(given_queries, given_corpus, k, exclude=hidden)

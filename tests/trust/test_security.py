@@ -373,7 +373,22 @@ def test_what_papermill_writes_into_a_notebook_is_the_value_and_nothing_else(val
 
 # -- names of files -----------------------------------------------------------------------------
 
-CLIMBING = ["..", ".", "../../x", "/tmp/x", "a/../../x", "..\\x", "x\0", "", "-", "~/x", "$HOME", "a/b", "\n", "CON:"]
+CLIMBING = [
+    "..",
+    ".",
+    "../../x",
+    "/elsewhere/x",
+    "a/../../x",
+    "..\\x",
+    "x\0",
+    "",
+    "-",
+    "~/x",
+    "$HOME",
+    "a/b",
+    "\n",
+    "CON:",
+]
 
 
 @pytest.mark.parametrize("name", [name for name in CLIMBING if name not in ("", "-")])

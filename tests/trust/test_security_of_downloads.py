@@ -198,7 +198,7 @@ def unpack(content: bytes, kind: str, folder: Path) -> Path:
 
 
 FILE = tarfile.REGTYPE
-OUTSIDE = ["../x", "/tmp/outside-of-all/x", "a/../../x", "..\\x", "C:\\x", "C:x", "a/..\\..\\x", "//x/y", ".."]
+OUTSIDE = ["../x", "/outside-of-all/x", "a/../../x", "..\\x", "C:\\x", "C:x", "a/..\\..\\x", "//x/y", ".."]
 
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
@@ -207,7 +207,7 @@ def test_a_member_cannot_climb_out(tmp_path, kind, name) -> None:
     content = zipped((name, b"x", 0o644)) if kind == "zip" else tarred((name, FILE, b"x", ""))
     with pytest.raises(InputError, match="would land outside its folder"):
         unpack(content, kind, tmp_path)
-    assert not Path("/tmp/outside-of-all").exists()
+    assert not Path("/outside-of-all").exists()
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])

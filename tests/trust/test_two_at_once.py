@@ -300,8 +300,8 @@ def kept(folder: Path) -> dict[str, bytes]:
 # -- the promises -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("what", list(WORKS))
-def test_one_works_and_the_other_waits_says_so_and_uses_it(room, what) -> None:
+def one_works_and_one_waits(room, what: str) -> tuple:
+    """What one gives alone and where, and then a folder with one that is at work and one that waits and has said so."""
     function, says = WORKS[what]
     expected = alone(apart := room("alone"), function)
     folder = room("two")
@@ -309,6 +309,12 @@ def test_one_works_and_the_other_waits_says_so_and_uses_it(room, what) -> None:
     wait_for(folder / "busy")
     second = start(folder, function, "second")
     wait_for(second.said, says)
+    return expected, apart, folder, first, second
+
+
+@pytest.mark.parametrize("what", list(WORKS))
+def test_one_works_and_the_other_waits_says_so_and_uses_it(room, what) -> None:
+    expected, apart, folder, first, second = one_works_and_one_waits(room, what)
     (folder / "go").touch()
     assert end(first) == end(second) == expected
     assert (folder / "worked").read_text() == "once\n"
@@ -318,13 +324,7 @@ def test_one_works_and_the_other_waits_says_so_and_uses_it(room, what) -> None:
 
 @pytest.mark.parametrize("what", list(WORKS))
 def test_where_the_one_that_works_is_killed_the_other_goes_on(room, what) -> None:
-    function, says = WORKS[what]
-    expected = alone(apart := room("alone"), function)
-    folder = room("two")
-    first = start(folder, function, "first")
-    wait_for(folder / "busy")
-    second = start(folder, function, "second")
-    wait_for(second.said, says)
+    expected, apart, folder, first, second = one_works_and_one_waits(room, what)
     first.process.kill()
     (folder / "go").touch()
     assert end(second) == expected
