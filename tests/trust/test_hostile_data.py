@@ -9,9 +9,7 @@ import bz2
 import gzip
 import os
 import re
-import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +25,7 @@ from lib.errors import InputError
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
 from tests.sizes import CASES, NIGHTLY
+from tests.trust.patience import in_time
 
 HANGS = 20  # seconds after which a reader is taken to hang
 
@@ -171,24 +170,10 @@ def put(place: Path, name: str) -> tuple[Case, Path]:
     return case, place / case.file
 
 
-@contextmanager
-def answered_in_time() -> Iterator[None]:
-    def hangs(*_: object) -> None:
-        raise TimeoutError("the reader hangs")
-
-    before = signal.signal(signal.SIGALRM, hangs)
-    signal.alarm(HANGS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-
-
 def sentence(case: Case, place: Path) -> str:
     """What the reader says of the file; "" if it reads it."""
     try:
-        with answered_in_time():
+        with in_time(HANGS):
             case.read(place)
     except InputError as error:
         said = str(error)

@@ -10,11 +10,9 @@ import json
 import os
 import pickle
 import random
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ from lib import paths
 from lib.errors import InputError
 from tests.sizes import CASES, NIGHTLY
 from tests.trust.giants import GIANTS
+from tests.trust.patience import in_time
 from tests.trust.weights import CONTENT, LENGTH, READERS, Reader
 
 PATIENCE = 60  # seconds for one small file, on a busy machine: anything beyond is a hang
@@ -55,7 +54,7 @@ class Case:
     def outcome_as_it_is(self) -> str:
         """What comes of the files as they are; any exception but InputError goes through."""
         try:
-            with in_time():
+            with in_time(PATIENCE):
                 found = self.reader.read(self.folder)
         except InputError as error:
             sentence = str(error)
@@ -64,22 +63,6 @@ class Case:
             assert len(sentence) < 1500
             return sentence
         return "right" if found == self.right else "other"
-
-
-@contextmanager
-def in_time() -> Iterator[None]:
-    """TimeoutError for what does not come to an end."""
-
-    def late(*_: object) -> None:
-        raise TimeoutError(f"not at an end after {PATIENCE} seconds")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(PATIENCE)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module", params=READERS)
