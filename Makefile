@@ -51,25 +51,25 @@ bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half
 	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
-	@set -e; for page in "data lib.catalog --page" "embedders lib.embedders" "glossary lib.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m lib.readme
+	@set -e; for page in "data lib.catalog --page" "embedders lib.embedders" "glossary tools.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m tools.readme
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
-	@$(BIN)/python -m lib.site
+	@$(BIN)/python -m tools.site
 
 lint: $(READY) ## check style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests
 
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
-	@"$$PYTHON" -I lib/bootstrap.py lock
+	@"$$PYTHON" -I tools/bootstrap.py lock
 
 cache: $(READY) ## show the cache's place and size
-	@$(BIN)/python -m lib.cache
+	@$(BIN)/python -m lib.run.cache
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@$(BIN)/python -m lib.cache --prune
+	@$(BIN)/python -m lib.run.cache --prune
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@"$$PYTHON" -I lib/bootstrap.py clean
+	@"$$PYTHON" -I tools/bootstrap.py clean
 
-$(READY): requirements.txt requirements.lock pyproject.toml lib/bootstrap.py
-	@"$$PYTHON" -I lib/bootstrap.py
+$(READY): requirements.txt requirements.lock pyproject.toml tools/bootstrap.py
+	@"$$PYTHON" -I tools/bootstrap.py

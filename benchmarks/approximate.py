@@ -20,11 +20,12 @@ from scipy import stats
 from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
-from lib import corpora, embedders, n2o, paths
-from lib.errors import InputError
+from lib import corpora, embedders, n2o
 from lib.neighbors import Neighbors, approximate, tuning
 from lib.neighbors.brute_force import nearest
 from lib.neighbors.contract import exclusions
+from lib.run import paths
+from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
 EMBEDDERS = ["glove-6b-50d", "glove-6b-50d+usif", "w2v-corpus", "wordllama", "minilm-avg"]

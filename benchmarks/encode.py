@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import measure
-from lib import catalog, corpora, embedders, n2o, paths
+from lib import catalog, corpora, embedders, n2o
 from lib.neighbors import exact
-from lib.parameters import in_range
+from lib.run import paths
+from lib.run.parameters import in_range
 
 PAGE = paths.ROOT / "docs" / "benchmarks" / "encode.md"
 CORPORA = ("bible-gospels", "lee")

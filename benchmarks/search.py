@@ -26,8 +26,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
-from lib import corpora, embedders, paths, plotting
+from lib import corpora, embedders, plotting
 from lib.neighbors import exact
+from lib.run import paths
 
 K, QUERIES, DIMENSIONS = 50, 100, 300
 PEERS_ROUNDING = 1e-5  # float32 sums of 300 products

@@ -22,9 +22,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import measure
-from lib import catalog, corpora, paths, similarity, tasks
-from lib.errors import InputError
-from lib.processor import cores
+from lib import catalog, corpora, similarity, tasks
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.processor import cores
 from lib.sent2vec import Sent2Vec, training
 from lib.sent2vec.settings import Settings
 

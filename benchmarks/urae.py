@@ -17,10 +17,11 @@ import pandas as pd
 
 from benchmarks import measure
 from benchmarks.encode import sample
-from lib import embedders, paths
+from lib import embedders
 from lib.embedders import urae_trees
 from lib.embedders.urae import URAE
-from lib.parameters import in_range
+from lib.run import paths
+from lib.run.parameters import in_range
 
 PAGE = paths.ROOT / "docs" / "benchmarks" / "urae.md"
 CORPUS, DIM, RUNS = "lee", 200, 3

@@ -15,12 +15,13 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import measure
-from lib import paths, text
+from lib.corpora import text
 from lib.embedders import word_means
 from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.lexicon import Words
 from lib.embedders.static import WordVectors
-from lib.processor import cores
+from lib.run import paths
+from lib.run.processor import cores
 
 VOCABULARY, DIM, LENGTH = 400_000, 300, 20
 PAGE = paths.ROOT / "docs" / "benchmarks" / "word_vectors.md"

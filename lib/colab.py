@@ -6,8 +6,8 @@ import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
 
-from lib import paths
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 
 # Colab's own kernel, widgets and PyTorch are made for it; the others serve commands that nobody runs there.
 LEFT_ALONE = {"ipython", "ipykernel", "ipywidgets", "jupyterlab", "papermill", "requests", "torch"}

@@ -11,13 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import exams, fitted, needles, progress, stats, transfer
+from lib import exams, fitted, needles, stats, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
-from lib.errors import InputError
 from lib.exams import RatedPairs
-from lib.parameters import in_range, one_of, texts
-from lib.ranking import Ranks
+from lib.neighbors.ranking import Ranks
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of, texts
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore
 from lib.tasks import local

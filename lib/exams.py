@@ -12,9 +12,9 @@ import numpy as np
 from lib import needles, tasks
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
-from lib.errors import InputError
-from lib.parameters import in_range, texts
-from lib.ranking import Ranks, ranks
+from lib.neighbors.ranking import Ranks, ranks
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, texts
 from lib.similarity import cosine
 
 

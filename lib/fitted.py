@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lib import files, locks, paths, text
-from lib.corpora import Corpus
+from lib.corpora import Corpus, text
 from lib.embedders.base import Embedder
+from lib.run import files, locks, paths
 
 CHECKSUM = "checksum"  # the name of its array
 

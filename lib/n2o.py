@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lib import arrays, embedders, progress, stats
+from lib import embedders, stats
 from lib.corpora import Corpus
-from lib.errors import InputError
 from lib.neighbors import Neighbors, distributed
-from lib.parameters import in_range, one_of
+from lib.run import arrays, progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.store import EmbeddingStore
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def neighbors(
     ----------
     names : embedders of the registry
     queries : int[q], corpus indices
-    client : of a cluster that encodes and searches (`lib.cluster.connect`); None to do it here
+    client : of a cluster that encodes and searches (`lib.run.cluster.connect`); None to do it here
 
     Returns
     -------
@@ -219,7 +220,7 @@ def token_overlap(
     """How much of a query's words its neighbors repeat (figure 5), averaged over the k neighbors.
 
     The paper does not define its token overlap. Here it is |T(q) & T(s)| / |T(q)|, with T(s) the set of word
-    types of a sentence s; give `lib.text.jaccard` as `compare` for the symmetric reading.
+    types of a sentence s; give `lib.corpora.text.jaccard` as `compare` for the symmetric reading.
 
     Parameters
     ----------

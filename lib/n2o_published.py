@@ -1,4 +1,4 @@
-"""Our N2O beside the cells of the paper's heatmap (appendix B.1), as `lib.published` holds them."""
+"""Our N2O beside the cells of the paper's heatmap (appendix B.1), as `lib.catalog.published` holds them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lib import published, stats
+from lib import stats
+from lib.catalog import published
 
 FEWEST = 3  # cells that a rank correlation needs to say anything
 

@@ -20,10 +20,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lib import closure, n2o, parameters, paths, tasks, text
-from lib.corpora import UNKNOWN_GROUP, Corpus
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib import n2o, tasks
+from lib.corpora import UNKNOWN_GROUP, Corpus, closure, text
+from lib.run import parameters, paths
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.tasks import files as task_files
 
 LINES = "lines:"
@@ -159,7 +160,7 @@ RATIOS = {"jaccard": text.jaccard, "dice": dice, "first": n2o.covered, "shorter"
 def ratios(pairs: Pairs) -> pd.DataFrame:
     """The word overlap of each pair (rows) by each definition (columns, `RATIOS`), in [0, 1].
 
-    Words are lower-cased word types, punctuation left out (`lib.text.content_types`).
+    Words are lower-cased word types, punctuation left out (`lib.corpora.text.content_types`).
     """
     types = [(text.content_types(q), text.content_types(n)) for q, n in zip(pairs.queries, pairs.needles, strict=True)]
     return pd.DataFrame({name: [ratio(*both) for both in types] for name, ratio in RATIOS.items()})

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import files, n2o
+from lib import n2o
 from lib.corpora import Corpus
-from lib.errors import InputError
 from lib.neighbors import Neighbors
+from lib.run import files
+from lib.run.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow
@@ -60,7 +61,7 @@ class Neighborhoods:
     Attributes
     ----------
     corpus : str, the corpus's name
-    fingerprint : str, of its sentences (`lib.text.fingerprint`)
+    fingerprint : str, of its sentences (`lib.corpora.text.fingerprint`)
     size : int, how many sentences it has
     samples : n2o.Samples, the queries (corpus indices) and which sample holds which
     entries : mapping from an embedder's name to its Entry, in the order in which they are shown
@@ -190,7 +191,7 @@ def search(
 ) -> Neighborhoods:
     """Search now: the k nearest neighbors of the samples' queries under embedders of the registry.
 
-    `client` is that of a cluster (`lib.cluster.connect`). Raises InputError as `lib.n2o.neighbors` does.
+    `client` is that of a cluster (`lib.run.cluster.connect`). Raises InputError as `lib.n2o.neighbors` does.
     """
     found, costs = n2o.neighbors(names, corpus, samples.queries, k, client)
     return of(corpus, samples, found, costs)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import arrays, parameters, text
-from lib.corpora import Corpus
-from lib.errors import InputError
-from lib.parameters import in_range
+from lib.corpora import Corpus, text
+from lib.run import arrays, parameters
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 
 def check_parameters(popular_k: int, outlier_rank: int, k: int) -> None:

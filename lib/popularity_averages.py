@@ -14,7 +14,7 @@ import pandas as pd
 from scipy.special import comb
 
 from lib import popularity, stats
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 FEWEST = 10  # groups of queries (verses) behind an average: fewer tell nothing of its spread
 

@@ -1,7 +1,7 @@
 """The needle in the haystack: at which rank does an embedder find the paraphrase of a sentence?
 
 "Situating Sentence Embedders with Nearest Neighbor Overlap", section 8 and appendix B.5 (Table 4). The pairs come
-from `lib.needles`, ranks from `lib.ranking`.
+from `lib.needles`, ranks from `lib.neighbors.ranking`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lib import arrays, embedders, fitted, needles, progress, stats
+from lib import embedders, fitted, needles, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
-from lib.errors import InputError
 from lib.neighbors import exact
-from lib.parameters import in_range
-from lib.ranking import Ranks, ranks
+from lib.neighbors.ranking import Ranks, ranks
+from lib.run import arrays, progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 from lib.store import EmbeddingStore
 
 __all__ = [

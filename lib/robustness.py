@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from lib import n2o, stats
-from lib.errors import InputError
-from lib.parameters import in_range, rising
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, rising
 
 DECIMALS = 12  # of a mean overlap: what differs by less differs by the order of summation
 

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lib import n2o, progress, robustness
+from lib import n2o, robustness
 from lib.corpora import Corpus
-from lib.errors import InputError
 from lib.neighbors import Neighbors, approximate, brute_force, indexes, tuning
 from lib.neighbors.contract import Vectors, exclusions
-from lib.parameters import one_of, texts
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import one_of, texts
 
 STEPS = 4  # efforts to look at: the least there is, and from there 3, 15 and 63 steps up
 ALONE = 10  # queries that are timed one by one

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import scipy.sparse as sp
 
-from lib import embedders, progress
+from lib import embedders
 from lib.corpora import Corpus
 from lib.neighbors import Neighbors, brute_force, exact
 from lib.neighbors.contract import Vectors, check_k, check_shapes, exclusions, not_finite
+from lib.run import progress
 from lib.store import EmbeddingStore
 
 BLOCK = 8192  # vectors whose lengths are computed together

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lib import published, text
+from lib.catalog import published
+from lib.corpora import text
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.neighbors import exact
-from lib.parameters import one_of, shown
+from lib.run.errors import InputError
+from lib.run.parameters import one_of, shown
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.dictionary import END_OF_LINE
 from lib.sent2vec.settings import Settings

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib import arrays
-from lib.errors import InputError
-from lib.parameters import in_range
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 
 def bootstrap_mean(

@@ -31,11 +31,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import cache, cluster, files, fitted, locks, paths, progress, text
-from lib.corpora import Corpus
+from lib import fitted
+from lib.corpora import Corpus, text
 from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.checked import checked, kind
-from lib.errors import InputError
+from lib.run import cache, cluster, files, locks, paths, progress
+from lib.run.errors import InputError
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -75,7 +76,7 @@ class EmbeddingStore:
         corpus : a Corpus, or a sequence of sentences
         name : for an `embedder` that is not one of ours: the name that it is cached under. It stands for all of
             its settings, so change it when they change. Without a name nothing is cached.
-        client : of a cluster (`lib.cluster.connect`) whose workers encode what is to be cached; None to encode here
+        client : of a cluster (`lib.run.cluster.connect`) whose workers encode what is to be cached; None to encode here
 
         Returns
         -------

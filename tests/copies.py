@@ -7,7 +7,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from lib import paths
+from lib.run import paths
 
 PARTS = ("lib", "notebooks", "params", "docs", "Makefile", "requirements.txt", "requirements.lock", "references.bib")
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from PIL import Image, PngImagePlugin
 
-from lib import paths
-from lib.site import Sources
+from lib.run import paths
+from tools.site import Sources
 
 ALT = 'Two bars: "a" < b'
 OPENING = """# 1. Bars: which is longer?
@@ -92,7 +92,9 @@ def make(root: Path) -> Sources:
     (results / "bars.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 3"/>')
     (results / "bars.csv").write_text("a,b\n1,2\n")
     (results / "01_first.ipynb").write_text(json.dumps(notebook(first(executed=True))))
-    return Sources(root, root / "figures/default", ("lib.errors", "lib.markdown", "lib.pitfalls", "lib.similarity"))
+    return Sources(
+        root, root / "figures/default", ("lib.run.errors", "lib.run.markdown", "lib.pitfalls", "lib.similarity")
+    )
 
 
 def _texts() -> dict[str, str]:

@@ -32,13 +32,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import locks, parameters, paths, progress, text
-from lib.corpora import bible, cache, gensim_texts, reading, running_text, segmentation
+from lib.corpora import bible, cache, gensim_texts, reading, running_text, segmentation, text
 from lib.corpora.running_text import RunningText
 from lib.corpora.segmentation import SENTENCIZER, Passage
 from lib.corpora.sentences import Collector, Sentences
-from lib.errors import InputError
-from lib.parameters import in_range, nearest
+from lib.run import locks, parameters, paths, progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, nearest
 
 UNKNOWN_GROUP = -1
 VERSION = 1  # of the corpora in the cache: raised when reading or segmenting changes what comes out

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import NamedTuple
 
-from lib import text
+from lib.corpora import text
 
 GENESIS, MATTHEW, ROMANS, END = 1_000_000, 40_000_000, 45_000_000, 67_000_000
 PSALMS = 19

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lib import files, paths
+from lib.run import files, paths
 
 FOLDER = paths.CACHE / "corpora"
 _DESCRIPTION = "corpus.json"

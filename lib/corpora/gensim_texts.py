@@ -10,8 +10,9 @@ from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
-from lib import files, text
-from lib.errors import InputError
+from lib.corpora import text
+from lib.run import files
+from lib.run.errors import InputError
 
 
 def _gensim_file(name: str) -> Path:

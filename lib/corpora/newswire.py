@@ -21,7 +21,7 @@ from pathlib import Path
 
 from lib.corpora import reading
 from lib.corpora.segmentation import Passage
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 LEAST_WORDS = 4
 _END = re.compile(r"[.!?][\"')\]>]*$")

@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from lib import files
-from lib.errors import InputError
+from lib.run import files
+from lib.run.errors import InputError
 
 GZIP = b"\x1f\x8b"
 LONGEST = 100_000_000  # bytes of a line or an element: a small compressed file can hold one that fills the memory

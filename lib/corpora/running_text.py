@@ -8,10 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import catalog, paths, text
-from lib.corpora import newswire, reading
+from lib import catalog
+from lib.corpora import newswire, reading, text
 from lib.corpora.segmentation import Passage
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 
 NAMES = ["reuters"]
 LONGEST = 100_000  # characters; a longer paragraph is cut, for a segmenter's memory grows with it

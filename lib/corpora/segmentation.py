@@ -14,10 +14,10 @@ from importlib import metadata
 from itertools import chain
 from typing import Any, NamedTuple
 
-from lib import text
-from lib.errors import InputError
-from lib.parameters import shown
-from lib.processes import Killed, in_processes
+from lib.corpora import text
+from lib.run.errors import InputError
+from lib.run.parameters import shown
+from lib.run.processes import Killed, in_processes
 
 SENTENCIZER = "sentencizer"
 CHUNK = 1 << 18  # characters

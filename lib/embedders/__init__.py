@@ -17,8 +17,8 @@ from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.entries import COMPOSITIONS, WordSet
 from lib.embedders.groups import GROUPS, expand
 from lib.embedders.registry import ENTRIES
-from lib.errors import InputError
-from lib.parameters import texts
+from lib.run.errors import InputError
+from lib.run.parameters import texts
 
 __all__ = [
     "GROUPS",

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from lib import embedders, parameters
-from lib.errors import said_in_a_sentence
+from lib import embedders
+from lib.run import parameters
+from lib.run.errors import said_in_a_sentence
 
 HEAD = """# Embedders
 
@@ -32,7 +33,7 @@ English Wikipedia, `probabilities="corpus"` those of the text that the embedder 
 
 def page() -> str:
     """The whole page."""
-    from lib import published
+    from lib.catalog import published
 
     paper = set(published.load("n2o_table1")["embedder"])
     rows = embedders.catalog().drop(columns="available")

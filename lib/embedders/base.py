@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import progress, text
-from lib.errors import InputError
+from lib.corpora import text
+from lib.run import progress
+from lib.run.errors import InputError
 
 Embeddings = np.ndarray | sp.csr_array
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import progress, text
+from lib.corpora import text
 from lib.embedders.base import Embeddings, mended, stack
-from lib.errors import InputError
+from lib.run import progress
+from lib.run.errors import InputError
 
 BATCH = 2048  # sentences given at a time; a store's shard
 TRIED = 6  # sentences of the spot check

@@ -10,13 +10,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from lib import progress, text
+from lib.corpora import text
 from lib.embedders import fingerprints, word_means, word_probabilities
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.lexicon import Lexicon, Words
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
-from lib.errors import InputError
+from lib.run import progress
+from lib.run.errors import InputError
 
 VERSION = 2
 

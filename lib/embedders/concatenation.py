@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 VERSION = 1
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lib import text
+from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders import elmo_files as files
 from lib.embedders.base import Embedder, finite
-from lib.errors import InputError
-from lib.files import sha256
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.files import sha256
+from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     from lib.embedders.elmo_model import BiLanguageModel

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib import files
-from lib.errors import InputError, one_line
+from lib.run import files
+from lib.run.errors import InputError, one_line
 
 if TYPE_CHECKING:
     import h5py

@@ -12,11 +12,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from lib import catalog, paths, text
+from lib import catalog
+from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.tokens import Tokenizer
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 STATIC, CORPUS, SPARSE, CONTEXTUAL, ENCODER = "static", "trained on the corpus", "sparse", "contextual", "encoder"
 REAL, FORMAT = "real weights", "format fixtures"

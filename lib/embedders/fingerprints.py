@@ -22,6 +22,6 @@ def of_mapping(mapping: Mapping[str, Any]) -> str:
 
 
 def of_function(function: Callable) -> str:
-    """Where a function is defined and its name, such as ``lib.text.word_tokens``."""
+    """Where a function is defined and its name, such as ``lib.corpora.text.word_tokens``."""
     # Methods of built-in types (str.split) say no module.
     return f"{getattr(function, '__module__', None) or 'builtins'}.{function.__qualname__}"

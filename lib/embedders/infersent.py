@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib import files, text
+from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders.base import Embedder, finite
-from lib.errors import InputError
+from lib.run import files
+from lib.run.errors import InputError
 
 if TYPE_CHECKING:
     import torch

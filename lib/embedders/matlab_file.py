@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lib.errors import InputError, one_line
-from lib.files import opened
+from lib.run.errors import InputError, one_line
+from lib.run.files import opened
 
 HEADER = 128
 MATRIX, PACKED = 14, 15

@@ -9,8 +9,8 @@ from typing import Any
 from lib.embedders.base import Embedder
 from lib.embedders.entries import COMPOSITIONS, Composition, Entry, WordSet
 from lib.embedders.registry import ENTRIES
-from lib.errors import InputError
-from lib.parameters import nearest, one_of
+from lib.run.errors import InputError
+from lib.run.parameters import nearest, one_of
 
 SIZE = re.compile(r"(.+)-([1-9]\d*)d")
 

@@ -17,12 +17,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lib import files, paths
 from lib.embedders import naming
 from lib.embedders.checked import Checked, told
 from lib.embedders.transformer import POOLINGS
-from lib.errors import InputError
-from lib.parameters import nearest, one_of, shown
+from lib.run import files, paths
+from lib.run.errors import InputError
+from lib.run.parameters import nearest, one_of, shown
 
 WAYS = "the folder of a model (with config.json), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above

@@ -8,13 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lib import progress, text
+from lib.corpora import text
 from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import epoch_counter
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 VERSION = 1
 MOST_PASSES = 320  # over a sentence whose vector goes on turning

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from lib import text
+from lib.corpora import text
 from lib.embedders.composition import VERSION, WordComposition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 POWERS = (1.0, float("inf"), float("-inf"))
 

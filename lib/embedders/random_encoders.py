@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lib import text
+from lib.corpora import text
 from lib.embedders.composition import WordComposition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 VERSION = 1
 DIM = 4096  # as in the paper

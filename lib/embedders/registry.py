@@ -7,11 +7,12 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from lib import catalog, text
+from lib import catalog
+from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.entries import CONTEXTUAL, CORPUS, ENCODER, FORMAT, REAL, SPARSE, STATIC, Entry, WordSet
 from lib.embedders.tokens import Tokenizer
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 GENSIM = "LGPL-2.1 (program)"
 

@@ -1,8 +1,8 @@
 """Sent2Vec: the authors' pretrained models, and models trained on the text at hand.
 
 The authors' models take lower-cased tokens. Those of Wikipedia and of the Toronto books were made by the Stanford
-tokenizer, brackets put back for its ``-LRB-``; `lib.text.lower_word_tokens` stands for it. Those of Twitter are NLTK's
-(`tweet_tokens`).
+tokenizer, brackets put back for its ``-LRB-``; `lib.corpora.text.lower_word_tokens` stands for it. Those of Twitter
+are NLTK's (`tweet_tokens`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from lib import files, text
+from lib.corpora import text
 from lib.embedders import fingerprints
 from lib.embedders.base import Embedder
 from lib.embedders.tokens import Tokenizer
-from lib.errors import InputError
+from lib.run import files
+from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import text
+from lib.corpora import text
 from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.tokens import Tokenizer

@@ -10,7 +10,7 @@ import numpy as np
 
 from lib.embedders.word_vectors.cache import Entry, open_entry
 from lib.embedders.word_vectors.word_table import Fingerprint, WordIndex, WordList, digest_numbers, encode
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 
 class WordVectors(Mapping[str, np.ndarray]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib import text
+from lib.corpora import text
 
 Tokenizer = Callable[[str], list[str]]
 

@@ -13,10 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from lib import files, locks, paths, progress, text
+from lib.corpora import text
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
-from lib.errors import InputError
+from lib.run import files, locks, paths, progress
+from lib.run.errors import InputError
 
 VERSION = 2
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lib import processor, text
+from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders import transformer_files as files
 from lib.embedders.base import Embedder, finite
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib.run import processor
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 if TYPE_CHECKING:
     import torch
@@ -55,7 +56,7 @@ class Transformer(Embedder):
         GPT, "cls" and "avg" for any other model
     device : "auto" is CUDA or else MPS where PyTorch has them, and the processor otherwise
     tokenize : function from a sentence to words, which the model's own tokenizer then splits into subwords; None, the
-        model's own tokenizer splits the sentence. For GPT, None is `lib.text.word_tokens`
+        model's own tokenizer splits the sentence. For GPT, None is `lib.corpora.text.word_tokens`
 
     Raises
     ------

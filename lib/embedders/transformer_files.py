@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError, safe_open
 
-from lib import files
-from lib.errors import InputError, one_line
+from lib.run import files
+from lib.run.errors import InputError, one_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

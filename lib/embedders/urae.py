@@ -18,14 +18,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib import progress, text
+from lib.corpora import text
 from lib.embedders import fingerprints, urae_trees
 from lib.embedders.composition import WordComposition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.embedders.urae_trees import Parser
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -23,13 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from lib import text
+from lib.corpora import text
 from lib.embedders import matlab_file, urae_trees
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.urae import URAE
 from lib.embedders.urae_trees import Parser
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 UNKNOWN = "*UNKNOWN*"
 NETWORK = ("We", "W1", "W2", "W3", "W4", "b1", "b2", "b3")

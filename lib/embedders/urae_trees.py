@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import text
-from lib.errors import InputError
+from lib.corpora import text
+from lib.run.errors import InputError
 
 Nested = Any  # a leaf, or the tuple of a left and a right one
 Parser = Callable[[str], Nested]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder
-from lib.errors import InputError
-from lib.files import is_web_page
-from lib.parameters import in_range
+from lib.run.errors import InputError
+from lib.run.files import is_web_page
+from lib.run.parameters import in_range
 
 VERSION = 1
 SIGNATURE = "default"  # the name of the encoder's function in a module, and of the vectors in what it returns

@@ -7,10 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from lib.compiled import njit
 from lib.embedders.lexicon import Words
-from lib.prefetch import prefetch_row
-from lib.processor import cores
+from lib.run.compiled import njit
+from lib.run.processor import cores
+from lib.sent2vec.prefetch import prefetch_row
 
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread
 PLAIN, DIVIDE, MULTIPLY = 0, 1, 2

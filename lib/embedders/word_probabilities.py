@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 RANKS = 10  # from so many words on, multiples 1, 2, 3 ... of one number are no accident
 

@@ -31,14 +31,16 @@ from typing import Any
 import numpy as np
 from filelock import FileLock, Timeout
 
-from lib import catalog, paths, text
-from lib.errors import InputError
+from lib import catalog
+from lib.corpora import text
 from lib.finetuning import data
 from lib.finetuning import folder as folders
 from lib.finetuning.checkpoint import Checkpoint
 from lib.finetuning.data import Pairs
 from lib.finetuning.folder import load_classifier
 from lib.finetuning.training import PairClassifier, Settings, Training
+from lib.run import paths
+from lib.run.errors import InputError
 
 __all__ = ["Settings", "default_output", "finetune", "load_classifier"]
 
@@ -207,7 +209,7 @@ def score(pairs: Pairs, predicted: np.ndarray, train: Pairs, classes: Sequence[s
 
 def _published(task: str) -> float | None:
     """The paper's accuracy on the development set, if it states one."""
-    from lib import published
+    from lib.catalog import published
 
     if task not in PUBLISHED:
         return None

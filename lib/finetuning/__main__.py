@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from lib import parameters
-from lib.errors import said_in_a_sentence
 from lib.finetuning import BASE, Settings, data, default_output, finetune
+from lib.run import parameters
+from lib.run.errors import said_in_a_sentence
 
 _HELP = {
     "epochs": "passes over the pairs",

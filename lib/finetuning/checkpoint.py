@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from lib import files
-from lib.errors import InputError
+from lib.run import files
+from lib.run.errors import InputError
 
 
 class Checkpoint:

@@ -19,9 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import catalog, files, tasks, text
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib import catalog, tasks
+from lib.corpora import text
+from lib.run import files
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 UNDECIDED = "-"  # MultiNLI's label where its annotators did not agree
 _MULTINLI = "multinli/multinli_1.0/multinli_1.0_{}.jsonl"

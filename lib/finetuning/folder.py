@@ -13,11 +13,11 @@ import transformers
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from lib import files
 from lib.embedders import transformer_files
 from lib.embedders.transformer_files import quiet
-from lib.errors import InputError, one_line
 from lib.finetuning.training import head_seed
+from lib.run import files
+from lib.run.errors import InputError, one_line
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"

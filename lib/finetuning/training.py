@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from lib import progress
-from lib.errors import InputError
 from lib.finetuning.checkpoint import Checkpoint
 from lib.finetuning.data import Pairs
-from lib.parameters import in_range, one_of
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 PRECISIONS = ("auto", "float32", "bfloat16")
 DEVICES = ("auto", "cpu", "cuda")

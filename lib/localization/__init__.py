@@ -4,7 +4,7 @@
 meaning what the group is, and labels the others.
 """
 
-from lib.closure import groups_from_pairs
+from lib.corpora.closure import groups_from_pairs
 from lib.localization.agreement import Agreement, agreement
 from lib.localization.classification import GRID, classify
 from lib.localization.classifiers import CLASSIFIERS, parting_lines, weights_of_2015

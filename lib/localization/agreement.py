@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 
 class Agreement(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.transfer.folds import check_classes
 
 SHOWN = 60  # characters of a sentence

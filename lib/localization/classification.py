@@ -12,14 +12,14 @@ import pandas as pd
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from lib import arrays
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.localization.checks import check, zero_rows
 from lib.localization.classifiers import CLASSIFIERS, Weights, weights_of_2015
 from lib.localization.projection import projected, scaled
 from lib.localization.results import Result, scored
-from lib.parameters import in_range, one_of
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.similarity.convergence import counted
 from lib.transfer.folds import checked_labels, deal, smallest_class
 

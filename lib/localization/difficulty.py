@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lib import progress
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.localization.repetition import Repeated, repeat
 from lib.localization.results import interval
+from lib.run import progress
+from lib.run.errors import InputError
 
 
 def by_overlap(

@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from lib import tasks, text
-from lib.errors import InputError
+from lib import tasks
+from lib.corpora import text
 from lib.localization.words import treebank_lower
-from lib.parameters import in_range, one_of
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.tasks import ParaphraseGroups
 
 NAMES = ("Verses", "MSRP-groups", "Opinosis-groups")
@@ -33,7 +34,7 @@ def load(name: str, groups: int = 0, longest: int = 0, at_least: int = 3, seed: 
     ----------
     name : "Verses", "MSRP-groups" or "Opinosis-groups"
     groups : so many are drawn; 0 for all
-    longest : words that a sentence of a group may have (`lib.text.lower_words`); 0 for any number
+    longest : words that a sentence of a group may have (`lib.corpora.text.lower_words`); 0 for any number
     at_least : sentences in a group
     seed : of the drawing
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lib import progress
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.localization.classification import classify
 from lib.localization.results import Result, interval, scored
+from lib.run import progress
+from lib.run.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)

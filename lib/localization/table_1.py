@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lib import embedders, published
+from lib import embedders
+from lib.catalog import published
 
 BOW, PCA_BOW = "BOW", "PCA BOW"
 DATASETS = {"MSRP-groups": "MSRP", "Opinosis-groups": "Opinosis"}

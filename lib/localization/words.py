@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import scipy.sparse as sp
 
-from lib import text
+from lib.corpora import text
 
 
 def treebank_lower(sentence: str) -> list[str]:

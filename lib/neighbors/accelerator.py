@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from lib.errors import InputError
 from lib.neighbors.heaps import Best, Hidden
 from lib.neighbors.kernels import Block, sift_pairs, unit_float32
 from lib.neighbors.screening import Screen, torch_in_one_thread
+from lib.run.errors import InputError
 
 
 class Device(Screen):

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import arrays, parameters, progress
-from lib.errors import InputError
 from lib.neighbors import Neighbors, exact, indexes
 from lib.neighbors.contract import best, check_k, check_shapes, exclusions, scaled, unit
-from lib.parameters import in_range, one_of
+from lib.run import arrays, parameters, progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
 QUERY_BLOCK = 256

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import arrays, progress
-from lib.errors import InputError
 from lib.neighbors.contract import Neighbors, Vectors, check_k, check_shapes, exclusions
-from lib.parameters import one_of
-from lib.processor import cores
+from lib.run import arrays, progress
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
+from lib.run.processor import cores
 
 MEMORY = 2**30
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -99,7 +99,7 @@ def nearest(
 
 
 def alike(queries: Vectors, corpus: Vectors, name: str = "queries") -> tuple[Vectors, Vectors]:
-    """Both as CSR arrays or both as arrays, checked (`lib.arrays.matrix`); `name` is what errors call the first.
+    """Both as CSR arrays or both as arrays, checked (`lib.run.arrays.matrix`); `name` is what errors call the first.
 
     Raises InputError for one of each kind, and for what is not real numbers.
     """

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lib import arrays
-from lib.errors import InputError
+from lib.run import arrays
+from lib.run.errors import InputError
 
 Vectors = np.ndarray | sp.csr_array | sp.csr_matrix
 
@@ -28,7 +28,7 @@ class Neighbors(NamedTuple):
 
 
 def check_shapes(queries: Vectors, corpus: Vectors) -> None:
-    """Raise InputError unless both (`lib.arrays.matrix`) have equally many columns."""
+    """Raise InputError unless both (`lib.run.arrays.matrix`) have equally many columns."""
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
             f"queries have {queries.shape[1]} dimensions, the corpus has {corpus.shape[1]}; give equal ones"

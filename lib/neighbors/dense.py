@@ -20,7 +20,7 @@ from lib.neighbors.kernels import Block
 from lib.neighbors.pool import cut, in_threads
 from lib.neighbors.readahead import read_ahead
 from lib.neighbors.screening import Bfloat16, Float32, Screen
-from lib.processor import computes_in_bfloat16
+from lib.run.processor import computes_in_bfloat16
 
 WORTH_TORCH = 10**10  # below so many products of two numbers, loading torch takes longer than it saves
 STRIPE = 8  # blocks that a thread takes at a time, in a large corpus

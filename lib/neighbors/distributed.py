@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lib import cluster, neighbors, progress
-from lib.errors import InputError
+from lib import neighbors
 from lib.neighbors.brute_force import alike, nearest
 from lib.neighbors.contract import Neighbors, Vectors, best, check_k, check_shapes, exclusions
-from lib.parameters import in_range
+from lib.run import cluster, progress
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -80,7 +81,7 @@ def exact(
 
     Parameters
     ----------
-    client : of a cluster (`lib.cluster.connect`); None to search here
+    client : of a cluster (`lib.run.cluster.connect`); None to search here
     shards : int or None, how many pieces the corpus is cut into; None for as many as suit its size and the cluster
 
     Raises

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 # Similarities that agree to 12 decimals are tied: the 13th holds nothing but the order of summation.
 SCALE = 1e12

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from lib.errors import InputError
-from lib.parameters import in_range
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 NONE = -1  # stands where an index found nothing, in faiss and here
 # IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no more than 256.

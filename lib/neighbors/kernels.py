@@ -11,8 +11,8 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from lib.compiled import njit
 from lib.neighbors.heaps import is_hidden, offer, rounded
+from lib.run.compiled import njit
 
 SUMS = {"reassoc", "contract"}
 LANE = 64  # scores that are compared at once

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.compiled import njit
 from lib.neighbors.heaps import is_hidden, offer, rounded
+from lib.run.compiled import njit
 
 LANE = 64  # sums that are compared at once
 

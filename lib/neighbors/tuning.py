@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib.errors import InputError
 from lib.neighbors import Neighbors, exact
 from lib.neighbors.approximate import Index
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 TOLERANCE = 1e-6  # of a float32 similarity
 

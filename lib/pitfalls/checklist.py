@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 RECOMMENDATIONS = {
     "size": "(1) compare embeddings of the same size",

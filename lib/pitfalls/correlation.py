@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from lib import stats
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
 from lib.pitfalls.transfer_study import Resamples
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 LEAST = 3  # embedders
 FEWEST = 5  # embedders of a set that is looked at: with fewer a rank correlation has but a handful of values

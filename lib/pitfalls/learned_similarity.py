@@ -14,15 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import progress, similarity, tasks
+from lib import similarity, tasks
 from lib.embedders.base import Embeddings, stack
-from lib.errors import InputError
 from lib.evaluation import Encode
 from lib.exams import RatedPairs
-from lib.parameters import one_of
 from lib.pitfalls import ucp_table
 from lib.pitfalls.transfer_study import Resamples
-from lib.processes import in_processes
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
+from lib.run.processes import in_processes
 from lib.similarity import Pairs, correlations, similarities
 from lib.tasks import PairTask
 

@@ -10,12 +10,12 @@ import pandas as pd
 
 from lib import catalog, probing
 from lib.corpora import Corpus
-from lib.errors import InputError
-from lib.parameters import in_range, one_of, text, texts
 from lib.pitfalls.transfer_tasks import TransferTask, drawn
 from lib.probing import Probe, parsing
 from lib.probing.making import PARSED
 from lib.probing.senteval import FILES
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of, text, texts
 
 SHARES = (0.5, 0.1, 0.4)  # of train, dev and test: few settings are chosen, and many embedders are told apart
 LEAST = 60  # sentences of a task

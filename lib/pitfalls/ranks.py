@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from lib import stats
-from lib.errors import InputError
-from lib.parameters import one_of
 from lib.pitfalls.transfer_study import Resamples, Study
 from lib.pitfalls.transfer_tasks import TransferTask
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 LEAST = 3  # embedders
 DECIMALS = 12  # of a mean accuracy: what differs by less differs by the order of summation

@@ -8,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import embedders, evaluation, progress, stats
-from lib.errors import InputError
+from lib import embedders, evaluation, stats
 from lib.evaluation import Encode
 from lib.exams import RatedPairs
-from lib.parameters import rising
 from lib.pitfalls import transfer_study
 from lib.pitfalls.transfer_study import Resamples, Study
 from lib.pitfalls.transfer_tasks import TransferTask
 from lib.pitfalls.ucp_table import sides, texts_of
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import rising
 from lib.similarity import correlations, similarities
 from lib.transfer.classifiers import Logistic
 

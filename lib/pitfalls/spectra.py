@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from lib import stats
 from lib.embedders.base import Embeddings
 from lib.neighbors.contract import unit
-from lib.parameters import in_range
+from lib.run.parameters import in_range
 from lib.similarity.features import column_statistics, standardized
 
 FEWEST = 4  # embedders that a correlation over embedders is computed of

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import probing, progress, stats
+from lib import probing, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.evaluation import Encode
-from lib.parameters import one_of
 from lib.pitfalls.transfer_tasks import TransferTask
-from lib.processes import in_processes
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
+from lib.run.processes import in_processes
 from lib.transfer import Result
 
 Conditions = Mapping[str, Mapping[str, Any]]  # what each is called, and its options

@@ -10,7 +10,7 @@ import numpy as np
 
 from lib import tasks, transfer
 from lib.embedders.base import Embeddings
-from lib.parameters import in_range, one_of, texts
+from lib.run.parameters import in_range, one_of, texts
 from lib.tasks import ClassificationTask, local
 from lib.transfer import Result
 

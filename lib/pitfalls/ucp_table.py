@@ -10,16 +10,18 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lib import embedders, exams, progress, published, stats
+from lib import embedders, exams, stats
+from lib.catalog import published
+from lib.corpora.text import lower_words
 from lib.embedders.base import Embeddings
 from lib.embedders.entries import STATIC
-from lib.errors import InputError
 from lib.evaluation import Encode
 from lib.exams import RatedPairs
 from lib.pitfalls import resampling
+from lib.run import progress
+from lib.run.errors import InputError
 from lib.similarity import correlations, difference, similarities
 from lib.store import EmbeddingStore
-from lib.text import lower_words
 
 WEIGHTED = ("sif", "usif")  # compositions that are compared with and without punctuation, beside the mean
 ALIKE = 1e-9  # cosines that lie closer together than this are equal

@@ -10,9 +10,9 @@ import pandas as pd
 
 from lib import embedders, exams, fitted, stats
 from lib.corpora import Corpus
-from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.neighbors.contract import unit
+from lib.run.errors import InputError
 from lib.similarity import correlations, cosine, difference, z_normalized
 from lib.similarity.correlation import LEAST_PAIRS
 from lib.similarity.features import Columns, column_statistics, standardized

@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lib import files, paths
 from lib.plotting.style import STYLE
+from lib.run import files, paths
 
 _PART = re.compile(rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])')  # markers and paths that clip
 

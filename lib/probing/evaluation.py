@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from lib import arrays, transfer
+from lib import transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
-from lib.errors import InputError
 from lib.probing.probe import Probe
+from lib.run import arrays
+from lib.run.errors import InputError
 
 Encode = Callable[[Sequence[str]], Embeddings]
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from lib.corpora import Corpus
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
 from lib.probing import parsing, surface, syntax
 from lib.probing.drawing import Candidates, Options, Sizes, Splits, draw
 from lib.probing.probe import TASKS, Probe
 from lib.probing.source import Source, source
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.tasks import ClassificationTask
 
 SIZE = 3000  # sentences, of which two thirds are for training

@@ -12,9 +12,10 @@ from importlib import metadata
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
-from lib import progress, text
-from lib.errors import InputError
-from lib.parameters import shown
+from lib.corpora import text
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import shown
 
 EXAMPLE = "en_core_web_sm"
 HOW_TO_GET = f"python -m spacy download {EXAMPLE}"

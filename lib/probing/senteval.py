@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from lib import catalog
-from lib.errors import InputError
-from lib.parameters import one_of, shown
 from lib.probing.probe import TASKS, Probe
+from lib.run.errors import InputError
+from lib.run.parameters import one_of, shown
 from lib.tasks import ClassificationTask
 from lib.tasks import files as task_files
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import stats, text
-from lib.corpora import Corpus
-from lib.errors import InputError
+from lib import stats
+from lib.corpora import Corpus, text
 from lib.probing.drawing import Candidates
+from lib.run.errors import InputError
 
 SHORTEST = 5  # words; Conneau et al. take sentences of 5 to 28, here the corpus sets the upper end
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from lib import text
-from lib.errors import InputError
+from lib.corpora import text
 from lib.probing.drawing import Candidates, Options, Sizes, only
 from lib.probing.source import Source, intact_or_inverted
+from lib.run.errors import InputError
 
 BINS = 6  # of lengths
 MOST_WORDS = 1000

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib import files
-from lib.errors import InputError
+from lib.run import files
+from lib.run.errors import InputError
 from lib.sent2vec.dictionary import LABEL, WORD, Dictionary
 
 MAGIC, VERSION, SENT2VEC = 793712314, 11, 4

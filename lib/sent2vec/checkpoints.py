@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lib import files, locks
-from lib.errors import InputError
+from lib.run import files, locks
+from lib.run.errors import InputError
 from lib.sent2vec.kernels import Model
 from lib.sent2vec.settings import Settings
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 from lib.sent2vec.draws import below, uniform
 from lib.sent2vec.ngrams import extended, list_rows, row_of
 

@@ -12,10 +12,10 @@ from tempfile import TemporaryFile
 
 import numpy as np
 
-from lib import files, progress
-from lib.errors import InputError
+from lib.corpora.text import mend
+from lib.run import files, progress
+from lib.run.errors import InputError
 from lib.sent2vec.dictionary import Dictionary
-from lib.text import mend
 
 GZIP = b"\x1f\x8b"
 LONGEST_LINE = 1 << 22  # bytes

@@ -10,7 +10,7 @@ from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from lib import files
+from lib.run import files
 
 Entry = tuple[bytes, int, int]  # a word, the rank of its first occurrence among all words', its count
 LIMIT = 1 << 19  # words, some 100 MB

@@ -14,7 +14,7 @@ from itertools import chain, islice, repeat
 
 import numpy as np
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.sent2vec.counting import WordCounts
 
 PLACEHOLDER, END_OF_LINE = b"<PLACEHOLDER>", b"</s>"

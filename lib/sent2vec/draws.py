@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 S11, S27, S30, S31, S32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.compiled import njit
-from lib.prefetch import prefetch_row
+from lib.run.compiled import njit
 from lib.sent2vec import contexts, outputs, vectors
 from lib.sent2vec.borrowing import borrowed
 from lib.sent2vec.contexts import ABSENT, Recipe
 from lib.sent2vec.draws import below, start_of
+from lib.sent2vec.prefetch import prefetch_row
 
 AHEAD = 3  # rows that are on their way while one is added
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 LINE = 16  # float32 in a line of the cache
 CHUNK = 1 << 20  # numbers that are worked on at once

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lib import files, progress, text
-from lib.compiled import njit
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.corpora import text
+from lib.run import files, progress
+from lib.run.compiled import njit
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 from lib.sent2vec import binary
 from lib.sent2vec.binary import Header, ModelFile
 from lib.sent2vec.dictionary import END_OF_LINE, PLACEHOLDER, Dictionary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 MULTIPLIER = np.uint64(116049371)
 

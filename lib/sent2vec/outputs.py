@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.compiled import njit
-from lib.prefetch import prefetch_row
+from lib.run.compiled import njit
 from lib.sent2vec import vectors
 from lib.sent2vec.draws import below, uniform
+from lib.sent2vec.prefetch import prefetch_row
 
 BINS, REACH = 512, 8.0  # of the table of the sigmoid
 PER_UNIT = np.float32(BINS / (2 * REACH))

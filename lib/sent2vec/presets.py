@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lib.parameters import one_of
+from lib.run.parameters import one_of
 from lib.sent2vec.settings import Settings
 
 # Of all rows; a row of words only drops nothing.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Literal
 
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
-from lib.processor import cores
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
+from lib.run.processor import cores
 
 VARIANTS = ("reference", "paper")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.sent2vec.dictionary import END_OF_LINE, Dictionary
 from lib.sent2vec.outputs import Targets
 from lib.sent2vec.settings import Settings

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from lib import paths, progress
-from lib.errors import InputError
+from lib.run import paths, progress
+from lib.run.errors import InputError
 from lib.sent2vec import kernels, matrices
 from lib.sent2vec.checkpoints import Checkpoint
 from lib.sent2vec.contexts import Recipe

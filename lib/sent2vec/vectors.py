@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 FAST = {"reassoc", "contract"}
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import arrays, stats
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib import stats
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 LEAST_PAIRS = 3
 SAME = 1e-12  # relative; what differs by less differs by rounding only

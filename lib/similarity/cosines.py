@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from lib import arrays
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
 from lib.neighbors.contract import unit
-from lib.parameters import nearest
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import nearest
 from lib.similarity.correlation import correlations
 from lib.similarity.features import BLOCK, column_statistics, standardized
 

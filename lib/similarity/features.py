@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.embedders.base import Embeddings, narrow
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 BLOCK = 4096  # rows that are worked on at a time in float64
 

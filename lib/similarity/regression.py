@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from lib import arrays
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 from lib.similarity.convergence import counted
 from lib.similarity.correlation import correlations, mean_squared_error
 from lib.similarity.features import Features

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lib import n2o, popularity, stats, text
-from lib.corpora import Corpus
+from lib import n2o, popularity, stats
+from lib.corpora import Corpus, text
 from lib.embedders.base import Embeddings
 from lib.embedders.checked import Checked
 from lib.neighborhoods import Entry, Neighborhoods

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lib import corpora, n2o, neighborhoods, parameters, paths, situate
+from lib import corpora, n2o, neighborhoods, situate
 from lib.corpora import Corpus
 from lib.embedders import own
 from lib.embedders.checked import Checked
-from lib.errors import InputError, said_in_a_sentence
 from lib.neighborhoods import Neighborhoods
+from lib.run import parameters, paths
+from lib.run.errors import InputError, said_in_a_sentence
 
 STORED = paths.FIGURES / "default" / "01_n2o" / "neighbors.parquet"
 REPETITIONS, CONFIDENCE = 1000, 0.95

@@ -46,8 +46,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lib import catalog
-from lib.errors import InputError
-from lib.parameters import in_range, one_of
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 from lib.tasks import local, readers
 from lib.tasks.files import UTF8, WESTERN
 from lib.tasks.readers import ClassificationTask, Layout, PairTask, ParaphraseGroups, Task

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from lib import files
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run import files
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 UTF8 = "utf-8"
 # What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes and quotation marks. Read as

@@ -23,7 +23,7 @@ import numpy as np
 
 from lib import corpora
 from lib.corpora import Corpus, bible
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.tasks.readers import ClassificationTask
 
 CORPUS = "bible-gospels"

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lib import corpora
-from lib.closure import groups_from_pairs
-from lib.errors import InputError
+from lib.corpora.closure import groups_from_pairs
+from lib.run.errors import InputError
 from lib.tasks import files as task_files
 from lib.tasks.files import UTF8, WESTERN
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 ITERATIONS = 1000  # of a linear classifier's solver, at most
 BATCH = 128  # sentences that the multi-layer perceptron takes a step by

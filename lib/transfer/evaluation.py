@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib import arrays, progress
-from lib.errors import InputError
+from lib.run import arrays, progress
+from lib.run.errors import InputError
 from lib.similarity.features import Vectors
 from lib.transfer.folds import check_classes, checked_labels, deal
 from lib.transfer.results import Result

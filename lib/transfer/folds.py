@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lib import stats
-from lib.errors import InputError
-from lib.parameters import in_range
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 
 def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.ndarray | None = None) -> np.ndarray:

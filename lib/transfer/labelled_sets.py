@@ -7,7 +7,7 @@ from typing import Any
 
 from lib import tasks
 from lib.embedders.base import Embeddings
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.tasks import ClassificationTask, PairTask
 from lib.transfer.evaluation import cross_validate, train_test
 from lib.transfer.results import Result

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lib.errors import InputError
-from lib.parameters import in_range
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 from lib.similarity.convergence import counted
 from lib.similarity.features import Features, Vectors
 from lib.transfer.classifiers import Classifier, chosen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lib import published
+from lib.catalog import published
 
 DATASETS = {f"STS{year}": f"STS'{year}" for year in range(12, 16)}
 DATASETS |= {"SICK-R": "SICK'14", "STSBenchmark": "STS Benchmark"}
@@ -55,7 +55,7 @@ def improvements(files: pd.DataFrame, averages: pd.DataFrame, vectors: str) -> p
 
     Returns
     -------
-    DataFrame as `lib.published.beside`
+    DataFrame as `lib.catalog.published.beside`
     """
     means = averages.pivot(index="task", columns="embedder", values="mean_of_files")
     by_file, by_task = (

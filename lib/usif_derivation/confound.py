@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from lib import stats
-from lib.errors import InputError
-from lib.parameters import one_of
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 from lib.usif_derivation.likelihood import similarities
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 
 def angles(left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import catalog, corpora, text
-from lib.corpora import Corpus
+from lib import catalog, corpora
+from lib.corpora import Corpus, text
 from lib.embedders.word_probabilities import RandomWalk, checked, random_walk
-from lib.errors import InputError
-from lib.parameters import one_of, texts
+from lib.run.errors import InputError
+from lib.run.parameters import one_of, texts
 
 ENWIKI = "frequencies/enwiki_vocab_min200.txt"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.parameters import in_range, one_of
+from lib.run.parameters import in_range, one_of
 from lib.usif_derivation.likelihood import angles, similarities
 
 BLOCK = 4_000_000  # similarities in memory at a time

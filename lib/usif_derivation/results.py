@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lib import progress, stats
+from lib import stats
 from lib.embedders.base import Embedder
-from lib.errors import InputError
 from lib.exams import Exam, RatedPairs, pearson
-from lib.parameters import one_of
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
 FITTED_ON = ("set", "sides")
 STS = "STS 2012-2015"

@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import progress, similarity, tasks
+from lib import similarity, tasks
 from lib.embedders.base import Embedder
-from lib.parameters import one_of
+from lib.run import progress
+from lib.run.parameters import one_of
 
 LEARNED = {"SST2": "accuracy", "SICK-R": "Pearson", "SICK-E": "accuracy"}
 SPLITS = ("train", "dev", "test")

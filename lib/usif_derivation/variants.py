@@ -13,11 +13,12 @@ from itertools import islice
 
 import numpy as np
 
-from lib import embedders, text
+from lib import embedders
+from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.tokens import Tokenizer
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 SIF_A = 1.0e-3  # SIF's a where nobody tunes it
 UNWEIGHTED = 1.0e6  # as a: every word weighs 1, but for one part in a million

@@ -11,7 +11,7 @@ import nbformat
 import psutil
 import pytest
 
-from lib import parameters, paths
+from lib.run import parameters, paths
 from tests.browser.slices import needed_for
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lib.site import build
 from tests import small_site
+from tools.site import build
 
 # Sphinx's extensions use what its version after next will not have.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import paths
+from lib.run import paths
 from tests.differences import AT_ONCE, Place, results
 from tests.notebooks.lesson import append_solutions, failure
 

@@ -8,8 +8,9 @@ import re
 
 import pytest
 
-from lib import glossary, parameters, paths
+from lib.run import parameters, paths
 from tests.notebooks.lesson import FOLDED, cells, prose, solutions
+from tools import glossary
 
 NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
 

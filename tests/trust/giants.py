@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lib import paths
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.official.sent2vec import MATRIX, head_bytes
 from tests.trust.weights import READERS
 

@@ -16,12 +16,13 @@ import torch
 from pyarrow import parquet  # noqa: F401
 from transformers import AutoTokenizer, BertForSequenceClassification, BertTokenizerFast  # noqa: F401
 
-from lib import catalog, n2o, neighborhoods, neighbors, paths, store
+from lib import catalog, n2o, neighborhoods, neighbors, store
 from lib.corpora import Corpus, cache
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
-from lib.errors import InputError
 from lib.finetuning import finetune
+from lib.run import paths
+from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, training
 from lib.sent2vec import model as sent2vec
 

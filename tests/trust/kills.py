@@ -24,7 +24,7 @@ from uuid import uuid4
 
 import psutil
 
-from lib import paths
+from lib.run import paths
 
 MARK = "SENTENCE_KILLED_RUN"  # a variable that all processes of a run inherit
 SECONDS_TO_END = 15  # for what a killed process leaves running; each link of a chain of processes takes one or two

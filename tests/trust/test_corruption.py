@@ -18,16 +18,20 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import catalog, download, files, fitted, neighborhoods, paths, readme, run, store
-from lib.asset import Asset
+from lib import catalog, fitted, neighborhoods, store
+from lib.catalog import download
+from lib.catalog.asset import Asset
 from lib.corpora import cache as corpora_cache
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.embedders.word_vectors import cache as vectors_cache
-from lib.errors import InputError
+from lib.run import files, paths
+from lib.run import runner as run
+from lib.run.errors import InputError
 from tests.sizes import CASES
 from tests.unit.test_neighborhoods import same, toy
 from tests.unit.test_store import Letters, dense
+from tools import readme
 
 SENTENCES = [f"sentence number {i} of many" for i in range(20)]
 SHARD = 8
@@ -636,7 +640,7 @@ def test_a_damaged_cost_of_a_run_gets_a_sentence_in_the_readme(tmp_path, content
 def test_a_damaged_figure_gets_a_sentence_in_the_readme(tmp_path) -> None:
     from PIL import Image, PngImagePlugin
 
-    from lib.site.lessons import description
+    from tools.site.lessons import description
 
     about = PngImagePlugin.PngInfo()
     about.add_text("Description", "Bars")

@@ -26,16 +26,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import cache as whole_cache
-from lib import catalog, corpora, download, fitted, paths, plotting, readme, run, store
-from lib.asset import Asset
+from lib import catalog, corpora, fitted, plotting, store
+from lib.catalog import download
+from lib.catalog.asset import Asset
 from lib.corpora import cache as corpora_cache
 from lib.embedders.static import WordVectors
-from lib.errors import InputError, said_in_a_sentence
+from lib.run import cache as whole_cache
+from lib.run import paths
+from lib.run import runner as run
+from lib.run.errors import InputError, said_in_a_sentence
 from tests.trust.test_corruption import Lengths, as_lists, contents
 from tests.unit.test_download import Server
 from tests.unit.test_neighborhoods import toy
 from tests.unit.test_store import Letters, dense
+from tools import readme
 
 SIZE = 2 << 20  # bytes of the disk that is mounted
 PAGE = os.sysconf("SC_PAGESIZE")
@@ -242,7 +246,7 @@ def served() -> str:
 
 def put_up(folder: Path) -> None:
     """A site, but for what Sphinx makes of it."""
-    from lib.site.build import _replace
+    from tools.site.build import _replace
 
     built = folder.parent / "built"
     if not built.exists():
@@ -453,7 +457,9 @@ def test_outputs_of_commands_that_cannot_be_made_get_a_sentence(disk) -> None:
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk that is always full")
-@pytest.mark.parametrize(("command", "unbuffered"), [("lib.glossary", ""), ("lib.cache", ""), ("lib.cache", "1")])
+@pytest.mark.parametrize(
+    ("command", "unbuffered"), [("tools.glossary", ""), ("lib.run.cache", ""), ("lib.run.cache", "1")]
+)
 def test_output_that_goes_to_a_full_disk_gets_a_sentence(command, unbuffered, tmp_path) -> None:
     (tmp_path / "runs").mkdir()
     with open("/dev/full", "w") as full:

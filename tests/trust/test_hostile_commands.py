@@ -14,17 +14,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lib import cache, catalog, corpora, errors, glossary, n2o, paths, readme, run
+from lib import catalog, corpora, n2o
 from lib.corpora import Corpus
 from lib.embedders import __main__ as embedders
 from lib.embedders import own
-from lib.errors import InputError
 from lib.finetuning import __main__ as finetuning
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
-from lib.site import __main__ as site
+from lib.run import cache, errors, paths
+from lib.run import runner as run
+from lib.run.errors import InputError
 from lib.situate import __main__ as situate
 from tests.sizes import CASES
+from tools import glossary, readme
+from tools.site import __main__ as site
 
 ROOT = paths.ROOT
 OWN = str(paths.NOTEBOOKS / "own_embedder.py:encode")
@@ -248,7 +251,7 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence() -> None:
 
 def test_bytes_that_are_no_text_are_shown_all_the_same() -> None:
     program = (
-        "import sys\nfrom lib.errors import said_in_a_sentence\n"
+        "import sys\nfrom lib.run.errors import said_in_a_sentence\n"
         "@said_in_a_sentence\ndef main():\n    print('a\\udcffé')\n    return 0\nsys.exit(main())"
     )
     for encoding, shown in (("utf-8", "a\\udcffé\n".encode()), ("ascii", b"a\\udcff\\xe9\n")):

@@ -19,11 +19,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, needles, neighborhoods, paths, probing, published, tasks, text
-from lib.corpora import gensim_texts, reading
-from lib.errors import InputError
+from lib import corpora, n2o, needles, neighborhoods, probing, tasks
+from lib.catalog import published
+from lib.corpora import gensim_texts, reading, text
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.sizes import CASES, NIGHTLY
 from tests.trust.patience import in_time
 

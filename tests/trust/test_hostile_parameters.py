@@ -16,8 +16,10 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, needles, parameters, paths, run, store, strict_yaml, tasks
-from lib.errors import InputError
+from lib import corpora, needles, store, tasks
+from lib.run import parameters, paths, strict_yaml
+from lib.run import runner as run
+from lib.run.errors import InputError
 from tests.sizes import CASES, NIGHTLY
 
 CELL = (

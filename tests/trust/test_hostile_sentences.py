@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 
-from lib import corpora, embedders, text
+from lib import corpora, embedders
+from lib.corpora import text
 from lib.embedders.checked import Checked
 from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.paragraph import ParagraphVectors
@@ -22,9 +23,9 @@ from lib.embedders.sparse import LSA, BagOfWords, PcaBagOfWords, TfIdf
 from lib.embedders.subword import WordLlama
 from lib.embedders.trained import Training
 from lib.embedders.urae import URAE
-from lib.errors import InputError
 from lib.localization import bag_of_words, word_overlap
 from lib.probing import make
+from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.store import EmbeddingStore
@@ -68,7 +69,7 @@ NOT_ZERO = ("pca-bow", "checked", "use-multilingual-q8", "minilm-avg")  # for a 
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lib.paths.CACHE", tmp_path_factory.mktemp("cache"))
+        patch.setattr("lib.run.paths.CACHE", tmp_path_factory.mktemp("cache"))
         yield
 
 
@@ -255,7 +256,7 @@ def test_a_fingerprint_stands_for_the_sentences_and_their_order(batch) -> None:
 @settings(max_examples=max(1, CASES // 5))
 @given(wild.batches)
 def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
-    from lib import paths
+    from lib.run import paths
 
     file = paths.CACHE / "lines.txt"
     file.write_bytes("\n".join([*batch, *TEXT]).encode("utf-8", "surrogatepass"))
@@ -270,7 +271,7 @@ def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
 @settings(max_examples=MODEL_CASES)
 @given(wild.batches)
 def test_a_store_keeps_the_vectors_of_anything(batch) -> None:
-    from lib import paths
+    from lib.run import paths
 
     embedder = BagOfWords().fit(TEXT)
     store = EmbeddingStore(paths.CACHE / "store")
@@ -282,7 +283,7 @@ def test_a_store_keeps_the_vectors_of_anything(batch) -> None:
 @settings(max_examples=TRAININGS)
 @given(wild.batches)
 def test_sent2vec_is_trained_on_anything_saved_and_read(batch) -> None:
-    from lib import paths
+    from lib.run import paths
 
     options = Settings(min_count=1, min_target_count=1, word_ngrams=2, bucket=100, **SMALL)
     model = Sent2Vec.train([*batch, *TEXT], options)

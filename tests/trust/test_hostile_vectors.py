@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import arrays, localization, n2o, popularity, probing, ranking, retrieval, similarity, stats, transfer
-from lib.closure import groups_from_pairs
-from lib.errors import InputError
-from lib.neighbors import approximate, exact
+from lib import localization, n2o, popularity, probing, retrieval, similarity, stats, transfer
+from lib.corpora.closure import groups_from_pairs
+from lib.neighbors import approximate, exact, ranking
 from lib.probing import Probe
+from lib.run import arrays
+from lib.run.errors import InputError
 from lib.similarity import column_statistics
 from lib.tasks import ClassificationTask
 from tests.sizes import CASES

@@ -21,8 +21,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lib import paths
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.sizes import CASES, NIGHTLY
 from tests.trust.giants import GIANTS
 from tests.trust.patience import in_time

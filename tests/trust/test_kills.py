@@ -23,7 +23,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from lib import files
+from lib.run import files
 from tests.copies import copy_project
 from tests.sizes import KILLS, NIGHTLY
 from tests.trust.kills import Launcher, kill_and_finish, start, survivors, wait_for_survivors

@@ -29,13 +29,16 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import catalog, corpora, embedders, fitted, markdown, neighborhoods, parameters, paths, published, run, tasks
+from lib import catalog, corpora, embedders, fitted, neighborhoods, tasks
+from lib.catalog import published
 from lib.corpora import cache as corpus_cache
 from lib.embedders import own
 from lib.embedders.elmo import Elmo
 from lib.embedders.infersent import InferSent
 from lib.embedders.static import WordVectors
-from lib.errors import InputError
+from lib.run import markdown, parameters, paths
+from lib.run import runner as run
+from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.store import EmbeddingStore
 from tests.browser.conftest import _free_port, _stop
@@ -279,7 +282,7 @@ PARAMETERS_CELL = 'text = ""  # text\ntexts = ["a"]  # texts\ntable = {"a": "b"}
 WRITES_THEM = """
 import json, os, stat
 from ipykernel.connect import get_connection_file
-from lib import paths
+from lib.run import paths
 seen = {"parameters": [text, texts, table, number], "ipython": os.environ["IPYTHONDIR"]}
 sockets = [os.environ["TMPDIR"], get_connection_file()]
 seen["modes"] = [stat.S_IMODE(os.stat(path).st_mode) for path in sockets]

@@ -18,8 +18,10 @@ import requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import archives, catalog, download, paths
-from lib.errors import InputError
+from lib import catalog
+from lib.catalog import archives, download
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.sizes import CASES
 
 

@@ -28,15 +28,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lib import asset, bootstrap, cache, compiled, corpora, download, files, fitted, locks, paths, run, store
+from lib import corpora, fitted, store
+from lib.catalog import asset, download
 from lib.embedders import trained
 from lib.embedders.base import Embedder
 from lib.embedders.word_vectors import cache as vectors
-from lib.errors import InputError
+from lib.run import cache, compiled, files, locks, paths
+from lib.run import runner as run
+from lib.run.errors import InputError
 from lib.sent2vec import settings, training
 from lib.sent2vec.model import Sent2Vec
 from tests.copies import copy_project
 from tests.sizes import KILLS, NIGHTLY
+from tools import bootstrap
 
 LIMIT = 1200 if NIGHTLY else 120  # seconds after which processes that wait for each other are called a deadlock
 SENTENCES = [f"sentence number {i} of many more" for i in range(40)]
@@ -536,9 +540,9 @@ def test_code_compiled_for_two_kinds_at_the_same_time_is_not_exchanged(tmp_path,
 
 
 LOOPS = {
-    "inner": "from lib.compiled import njit\n@njit\ndef twice(x):\n    return {factor} * x\n",
+    "inner": "from lib.run.compiled import njit\n@njit\ndef twice(x):\n    return {factor} * x\n",
     "outer": (
-        "from inner import twice\nfrom lib.compiled import njit\n"
+        "from inner import twice\nfrom lib.run.compiled import njit\n"
         "@njit\ndef total(x):\n    s = x[0] * 0\n    for i in range(len(x)):\n        s += twice(x[i])\n    return s\n"
     ),
 }
@@ -587,7 +591,7 @@ def test_code_is_compiled_anew_when_another_module_of_it_changes_or_it_is_damage
 
 SOURCES = [
     "x = 1",
-    "import time; from lib import paths; time.sleep(5)",
+    "import time; from lib.run import paths; time.sleep(5)",
     "(paths.figures_folder('00_tiny') / 'x.csv').write_text(str(x))",
 ]
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lib import paths, text
-from lib.errors import InputError
-from lib.text import read_probabilities
+from lib.corpora import text
+from lib.corpora.text import read_probabilities
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.sent2vec import write_model

@@ -12,8 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.approximate import n2o_change
-from lib.errors import InputError
 from lib.neighbors import Neighbors, approximate, exact, tuning
+from lib.run.errors import InputError
 
 NGT = pytest.param("ngt", marks=pytest.mark.skipif(find_spec("ngtpy") is None, reason="needs the package ngt"))
 METHODS = ["hnsw", "ivf", NGT]

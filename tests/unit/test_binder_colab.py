@@ -13,8 +13,9 @@ import pytest
 import yaml
 from IPython.core.interactiveshell import InteractiveShell
 
-from lib import colab, parameters, paths
-from lib.errors import InputError
+from lib import colab
+from lib.run import parameters, paths
+from lib.run.errors import InputError
 
 ROOT = paths.ROOT
 NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))

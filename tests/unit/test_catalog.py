@@ -7,8 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from lib import catalog, download, paths
-from lib.errors import InputError
+from lib import catalog
+from lib.catalog import download
+from lib.run import paths
+from lib.run.errors import InputError
 
 ASSETS = list(catalog.assets().values())
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lib import embedders, text
+from lib import embedders
+from lib.corpora import text
 from lib.embedders.composition import SIF, USIF, Average
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 VECTORS = {
     "a": np.array([1, 0, 0], np.float32),

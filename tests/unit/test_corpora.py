@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lib import corpora, text
-from lib.corpora import bible, cache, running_text
-from lib.errors import InputError
+from lib import corpora
+from lib.corpora import bible, cache, running_text, text
+from lib.run.errors import InputError
 
 
 @pytest.fixture(scope="module", params=["bible-gospels", "wikipedia-sample", "lee"])

@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lib import cluster, neighbors, paths, store
+from lib import neighbors, store
 from lib.embedders.static import WordVectors
-from lib.errors import InputError
 from lib.neighbors import distributed
+from lib.run import cluster, paths
+from lib.run.errors import InputError
 from tests.unit.test_store import SENTENCES, Letters, Twin, dense, files
 
 QUERIES = np.array([0, 3, 70, 119])
@@ -394,7 +395,8 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler
 def test_no_cluster_imports_no_dask() -> None:
     program = """
 import sys
-from lib import cluster, store
+from lib import store
+from lib.run import cluster
 from lib.neighbors import distributed
 with cluster.connect("none") as client:
     pass

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lib import paths
+from lib.run import paths
 
 MODULES = sorted((paths.ROOT / "lib").rglob("*.py"))
 ENTRY = re.compile(r"^(\*?\w+(?:, \*?\w+)*) :", re.MULTILINE)  # of a section of parameters

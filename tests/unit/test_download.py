@@ -16,8 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from lib import archives, catalog, download, paths
-from lib.errors import InputError
+from lib import catalog
+from lib.catalog import archives, download
+from lib.run import paths
+from lib.run.errors import InputError
 
 TEXT = b"a line of text\n" * 200_000  # three megabytes: several chunks
 
@@ -350,7 +352,8 @@ def test_a_full_disk_gets_a_sentence_and_keeps_what_is_there(server, data, monke
 def test_two_fetches_at_once_download_once(server, data, tmp_path) -> None:
     server.content["text"] = TEXT
     program = (
-        "import sys, pathlib; from lib import catalog, download, paths; paths.DATA = pathlib.Path(sys.argv[1]); "
+        "import sys, pathlib; from lib import catalog; from lib.catalog import download; "
+        "from lib.run import paths; paths.DATA = pathlib.Path(sys.argv[1]); "
         "from tests.unit.test_download import asset; "
         "download.download(asset(['toy/t'], {'url': sys.argv[2], 'format': 'text', 'to': 'toy/t'}))"
     )

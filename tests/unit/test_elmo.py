@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lib.embedders import elmo, elmo_files, elmo_model
 from lib.embedders.elmo import Elmo
-from lib.errors import InputError
+from lib.run.errors import InputError
 from tests.official.elmo import write_elmo
 
 LONG_TOKEN = "0123456789" * 9

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from lib import catalog, cluster, corpora, embedders, paths, published
+from lib import catalog, corpora, embedders
+from lib.catalog import published
 from lib.embedders.__main__ import page
-from lib.errors import InputError
+from lib.run import cluster, paths
+from lib.run.errors import InputError
 
 HERE = [name for name in embedders.names() if name not in embedders.missing(embedders.names())]
 COMPOSED = [

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import pearsonr, spearmanr
 
 from lib import corpora, embedders, evaluation, retrieval
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,6 @@ import transformers
 from filelock import FileLock
 from safetensors.torch import load_file, save_file
 
-from lib import paths
-from lib.errors import InputError
 from lib.finetuning import data, finetune, load_classifier, score
 from lib.finetuning import folder as folders
 from lib.finetuning.__main__ import main
@@ -36,6 +34,8 @@ from lib.finetuning.training import (
     dropout_seed,
     learning_rate,
 )
+from lib.run import paths
+from lib.run.errors import InputError
 
 CLASSES = data.get("multinli").classes
 CUES = {"contradiction": "no", "entailment": "indeed", "neutral": "perhaps"}  # the word that gives a class away

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lib import embedders, fitted, paths
+from lib import embedders, fitted
 from lib.embedders.base import Embedder
+from lib.run import paths
 
 SENTENCES = ["the dog barks", "a cat and a dog", "the cat sleeps", "dogs and cats bark and sleep"]
 

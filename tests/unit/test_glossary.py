@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from lib import glossary
-from lib.errors import InputError
+from lib.run.errors import InputError
 from tests import small_site
+from tools import glossary
 
 
 def write(folder, name: str, table: str):

@@ -13,10 +13,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import text
+from lib.corpora import text
 from lib.embedders import infersent
 from lib.embedders.infersent import InferSent
-from lib.errors import InputError
+from lib.run.errors import InputError
 from tests.official.infersent import DIRECTIONS, random_weights, write_infersent
 
 DIM, HIDDEN = 5, 4

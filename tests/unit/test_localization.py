@@ -12,9 +12,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import localization, published
-from lib.errors import InputError
+from lib import localization
+from lib.catalog import published
 from lib.localization import classification, classifiers, projection
+from lib.run.errors import InputError
 
 
 def clouds(rng: np.random.Generator, sizes=(3, 4, 5, 3, 6, 3, 4), d: int = 8, spread: float = 0.6):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lib import markdown
+from lib.run import markdown
 
 
 def shown(source: str) -> str:

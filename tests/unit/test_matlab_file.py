@@ -11,7 +11,7 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from lib.embedders import matlab_file
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 RNG = np.random.default_rng(0)
 TYPES = ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, text
-from lib.errors import InputError
+from lib import corpora, n2o
+from lib.corpora import text
+from lib.run.errors import InputError
 
 
 def test_overlap_by_hand() -> None:

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from lib import n2o_published, published
+from lib import n2o_published
+from lib.catalog import published
 
 KIND = {"glove-6b-100d": "glove-6b-50d", "bert-base-cls": "minilm-cls", "bert-base-avg": "minilm-avg"}
 

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from lib import corpora, n2o, neighborhoods, paths
-from lib.errors import InputError
+from lib import corpora, n2o, neighborhoods
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
+from lib.run import paths
+from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
 IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}

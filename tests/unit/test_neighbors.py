@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from lib import paths
-from lib.errors import InputError
 from lib.neighbors import exact, readahead
 from lib.neighbors.accelerator import Device
 from lib.neighbors.brute_force import nearest
@@ -22,6 +20,8 @@ from lib.neighbors.heaps import Best, rounded
 from lib.neighbors.kernels import largest
 from lib.neighbors.screening import Bfloat16, Float32
 from lib.neighbors.sparse import Sparse
+from lib.run import paths
+from lib.run.errors import InputError
 
 SCREENS = {"float32": Float32, "bfloat16": Bfloat16, "device": partial(Device, device="cpu")}
 PLENTY = 2**28

@@ -10,7 +10,7 @@ import pytest
 
 from lib import corpora
 from lib.corpora import cache, newswire
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 REUTERS = """<!DOCTYPE lewis SYSTEM "lewis.dtd">
 <REUTERS TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="1">

@@ -12,10 +12,11 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from lib import embedders, paths
+from lib import embedders
 from lib.embedders import own
 from lib.embedders.checked import Checked
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
 SENTENCES = ["one fish", "two fish", "red fish and blue fish", "", "fish", "no more of them", "a", "b c"]

@@ -11,9 +11,9 @@ import sys
 import numpy as np
 import pytest
 
-from lib import paths
 from lib.embedders.paragraph import MOST_PASSES, ParagraphVectors
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 
 ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
 MONEY = ["the bank lends money at interest", "money in the bank", "interest on money that the bank lends"] * 16

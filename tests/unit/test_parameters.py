@@ -5,8 +5,8 @@ from __future__ import annotations
 import nbformat
 import pytest
 
-from lib import parameters, paths
-from lib.errors import InputError
+from lib.run import parameters, paths
+from lib.run.errors import InputError
 
 DEFAULTS = {"k": 50, "share": 0.5, "name": "bow", "names": ["a"], "on": True}
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from lib import corpora, similarity, tasks, transfer
-from lib.errors import InputError
 from lib.pitfalls import checklist, correlation, learned_similarity, probes, ranks, transfer_tasks
 from lib.pitfalls.learned_similarity import COSINE, LEARNED, NORMALIZED
 from lib.pitfalls.transfer_study import Resamples, Study, evaluate, out_of_corpus
 from lib.pitfalls.transfer_tasks import TransferTask
+from lib.run.errors import InputError
 from lib.similarity import correlations
 from lib.tasks import ClassificationTask, PairTask
 

@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 from lib import corpora, embedders, evaluation, exams
-from lib.errors import InputError
 from lib.exams import RatedPairs
 from lib.pitfalls import resampling, sizes, spectra, ucp_table, word_pairs
 from lib.pitfalls.transfer_study import Resamples
 from lib.pitfalls.transfer_tasks import TransferTask
+from lib.run.errors import InputError
 from lib.similarity import correlations, z_normalized
 from lib.similarity.features import column_statistics
 

@@ -13,7 +13,7 @@ from scipy import stats as scipy_stats
 
 from lib import corpora, n2o, popularity
 from lib import popularity_averages as averages
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 # One query; the sentences are 1 to 5.
 TOY = {

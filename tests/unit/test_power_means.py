@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lib.embedders.composition import Average
 from lib.embedders.concatenation import Concatenation
 from lib.embedders.power_means import PowerMeans
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 VECTORS = {
     "a": np.array([1, -8], np.float32),

@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, probing, text
-from lib.corpora import Corpus
-from lib.errors import InputError
+from lib import corpora, probing
+from lib.corpora import Corpus, text
 from lib.probing import parsing, surface
 from lib.probing.drawing import SHARE
 from lib.probing.probe import Probe
 from lib.probing.source import intact_or_inverted, source
+from lib.run.errors import InputError
 
 PIPELINE_TASKS = ("Tense", "SubjNum", "ObjNum", "CoordInv", "TreeDepth")
 
@@ -158,7 +158,7 @@ def test_a_file_in_another_encoding_is_named_with_the_line(senteval) -> None:
 
 
 def test_a_missing_file_comes_with_how_to_get_it(senteval, monkeypatch) -> None:
-    monkeypatch.setattr("lib.paths.DATA", corpora.paths.ROOT / "no-such-folder")
+    monkeypatch.setattr("lib.run.paths.DATA", corpora.paths.ROOT / "no-such-folder")
     with pytest.raises(InputError, match=r"probing tasks is not here: no senteval/probing/past_present.txt .*senteval"):
         probing.read("Tense")
 

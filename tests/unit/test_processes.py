@@ -12,14 +12,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from lib import paths
-from lib.errors import InputError
-from lib.processes import exiting_on_signals, in_processes
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.processes import exiting_on_signals, in_processes
 
 # Two processes are busy while more work, each piece larger than a pipe holds, is on its way to them.
 SCRIPT = """
 import os, time
-from lib.processes import in_processes
+from lib.run.processes import in_processes
 
 def busy(seconds, load):
     time.sleep(seconds)

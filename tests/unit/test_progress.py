@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lib import paths, progress
+from lib.run import paths, progress
 
 
 def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:

@@ -15,7 +15,8 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from lib import bootstrap, parameters, paths
+from lib.run import parameters, paths
+from tools import bootstrap
 
 ROOT = paths.ROOT
 # Pinned, and imported by nothing: commands, and what others load by name.

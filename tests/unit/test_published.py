@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import published
-from lib.errors import InputError
+from lib.catalog import published
+from lib.run.errors import InputError
 
 ROWS = {
     "n2o": 45,

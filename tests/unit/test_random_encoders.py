@@ -7,7 +7,7 @@ import pytest
 
 from lib.embedders import random_encoders
 from lib.embedders.random_encoders import BOREP, RandomLSTM
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 WORDS = {word: np.random.default_rng(i).standard_normal(5).astype(np.float32) for i, word in enumerate("abcdef")}
 SENTENCES = ["a b c", "d", "f e d c b a a a", "zzz", "", "b zzz a"]

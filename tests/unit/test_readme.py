@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from lib import paths, readme
-from lib.errors import InputError
-from lib.site.sources import Sources
+from lib.run import paths
+from lib.run.errors import InputError
 from tests import small_site
+from tools import readme
+from tools.site.sources import Sources
 
 OPENING = "# {title}\n\n**Question.** Which | of two?\n\n**Reads.** Text. **Takes** {minutes} minutes to read."
 TEXT = """# Studies

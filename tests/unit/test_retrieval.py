@@ -13,10 +13,11 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, embedders, needles, paths, plotting, ranking, retrieval
+from lib import corpora, embedders, needles, plotting, retrieval
 from lib.corpora import Corpus
-from lib.errors import InputError
-from lib.neighbors import exact
+from lib.neighbors import exact, ranking
+from lib.run import paths
+from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
 # -- mean reciprocal rank -----------------------------------------------------------------------

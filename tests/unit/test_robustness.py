@@ -14,8 +14,8 @@ from scipy.spatial.distance import cdist
 from lib import corpora, n2o, robustness, stats
 from lib import robustness_approximate as approximate
 from lib import robustness_search as searching
-from lib.errors import InputError
 from lib.neighbors import exact, tuning
+from lib.run.errors import InputError
 
 TOY = {  # the notebook's: at k = 1 the pairs have 2/3, 1/3 and 0, at k = 2 they have 2/3, 5/6 and 1/2
     "A": np.array([[0, 1], [0, 1], [0, 1]]),

@@ -10,18 +10,19 @@ import sys
 import nbformat
 import pytest
 
-from lib import parameters, paths, run
-from lib.digest import library_files
-from lib.errors import InputError
+from lib.run import parameters, paths
+from lib.run import runner as run
+from lib.run.digest import library_files
+from lib.run.errors import InputError
 
 GOOD = (
-    "from lib import paths, progress\n"
+    "from lib.run import paths, progress\n"
     "folder = paths.figures_folder('x')\n"
     "(folder / 'table.csv').write_text(f'k\\n{k}\\n')\n"
     "with progress.bar(3, 'counting', 'steps') as bar:\n"
     "    bar.update(3)"
 )
-BAD = "from lib.errors import InputError\nraise InputError('k: 5 is not accepted; give 1 to 3')"
+BAD = "from lib.run.errors import InputError\nraise InputError('k: 5 is not accepted; give 1 to 3')"
 BROKEN = "1 / 0"
 
 
@@ -99,7 +100,7 @@ def test_digest_covers_what_a_notebook_imports_and_nothing_else(project) -> None
     files = {file.name for file in library_files([GOOD])}
     assert {"paths.py", "progress.py"} <= files
     assert not {"n2o.py", "heatmaps.py", "store.py"} & files
-    embedding = {file.name for file in library_files(["from lib import embedders, published"])}
+    embedding = {file.name for file in library_files(["from lib import embedders\nfrom lib.catalog import published"])}
     assert {"transformer.py", "composition.py", "n2o.csv"} <= embedding
 
 

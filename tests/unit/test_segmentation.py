@@ -13,10 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from lib import text
-from lib.corpora import segmentation
+from lib.corpora import segmentation, text
 from lib.corpora.segmentation import Passage
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 STORY = 'Rain fell on Monday. "We stayed in," she said. "Then {0} sailed."'
 

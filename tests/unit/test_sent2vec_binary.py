@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.sent2vec import binary
 from tests.official.sent2vec import WORDS, head_bytes, matrices, model_bytes, write_model, write_sparse_model
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.sent2vec.counting import WordCounts
 from lib.sent2vec.dictionary import Dictionary
 

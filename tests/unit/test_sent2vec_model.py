@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import catalog, cluster, embedders, fitted, paths
+from lib import catalog, embedders, fitted
 from lib.embedders.composition import Average
 from lib.embedders.sent2vec import Sent2VecFile, Sent2VecTrained, tweet_tokens
-from lib.errors import InputError
+from lib.run import cluster, paths
+from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model, write_sparse_model

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import published
 from lib import sent2vec_study as study
-from lib.errors import InputError
+from lib.catalog import published
+from lib.run.errors import InputError
 from lib.sent2vec.settings import Settings
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4

@@ -15,9 +15,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lib import paths, published
-from lib.errors import InputError
-from lib.processor import cores
+from lib.catalog import published
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.processor import cores
 from lib.sent2vec import Sent2Vec, checkpoints, corpus_ids, presets, training
 from lib.sent2vec.settings import Settings
 
@@ -154,7 +155,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, {root!r})
 from tests.unit.test_sent2vec_training import SMALL, sentences
-from lib import paths
+from lib.run import paths
 from lib.sent2vec import checkpoints, corpus_ids, training
 corpus_ids.BLOCK, training.ROUND, paths.CACHE = 2000, 2, Path({cache!r})
 write, seen = checkpoints.{function}, []

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, text
+from lib import corpora
+from lib.corpora import text
 from lib.corpora.sentences import Collector, Sentences
 
 BYTES_A_SENTENCE = 150  # beside its text

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from lib import embedders, similarity, stats, tasks
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.similarity.convergence import counted
 
 

@@ -17,13 +17,13 @@ from urllib.parse import unquote
 import pytest
 from docutils import nodes
 
-from lib import paths
-from lib.errors import InputError
-from lib.site import build, lessons
-from lib.site.__main__ import main, summary
-from lib.site.build import MARK, _replace
-from lib.site.extension import docstring, mathml
+from lib.run import paths
+from lib.run.errors import InputError
 from tests import small_site
+from tools.site import build, lessons
+from tools.site.__main__ import main, summary
+from tools.site.build import MARK, _replace
+from tools.site.extension import docstring, mathml
 
 # Sphinx's extensions use what its version after next will not have.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
@@ -152,7 +152,7 @@ def test_nothing_tells_where_the_project_lies(site, sources) -> None:
 
 def test_built_again_it_has_the_same_bytes(site, sources, tmp_path) -> None:
     folders = ", ".join(f"Path({str(folder)!r})" for folder in (sources.root, sources.figures))
-    code = f"""import sys; from pathlib import Path; from lib.site import Sources, build
+    code = f"""import sys; from pathlib import Path; from tools.site import Sources, build
 build(Sources({folders}, {sources.modules!r}), Path(sys.argv[1]))"""
     variables = os.environ | {"PYTHONHASHSEED": "7"}
     subprocess.run([sys.executable, "-c", code, tmp_path / "again"], check=True, cwd=paths.ROOT, env=variables)
@@ -307,7 +307,7 @@ def test_citations_are_in_three_parts_and_the_data_page_leads_to_them(site) -> N
 
 def test_the_api_page_shows_public_names_with_their_docstrings(site) -> None:
     shown = text(site, "api/lib.markdown.html")
-    assert 'id="lib.markdown.escape"' in shown
+    assert 'id="lib.run.markdown.escape"' in shown
     assert "Numbers that are not whole" in shown
     assert "_cell" not in shown
 
@@ -428,6 +428,6 @@ def test_the_command_says_that_the_disk_is_full(tmp_path, capsys, monkeypatch) -
     def fill(*arguments) -> None:
         raise OSError(28, "No space left on device", str(tmp_path))
 
-    monkeypatch.setattr("lib.site.__main__.build", fill)
+    monkeypatch.setattr("tools.site.__main__.build", fill)
     assert main(["--output", str(tmp_path)]) == 2
     assert f"No space left on device: '{tmp_path}'\n" in capsys.readouterr().err

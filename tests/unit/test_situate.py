@@ -9,12 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import corpora, embedders, n2o, neighborhoods, paths, situate, text
-from lib.digest import digest
+from lib import corpora, embedders, n2o, neighborhoods, situate
+from lib.corpora import text
 from lib.embedders import own
-from lib.errors import InputError
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
+from lib.run import paths
+from lib.run.digest import digest
+from lib.run.errors import InputError
 from lib.situate import __main__ as command
 from lib.situate.meter import Meter
 from lib.store import EmbeddingStore

@@ -8,7 +8,8 @@ from gensim.corpora import Dictionary
 from gensim.models import TfidfModel
 from sklearn.decomposition import PCA
 
-from lib import corpora, text
+from lib import corpora
+from lib.corpora import text
 from lib.embedders import sparse
 from lib.embedders.sparse import LSA, BagOfWords, PcaBagOfWords, TfIdf
 

@@ -23,11 +23,11 @@ from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import paths
 from lib.embedders.static import SubwordVectors, WordVectors
 from lib.embedders.word_vectors import byte_source, fasttext_file, files, text_rows, word_table
 from lib.embedders.word_vectors import cache as conversion
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.official.static import (
     write_fasttext_bin,
     write_fasttext_vec,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from lib import stats
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 
 def test_agrees_with_scipy(rng) -> None:

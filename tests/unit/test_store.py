@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lib import embedders, neighbors, paths, store, text
+from lib import embedders, neighbors, store
+from lib.corpora import text
 from lib.embedders.base import Embedder
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 
 KILLS = 20
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]

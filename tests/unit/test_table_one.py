@@ -17,8 +17,11 @@ from gensim.corpora import Dictionary
 from gensim.models import TfidfModel
 from gensim.models.fasttext import load_facebook_vectors
 
-from lib import embedders, paths, published, text
-from lib.errors import InputError
+from lib import embedders
+from lib.catalog import published
+from lib.corpora import text
+from lib.run import paths
+from lib.run.errors import InputError
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.static import write_fasttext_bin, write_fasttext_vec, write_glove_text, write_word2vec_binary

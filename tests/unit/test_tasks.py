@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import localization, paths, tasks, text
-from lib.closure import groups_from_pairs
-from lib.errors import InputError
+from lib import localization, tasks
+from lib.corpora import text
+from lib.corpora.closure import groups_from_pairs
+from lib.run import paths
+from lib.run.errors import InputError
 
 STS_SUBSETS = {
     "STS12": {"MSRpar": 750, "MSRvid": 750, "SMTeuroparl": 459, "surprise.OnWN": 750, "surprise.SMTnews": 399},

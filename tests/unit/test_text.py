@@ -6,7 +6,8 @@ import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lib import corpora, text
+from lib import corpora
+from lib.corpora import text
 
 anything = st.text(st.characters(), max_size=60)  # lone surrogates and NUL included
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lib import embedders, tasks, transfer
 from lib.corpora import bible
-from lib.errors import InputError
+from lib.run.errors import InputError
 from lib.tasks import PairTask, local
 from lib.transfer.classifiers import Setting
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 from scipy.special import erf, softmax
 
-from lib import text
+from lib.corpora import text
 from lib.embedders.transformer import Transformer
-from lib.errors import InputError
+from lib.run.errors import InputError
 from tests.official.transformers import write_bert, write_gpt
 
 SENTENCES = [

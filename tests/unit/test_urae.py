@@ -7,11 +7,12 @@ import pytest
 import torch
 from scipy.io import savemat
 
-from lib import embedders, fitted, paths
+from lib import embedders, fitted
 from lib.embedders import urae_network, urae_trees
 from lib.embedders.urae import URAE
 from lib.embedders.urae_file import PublishedURAE
-from lib.errors import InputError
+from lib.run import paths
+from lib.run.errors import InputError
 
 WORDS = ["the", "cat", "dog", "sleeps", "eats", "a", "fish", "of", "bank", "money"]
 TEXT = [

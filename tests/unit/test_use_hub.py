@@ -21,7 +21,7 @@ import pytest
 
 from lib.embedders import use_hub
 from lib.embedders.use_hub import UniversalSentenceEncoder
-from lib.errors import InputError
+from lib.run.errors import InputError
 from tests.official import use as official
 
 RNG = np.random.default_rng(0)

@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from lib import corpora, exams, paths, text, widgets
+from lib import corpora, exams
+from lib.corpora import text
 from lib.embedders.composition import SIF, USIF, Average
-from lib.errors import InputError
+from lib.run import paths, widgets
+from lib.run.errors import InputError
 from lib.usif_derivation import (
     beside,
     confound,

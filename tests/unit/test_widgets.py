@@ -5,8 +5,8 @@ from __future__ import annotations
 import IPython.display
 import pytest
 
-from lib import paths, widgets
-from lib.errors import InputError
+from lib.run import paths, widgets
+from lib.run.errors import InputError
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from lib.errors import InputError
-from lib.files import opened
+from lib.run.errors import InputError
+from lib.run.files import opened
 
 BLOCK = 1 << 22  # bytes read at a time
 LONGEST_NAME = 1 << 20  # a megabyte without the end of a word: this is not a file of words

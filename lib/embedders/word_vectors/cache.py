@@ -36,11 +36,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib import files, locks, paths, progress, text
+from lib.corpora import text
 from lib.embedders.word_vectors.files import VectorReader, files_of, open_vectors
 from lib.embedders.word_vectors.matrix_file import MatrixFile
 from lib.embedders.word_vectors.word_table import Fingerprint, WordIndex, WordList, digest_numbers, encode
-from lib.errors import InputError
+from lib.run import files, locks, paths, progress
+from lib.run.errors import InputError
 
 FORMAT = 1
 ABOUT, MATRIX, BUCKETS = "about.json", "matrix.npy", "buckets.npy"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 END_OF_SENTENCE = b"</s>"  # fastText's mark at the end of a line, which has no n-grams
 

@@ -20,7 +20,7 @@ import numpy as np
 from lib.embedders.word_vectors.byte_source import BLOCK, Source
 from lib.embedders.word_vectors.matrix_file import MatrixFile
 from lib.embedders.word_vectors.reader import MOST_DIMENSIONS, Block, SourceReader
-from lib.errors import InputError
+from lib.run.errors import InputError
 
 BUCKETS = "buckets.npy"  # float32[b, d], put into the folder that `blocks` is given
 START, MATRIX = struct.Struct("<2i12id3i2q"), struct.Struct("<B2q")

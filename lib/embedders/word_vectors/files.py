@@ -30,8 +30,8 @@ from lib.embedders.word_vectors.byte_source import BLOCK, Source
 from lib.embedders.word_vectors.fasttext_file import FastTextFile
 from lib.embedders.word_vectors.reader import MOST_DIMENSIONS, Block, SourceReader, VectorReader
 from lib.embedders.word_vectors.text_rows import END, RowError, Rows, numbers_at_end, parse_rows
-from lib.errors import InputError, one_line
-from lib.files import begins_web_page
+from lib.run.errors import InputError, one_line
+from lib.run.files import begins_web_page
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lib.compiled import njit
+from lib.run.compiled import njit
 
 BLANK, RETURN, NEWLINE, PLUS, MINUS, POINT, ZERO, SMALL_E, LARGE_E = map(np.uint8, b" \r\n+-.0eE")
 # Positions are unsigned: at signed ones, each access would first ask whether it counts from the end.

@@ -1,0 +1,1 @@
+"""Executing notebooks, and what every room of the project stands on: paths, parameters, progress, errors."""

@@ -1,0 +1,232 @@
+"""Files: what one from elsewhere is, what stands for its content, and writing one whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from filelock import lock_descriptor
+
+from lib.run.errors import InputError
+
+
+def opened(path: str | Path) -> BinaryIO:
+    """A file to be read; OSError, and no waiting without end, where a pipe or a device is in its place."""
+    without_waiting = getattr(os, "O_NONBLOCK", 0)
+    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | without_waiting))  # noqa: SIM115
+    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+        return stream
+    stream.close()
+    raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
+
+
+def sha256(file: Path) -> str:
+    """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same."""
+    status = file.stat()
+    return _sha256(file, status.st_size, status.st_mtime_ns)
+
+
+def crc32(file: Path, most: int) -> int:
+    """CRC-32 of the first bytes of a file, which tells damage as `sha256` tells another content; computed once, too."""
+    status = file.stat()
+    return _crc32(file, most, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=256)
+def _crc32(file: Path, most: int, size: int, changed: int) -> int:
+    checksum = 0
+    with file.open("rb") as stream:
+        while block := stream.read(min(most, 1 << 22)):
+            checksum, most = zlib.crc32(block, checksum), most - len(block)
+    return checksum
+
+
+@lru_cache(maxsize=256)
+def _sha256(file: Path, size: int, changed: int) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def check_zip(file: Path) -> None:
+    """Compare the checksums in a zip archive without compression, as PyTorch's reader does not.
+
+    Raises an error of `zipfile` if one differs, or if members are compressed or overlap: no good weights' are.
+    """
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        packed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
+        if packed or sum(member.file_size for member in members) > file.stat().st_size:
+            raise zipfile.BadZipFile("its members are compressed, or overlap")
+        if (damaged := archive.testzip()) is not None:
+            raise zipfile.BadZipFile(damaged)
+
+
+def is_web_page(file: Path) -> bool:
+    """Whether a file is a web page, which a download has left in the place of what it should have been."""
+    with file.open("rb") as stream:
+        return begins_web_page(stream.read(512))
+
+
+def begins_web_page(start: bytes) -> bool:
+    """Whether these are the first bytes of a web page."""
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a JSON file; InputError if there is none."""
+    try:
+        with opened(file) as stream:
+            content = json.loads(stream.read().decode("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{file}: holds a {type(content).__name__}; give a file with an object")
+    return content
+
+
+# -- writing ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Give errors of the system a file's name, which those of writing do not have."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose bytes are in the file once all of them have been written, and not before.
+
+    Until then they are in one hidden file beside it, whose name (``stream.name``) may be given to a library that
+    writes to paths only. A second writer waits for the first; what a killed one has left is written over by the next.
+    """
+    temporary = _waiting(path)
+    with _named(path), open(temporary, "wb", opener=_held) as stream:
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            if _is(stream.fileno(), temporary):
+                temporary.unlink()
+            raise
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """An empty folder that takes the place of another, or of none, once it has been filled, and not before.
+
+    Who calls this holds a lock against others that write the same folder.
+    """
+    tidy(folder)
+    new, old = _waiting(folder), _discarded(folder)
+    new.mkdir(parents=True)
+    try:
+        yield new
+        for file in new.rglob("*"):
+            _flush(file)
+        if folder.exists():
+            folder.rename(old)
+        new.rename(folder)
+    finally:
+        tidy(folder)
+
+
+def tidy(folder: Path) -> None:
+    """Remove what a killed `replacing_folder` has left, and put back what it had taken away.
+
+    Who calls this holds the lock against others that write the folder.
+    """
+    old = _discarded(folder)
+    if old.exists() and not folder.exists():
+        old.rename(folder)
+    for left in (_waiting(folder), old):
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def is_tidy(folder: Path) -> bool:
+    """Whether no `replacing_folder` of this folder is at work, nor has been killed."""
+    return not (_waiting(folder).exists() or _discarded(folder).exists())
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _waiting(path: Path) -> Path:
+    """Where the content of a file or folder waits until it is whole."""
+    return path.with_name(f".{path.name}.partial")
+
+
+def _discarded(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _held(name: str, _: int) -> int:
+    """A descriptor of an empty file, which no other process holds, to be written to."""
+    while True:
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        try:
+            lock_descriptor(descriptor)
+            if _is(descriptor, name):
+                os.truncate(descriptor, 0)
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)  # who held it before has moved it into its place
+
+
+def _is(descriptor: int, name: str | Path) -> bool:
+    """Whether an open file is still the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(name))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def writing(place: Path, remedy: str = "make room there, or make it writable, and run again") -> Iterator[None]:
+    """Whatever the system refuses while something below `place` is written, as InputError with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+        raise InputError(f"{place}: cannot be written ({reason}); {remedy}") from error
+
+
+def sealed(content: dict[str, Any]) -> str:
+    """JSON on one line, of an object with the checksum of all else that is in it, for `unsealed`."""
+    return json.dumps({**content, "check": zlib.crc32(json.dumps(content).encode())})
+
+
+def unsealed(line: str | bytes) -> dict[str, Any]:
+    """The object that `sealed` was given; ValueError if this is not what it has returned."""
+    try:
+        content = json.loads(line)
+        check = content.pop("check")
+    except (AttributeError, KeyError, RecursionError, TypeError) as error:
+        raise ValueError("no object with a checksum") from error
+    if check != zlib.crc32(json.dumps(content).encode()):
+        raise ValueError("another checksum")
+    return content

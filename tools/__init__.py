@@ -1,0 +1,1 @@
+"""What builds and documents the project: the environment, the site, generated pages. No notebook imports it."""
