@@ -56,7 +56,7 @@ make test
 |---|---|
 | [1. Bars](notebooks/01_first.ipynb) | Which? |
 
-![A picture that the gallery shows](figures/default/01_first/bars.png)
+![A picture that the gallery shows](figures/reference/default/01_first/bars.png)
 
 The corpus.
 

@@ -45,9 +45,9 @@ def studies(sources: Sources) -> str:
 
 def _row(study: Study, root: Path) -> str:
     seconds, _ = cost(study)
-    figure = study.results / f"{COVERS.get(study.name)}.png"
+    figure = root / "figures/reference/default" / study.name / f"{COVERS.get(study.name)}.png"
     if not figure.exists():
-        raise InputError(f"{figure}: is missing; run make figures, or name another figure in lib/readme.py")
+        raise InputError(f"{figure}: is missing; run make reference, or name another figure in tools/readme.py")
     picture = f'<img src="{figure.relative_to(root)}" alt="{html.escape(description(figure))}" width="240">'
     link = f"[{study.title}](notebooks/{study.source.name})"
     cells = [link, study.question, f"{reading_minutes(study)} min", _spoken(seconds), picture]

@@ -40,14 +40,16 @@ def sources(tmp_path, monkeypatch) -> Sources:
         results = project.figures / name
         results.mkdir(parents=True)
         (results / paths.COST).write_text(f"seconds,gigabytes\n{seconds},{gigabytes}\n")
-        (results / "bars.png").write_bytes(small_site.picture(30, f'{name}: "a" | b'))
+        shown = tmp_path / "figures/reference/default" / name / "bars.png"
+        shown.parent.mkdir(parents=True)
+        shown.write_bytes(small_site.picture(30, f'{name}: "a" | b'))
     monkeypatch.setattr(readme, "COVERS", {"01_first": "bars", "02_second": "bars"})
     return project
 
 
 def test_a_row_has_link_question_times_and_a_figure_with_its_own_description(sources) -> None:
     rows = [line for line in readme.studies(sources).splitlines() if "](" in line]
-    image = '<img src="figures/default/01_first/bars.png" alt="01_first: &quot;a&quot; &#124; b" width="240">'
+    image = '<img src="figures/reference/default/01_first/bars.png" alt="01_first: &quot;a&quot; &#124; b" width="240">'
     assert rows[0] == f"| [1. Of first](notebooks/01_first.ipynb) | Which &#124; of two? | 5 min | 80 s | {image} |"
     assert "| 10 min | 10 minutes |" in rows[1]
 
@@ -82,7 +84,10 @@ def test_marks_that_are_missing_or_twice_there_get_a_sentence(text) -> None:
     ("missing", "sentence"),
     [
         (f"figures/default/02_second/{paths.COST}", f"02_second/{paths.COST}: is missing; run make figures first"),
-        ("figures/default/02_second/bars.png", "bars.png: is missing; run make figures, or name another figure"),
+        (
+            "figures/reference/default/02_second/bars.png",
+            "bars.png: is missing; run make reference, or name another figure",
+        ),
     ],
 )
 def test_what_has_not_been_run_gets_a_sentence_and_the_file_stays(missing, sentence, sources) -> None:

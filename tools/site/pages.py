@@ -49,7 +49,7 @@ def _plain(markdown: str) -> str:
 def _cover(study: Study, readme: str) -> Path | None:
     """The figure that stands for a study: the README's, or else the first that the lesson shows of real data."""
     found = {file.stem: file for file in sorted(study.results.glob("*.png"))}
-    shown = re.findall(rf"figures/\w+/{study.name}/(\w+)\.png", readme)
+    shown = re.findall(rf"figures/[\w/]+/{study.name}/(\w+)\.png", readme)
     in_order = re.findall(r'show\([^"]*"(\w+)"', _code(study.source))
     real = [name for name in (*in_order, *found) if name != "toy" and not name.startswith("timings")]
     return next((found[name] for name in (*shown, *real) if name in found), None)
