@@ -10,6 +10,7 @@ OUTPUT ?=
 EMBEDDER ?=
 NAME ?=
 NEIGHBORS ?=
+CHECK ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS
@@ -62,8 +63,8 @@ lint: $(READY) ## check style
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
 	@"$$PYTHON" -I tools/bootstrap.py lock
 
-cache: $(READY) ## show the cache's place and size
-	@$(BIN)/python -m lib.run.cache
+cache: $(READY) ## show the cache's place and size, or compare checksums  [CHECK=1]
+	@$(BIN)/python -m lib.run.cache $(if $(CHECK),--check)
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
 	@$(BIN)/python -m lib.run.cache --prune

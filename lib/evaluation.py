@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import exams, fitted, needles, stats, transfer
+from lib import exams, needles, stats, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.exams import RatedPairs
@@ -20,7 +20,7 @@ from lib.run import progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of, texts
 from lib.similarity import correlations, cosine
-from lib.store import EmbeddingStore
+from lib.store import EmbeddingStore, fit
 from lib.tasks import local
 
 Encode = Callable[[Sequence[str]], Embeddings]
@@ -30,7 +30,7 @@ CLASSIFIED = (*local.MAKERS, "MRPC", "MR", "CR", "SUBJ", "MPQA", "TREC", "SST2",
 
 def encoder(embedder: Embedder, corpus: Corpus) -> Encode:
     """A function from sentences to their embeddings, float32[n, dim] or CSR, by an embedder fitted on a corpus."""
-    fitted.fit(embedder, corpus)
+    fit(embedder, corpus)
     return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lib import embedders, fitted, needles, stats
+from lib import embedders, needles, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings, stack
 from lib.neighbors import exact
@@ -21,7 +21,7 @@ from lib.neighbors.ranking import Ranks, ranks
 from lib.run import arrays, progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
-from lib.store import EmbeddingStore
+from lib.store import EmbeddingStore, fit
 
 __all__ = [
     "Ranks",
@@ -158,7 +158,7 @@ def embed(
     parts = [hay[places[inside]]]
     if outside.size:
         others = [sentences[i] for i in outside]
-        parts.append(store.embed(fitted.fit(embedder, corpus), others, show_progress_bar=show_progress_bar))
+        parts.append(store.embed(fit(embedder, corpus), others, show_progress_bar=show_progress_bar))
     return hay, stack(parts)[np.argsort(np.concatenate([inside, outside]))]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import embedders, exams, fitted, stats
+from lib import embedders, exams, stats
 from lib.corpora import Corpus
 from lib.exams import RatedPairs
 from lib.neighbors.contract import unit
@@ -16,6 +16,7 @@ from lib.run.errors import InputError
 from lib.similarity import correlations, cosine, difference, z_normalized
 from lib.similarity.correlation import LEAST_PAIRS
 from lib.similarity.features import Columns, column_statistics, standardized
+from lib.store import fit
 
 AS_THEY_ARE = "as they are"
 LEAST = max(20, LEAST_PAIRS)  # pairs of known words that a set of vectors must have
@@ -44,7 +45,7 @@ def known(name: str, pairs: RatedPairs, corpus: Corpus) -> Known:
     """
     if not embedders.composes_words(name) or "+" in name:
         raise InputError(f"{name}: has no word vectors of its own; give a set of them, such as glove-6b-50d")
-    words = fitted.fit(embedders.load(name), corpus)
+    words = fit(embedders.load(name), corpus)
     left, right = (words.encode(side) for side in (pairs.left, pairs.right))
     both = left.any(axis=1) & right.any(axis=1)
     if both.sum() < LEAST:

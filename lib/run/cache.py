@@ -1,66 +1,205 @@
-"""Show or delete the cache: ``python -m lib.run.cache [--prune]``. Downloads in ``data/`` are not part of it."""
+"""The cache: what takes long to make is made once and kept, each thing in a folder of its own.
+
+::
+
+    .cache/embeddings/glove-6b-50d-1f8d.../
+        vectors.npy     the files, each written under a temporary name, flushed and renamed
+        about.json      written last: the key, facts, and the size and checksum of each file
+
+The key holds everything that the files depend on, and its digest is part of the folder's name: when anything changes,
+another folder is made. A folder with ``about.json`` is complete. What a kill leaves in one without are whole files,
+from which the next run goes on. Opening compares sizes, ``make cache CHECK=1`` checksums.
+
+``python -m lib.run.cache [--check] [--prune]`` shows, checks or deletes the cache. Downloads in ``data/`` are not part
+of it.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
+import re
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from filelock import FileLock, Timeout
 
 from lib.run import files, locks, parameters, paths
-from lib.run.errors import said_in_a_sentence
+from lib.run.errors import InputError, said_in_a_sentence
+
+FORMAT = 1  # of every entry; another number means that all are made again
+ABOUT, LOCK = "about.json", "lock"
+
+
+class Entry:
+    """One thing in the cache.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of all things of its kind.
+    name : str
+        What people call it.
+    key : dict of JSON types
+        Everything that its files depend on.
+    """
+
+    def __init__(self, folder: Path, name: str, key: dict[str, Any]) -> None:
+        self.name = name
+        self.key = {"format": FORMAT, "name": name, **key}
+        digest = hashlib.blake2b(json.dumps(self.key, sort_keys=True).encode(), digest_size=8).hexdigest()
+        self.folder = folder / f"{re.sub(r'[^A-Za-z0-9.+-]', '_', name)[-60:]}-{digest}"
+
+    def facts(self) -> dict[str, Any] | None:
+        """What was recorded when the entry was completed; None if it is not complete, or a file has another size."""
+        try:
+            about = json.loads((self.folder / ABOUT).read_bytes())
+            whole = all((self.folder / file).stat().st_size == size for file, (size, _) in about["files"].items())
+        except FileNotFoundError:
+            return None
+        return about["facts"] if whole else None
+
+    def made(self, make: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
+        """The entry's facts. What is not complete is made first, by one run at a time.
+
+        Parameters
+        ----------
+        make : callable
+            Writes the files (with `writing` or `save`) and returns the facts, of JSON types.
+        doing : str
+            What `make` does, for another run that waits: "encoding glove-6b-50d".
+
+        Raises
+        ------
+        InputError
+            The folder cannot be written.
+        """
+        facts = self.facts()
+        if facts is None:
+            with self.locked(doing):
+                facts = self.facts()
+                if facts is None:
+                    facts = make()
+                    self.complete(facts)
+        return facts
+
+    @contextmanager
+    def locked(self, doing: str) -> Iterator[None]:
+        """Let one run at a time write the entry; what is damaged is deleted first."""
+        with files.writing(self.folder):
+            lock = locks.held(self.folder / LOCK, doing)
+        with lock:
+            if (self.folder / ABOUT).exists() and self.facts() is None:
+                self._delete_all_but(())
+            yield
+
+    def has(self, file: str) -> bool:
+        """Whether a file is there, and then it is whole."""
+        return (self.folder / file).exists()
+
+    @contextmanager
+    def writing(self, file: str) -> Iterator[BinaryIO]:
+        """A stream whose bytes are in the file once all of them have been written."""
+        with files.writing(self.folder), files.replacing(self.folder / file) as stream:
+            yield stream
+
+    def save(self, file: str, array: np.ndarray) -> None:
+        """Write an array."""
+        with self.writing(file) as stream:
+            np.save(stream, array, allow_pickle=False)
+
+    def array(self, file: str) -> np.ndarray:
+        """An array, memory-mapped and read-only."""
+        return np.load(self.folder / file, mmap_mode="r", allow_pickle=False)
+
+    def complete(self, facts: dict[str, Any], keep: Collection[str] = ()) -> None:
+        """Record that everything is there.
+
+        Parameters
+        ----------
+        facts : dict of JSON types
+        keep : collection of str
+            The files that make up the entry; the others are deleted. By default all of them.
+        """
+        keep = keep or [file.name for file in self._files()]
+        written = {file: [(self.folder / file).stat().st_size, _checksum(self.folder / file)] for file in sorted(keep)}
+        with self.writing(ABOUT) as stream:
+            stream.write(json.dumps({"key": self.key, "facts": facts, "files": written}, indent=1).encode())
+        self._delete_all_but({*keep, ABOUT})
+
+    def _files(self) -> list[Path]:
+        return [file for file in self.folder.iterdir() if file.name not in (ABOUT, LOCK) and file.name[0] != "."]
+
+    def _delete_all_but(self, keep: Collection[str]) -> None:
+        for file in list(self.folder.iterdir()):
+            if file.name not in keep and file.name != LOCK:
+                file.unlink()
+
+
+def _checksum(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def damaged(folder: Path) -> list[Path]:
+    """The files of complete entries in a folder whose contents are not what was written."""
+    found = []
+    for about in sorted(folder.rglob(ABOUT)):
+        for file, (size, checksum) in json.loads(about.read_bytes())["files"].items():
+            path = about.with_name(file)
+            if not path.exists() or path.stat().st_size != size or _checksum(path) != checksum:
+                found.append(path)
+    return found
 
 
 def size(folder: Path) -> int:
     """Bytes in a folder; 0 if it is not there."""
-    return sum(_sizes(folder))
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    # Another run may put files into their places meanwhile, or delete folders, which os.walk then passes over.
+    total = 0
     for place, _, names in os.walk(folder):
         for name in names:
-            with suppress(FileNotFoundError):
-                yield Path(place, name).stat().st_size
+            with suppress(FileNotFoundError):  # another run has just renamed it
+                total += Path(place, name).stat().st_size
+    return total
 
 
 def delete(folder: Path) -> int:
-    """Delete a folder, if it is there; returns the bytes that were freed.
-
-    Raises InputError if something in it must stay, and if another run is at work there. What a run begins meanwhile
-    is not touched: everything is moved aside before it is deleted.
-    """
-    if not folder.exists():
-        return 0
-    freed, lock, aside = size(folder), folder / "deleting", folder / "deleted"
-    with (
-        files.writing(folder, "make it writable, and run again for the rest"),
-        locks.held(lock, f"deleting {folder}"),
-    ):
-        locks.refuse_at_work(folder)
-        shutil.rmtree(aside, ignore_errors=True)  # what a killed one has left
-        aside.mkdir()
-        for child in sorted(set(folder.iterdir()) - {lock, aside}):
-            child.rename(aside / child.name)
-        shutil.rmtree(aside)
-        lock.unlink()
-    with suppress(OSError):  # another run has begun to fill it
-        folder.rmdir()
+    """Delete a folder; returns the bytes that were freed. Raises InputError if another run is at work in it."""
+    freed = size(folder)
+    for lock in [*folder.rglob(LOCK), *folder.rglob("*.lock")]:
+        try:
+            with FileLock(lock, timeout=0):
+                continue
+        except Timeout as error:
+            raise InputError(f"{folder}: a run is at work in {lock.parent}; wait until it ends, or stop it") from error
+    if folder.exists():
+        with files.writing(folder, "make it writable, and run again"):
+            shutil.rmtree(folder)
     return freed
 
 
 @said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
-    """Print each part of the cache with its size, and delete the whole cache with --prune; the exit status is 0."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the size of the cache.")
+    """Print each part of the cache with its size; the exit status is 1 if the check finds a damaged file."""
+    parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the cache's place and size.")
+    parser.add_argument("--check", action="store_true", help="compare checksums")
     parser.add_argument("--prune", action="store_true", help="delete it")
     options = parameters.given(parser, arguments)
     for folder in sorted(paths.CACHE.glob("*")):
         print(f"{size(folder) / 1e6:10.1f} MB  {folder}")
-    if options.prune and paths.CACHE.exists():
+    if options.check:
+        found = damaged(paths.CACHE)
+        for file in found:
+            print(f"   damaged  {file}: delete its folder, and the next run makes it again")
+        print(f"{len(found) or 'no'} damaged files")
+        return 1 if found else 0
+    if options.prune:
         print(f"{delete(paths.CACHE) / 1e6:10.1f} MB  freed")
     return 0
 

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import catalog, embedders, fitted
+from lib import catalog, embedders
 from lib.embedders.composition import Average
 from lib.embedders.sent2vec import Sent2VecFile, Sent2VecTrained, tweet_tokens
 from lib.run import cluster, paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
+from lib.store import fit
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model, write_sparse_model
 
 INPUT = matrices(len(WORDS))[0].astype(np.float64)
@@ -247,19 +248,19 @@ def test_training_is_reproducible_and_the_seed_matters(trained) -> None:
 
 
 def test_what_was_trained_is_kept_in_the_cache(trained, data, monkeypatch) -> None:
-    first = fitted.fit(embedders.load(trained.name, **SMALL), TEXT)
+    first = fit(embedders.load(trained.name, **SMALL), TEXT)
     monkeypatch.setattr(Sent2Vec, "train", None)
-    second = fitted.fit(embedders.load(trained.name, **SMALL), TEXT)
+    second = fit(embedders.load(trained.name, **SMALL), TEXT)
     np.testing.assert_array_equal(second.encode(TEXT[:20]), first.encode(TEXT[:20]))
     np.testing.assert_array_equal(second.encode(TEXT[:20]), trained.encode(TEXT[:20]))
 
 
 def test_a_damaged_cache_is_made_anew(data) -> None:
-    first = fitted.fit(Sent2VecTrained(**SMALL), TEXT)
+    first = fit(Sent2VecTrained(**SMALL), TEXT)
     (kept,) = (data / "cache" / "fitted").glob("*.npz")
     with np.load(kept) as arrays:
         np.savez(kept, model=arrays["model"][:-1])
-    second = fitted.fit(Sent2VecTrained(**SMALL), TEXT)
+    second = fit(Sent2VecTrained(**SMALL), TEXT)
     np.testing.assert_array_equal(second.encode(TEXT[:20]), first.encode(TEXT[:20]))
 
 

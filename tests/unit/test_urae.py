@@ -7,12 +7,13 @@ import pytest
 import torch
 from scipy.io import savemat
 
-from lib import embedders, fitted
+from lib import embedders
 from lib.embedders import urae_network, urae_trees
 from lib.embedders.urae import URAE
 from lib.embedders.urae_file import PublishedURAE
 from lib.run import paths
 from lib.run.errors import InputError
+from lib.store import fit
 
 WORDS = ["the", "cat", "dog", "sleeps", "eats", "a", "fish", "of", "bank", "money"]
 TEXT = [
@@ -259,9 +260,9 @@ def test_a_part_of_the_text_is_drawn_to_train_on() -> None:
 
 def test_what_was_learned_is_kept(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path)
-    first = fitted.fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
+    first = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
     monkeypatch.setattr(URAE, "_fit", None)  # a second training would fail
-    again = fitted.fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
+    again = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
     np.testing.assert_array_equal(again.encode(TEXT), first.encode(TEXT))
     np.testing.assert_array_equal(again.losses, first.losses)
     assert first.encode(TEXT).shape == (len(TEXT), 8)
