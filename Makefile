@@ -52,7 +52,7 @@ bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half
 	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
-	@set -e; for page in "data lib.catalog --page" "embedders lib.embedders" "glossary tools.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m tools.readme
+	@set -e; for page in "embedders lib.embedders" "glossary tools.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m tools.pages; $(BIN)/python -m tools.readme
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
 	@$(BIN)/python -m tools.site

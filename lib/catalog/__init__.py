@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import argparse
 import os
-import sys
 import tomllib
-from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +15,8 @@ import pandas as pd
 
 from lib.catalog import download
 from lib.catalog.asset import Asset
-from lib.run import files, parameters, paths
-from lib.run.errors import InputError, said_in_a_sentence
+from lib.run import files, paths
+from lib.run.errors import InputError
 from lib.run.parameters import one_of
 
 DATA_VARIABLE = "SENTENCE_DATA"
@@ -136,96 +133,3 @@ def _size(asset: Asset) -> int | None:
         return asset.size
     every = (inner for place in locate(asset.id) for inner in ([place] if place.is_file() else place.rglob("*")))
     return sum(inner.stat().st_size for inner in every)
-
-
-def page() -> str:
-    """The data page in Markdown: every asset with its access, license, citation and official address."""
-    return "\n".join([*_PAGE_HEAD, *(line for asset in assets().values() for line in _described(asset))])
-
-
-_PAGE_HEAD = [
-    "# Data",
-    "",
-    "Every outside asset that the studies use, generated from `lib/catalog/catalog.toml` by",
-    "`python -m lib.catalog --page`.",
-    "`make data` says which of them are on your machine. None of them is part of this repository.",
-    "",
-    "*package*: comes with a pinned package. *free*: `make data` fetches it. *manual*: free, but its official address",
-    "cannot be fetched by a program. *gated*: needs an account or a license.",
-    "",
-    "| asset | what | access | license | cite | studies | how to get it |",
-    "|---|---|---|---|---|---|---|",
-]
-
-
-def _described(asset: Asset) -> Iterator[str]:
-    title = f"[{asset.title}]({asset.page})" + (f"; {asset.note}" if asset.note else "")
-    how = f"`{asset.how_to_get}`" if asset.access in ("package", "free") else asset.how
-    used_by = ", ".join(asset.used_by)
-    yield f"| `{asset.id}` | {title} | {asset.access} | {asset.license} | `{asset.citation}` | {used_by} | {how} |"
-
-
-# -- the command --------------------------------------------------------------------------------
-
-
-@said_in_a_sentence
-def main(arguments: list[str] | None = None) -> int:
-    """Fetch what is free and missing, then print the table; the exit status is 1 if something could not be fetched."""
-    parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")
-    parser.add_argument("--asset", default="", metavar="ID", help="only this one")
-    parser.add_argument("--page", action="store_true", help="print the data page (docs/data.md) instead")
-    options = parameters.given(parser, arguments)
-    if options.page:
-        print(page())
-        return 0
-    chosen = [get(options.asset)] if options.asset else list(assets().values())
-    wanted = [asset for asset in chosen if asset.access == "free" or options.asset]
-    failures = _fetch_all([one for one in wanted if status(one) == "missing" or download.is_unfinished(one)])
-    print(_printed(table()[lambda rows: rows["id"].isin([asset.id for asset in chosen])]))
-    return _report(failures)
-
-
-def _fetch_all(missing: list[Asset]) -> dict[str, InputError]:
-    """Fetch each of these; returns what could not be had, and why."""
-    if missing:
-        known = sum(asset.size or 0 for asset in missing) / 1e9
-        print(
-            f"Fetching {len(missing)} of them into {paths.DATA} ({known:.1f} GB, and those of unknown size)", flush=True
-        )
-    failures: dict[str, InputError] = {}
-    for asset in missing:
-        try:
-            fetch(asset.id)
-        except InputError as error:
-            failures[asset.id] = error
-    return failures
-
-
-def _printed(rows: pd.DataFrame) -> str:
-    """The table as text, left-aligned; how to get an asset stands only where it is missing."""
-    shown = rows.drop(columns="access").rename(columns={"size": "MB", "how_to_get": "how to get it"})
-    shown["MB"] = ["?" if pd.isna(size) else f"{size / 1e6:,.1f}" for size in rows["size"]]
-    shown["how to get it"] = shown["how to get it"].where(shown["status"] == "missing", "")
-    lines = [list(shown.columns), *shown.astype(str).to_numpy().tolist()]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(line.rstrip() for line in padded)
-
-
-def _report(failures: dict[str, InputError]) -> int:
-    if not failures:
-        return 0
-    if all(isinstance(error, download.UnreachableError) for error in failures.values()):
-        print(
-            "The network cannot be reached. The default and smoke profiles work all the same: what they read came "
-            "with the environment. So does everything that is here in the table above.",
-            file=sys.stderr,
-        )
-    else:
-        print(*failures.values(), sep="\n", file=sys.stderr)
-    print(f"{len(failures)} could not be fetched: {', '.join(failures)}", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

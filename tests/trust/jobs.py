@@ -17,6 +17,7 @@ from pyarrow import parquet  # noqa: F401
 from transformers import AutoTokenizer, BertForSequenceClassification, BertTokenizerFast  # noqa: F401
 
 from lib import catalog, n2o, neighborhoods, neighbors, store
+from lib.catalog import __main__ as fetching
 from lib.corpora import Corpus, cache
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
@@ -73,7 +74,7 @@ def fetch(folder: Path, url: str, packed: str) -> None:
             access="free", used_by=["n2o"], files=[{"path": file}], downloads=[source], how="ask for it",
         )  # fmt: skip
         catalog.assets = lambda asset=asset: {asset.id: asset}
-        if catalog.main(["--asset", id]):
+        if fetching.main(["--asset", id]):
             raise RuntimeError
 
 

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lib import catalog, fitted, neighborhoods, store
+from lib.catalog import __main__ as fetching
 from lib.catalog import download
 from lib.catalog.asset import Asset
 from lib.corpora import cache as corpora_cache
@@ -677,7 +678,7 @@ def test_an_asset_that_was_damaged_after_it_was_fetched_is_named(asset, capsys) 
     assert catalog.status(asset) == "here"
     (paths.DATA / "toy.txt").write_text("one\nTwo\n")
     files._sha256.cache_clear()
-    assert catalog.main([]) == 0
+    assert fetching.main([]) == 0
     assert "here, another copy" in capsys.readouterr().out
 
 
@@ -688,6 +689,6 @@ def test_a_damaged_record_of_what_was_fetched_gets_a_sentence_before_anything_is
     (paths.DATA / "toy.txt").unlink()
     (paths.DATA / "fetched.json").write_bytes(record)
     monkeypatch.setattr(download.pooch, "retrieve", lambda *arguments, **options: pytest.fail("fetched"))
-    assert catalog.main([]) == 1
+    assert fetching.main([]) == 1
     said = f"{paths.DATA / 'fetched.json'}: is damaged; delete it, so that the next downloads are recorded anew"
     assert said in capsys.readouterr().err

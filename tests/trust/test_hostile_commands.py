@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lib import catalog, corpora, n2o
+from lib import corpora, n2o
+from lib.catalog import __main__ as fetching
 from lib.corpora import Corpus
 from lib.embedders import __main__ as embedders
 from lib.embedders import own
@@ -55,7 +56,7 @@ def harmless(tmp_path_factory):
         for module, name in (
             (run, "run_all"),
             (run, "digest"),
-            (catalog, "_fetch_all"),
+            (fetching, "_fetch_all"),
             (site, "build"),
             (situate, "_compute"),
             (finetuning, "finetune"),
@@ -97,7 +98,7 @@ def ended(main: Callable, *arguments: str) -> tuple[int, str]:
 
 OPTIONS = {
     "run": (run.main, ["--profile", "--notebook", "--jobs"], []),
-    "catalog": (catalog.main, ["--asset"], []),
+    "catalog": (fetching.main, ["--asset"], []),
     "site": (site.main, ["--output"], []),
     "situate": (
         situate.main,
@@ -129,7 +130,7 @@ def test_any_option_gets_a_sentence(harmless, option, word, which) -> None:
     ended(main, *before, f"{names[which % len(names)]}={word}")
 
 
-@pytest.mark.parametrize("main", [cache.main, glossary.main, readme.main, embedders.main, catalog.main, site.main])
+@pytest.mark.parametrize("main", [cache.main, glossary.main, readme.main, embedders.main, fetching.main, site.main])
 def test_a_word_that_a_command_does_not_know_is_refused(harmless, main) -> None:
     assert "unrecognized arguments: nonsense" in ended(main, "nonsense")[1]
 
@@ -239,9 +240,9 @@ def test_an_interrupt_is_said_in_a_word_and_has_the_shells_status(capsys) -> Non
 
 
 def test_a_reader_that_has_gone_ends_a_command_in_silence() -> None:
-    """As in `python -m lib.catalog --page | head -1`."""
+    """As in `python -m tools.glossary | head -1`."""
     first = subprocess.Popen(
-        [sys.executable, "-m", "lib.catalog", "--page"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "tools.glossary"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     first.stdout.close()
     _, said = first.communicate(timeout=120)

@@ -8,9 +8,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from lib import catalog
+from lib.catalog import __main__ as command
 from lib.catalog import download
 from lib.run import paths
 from lib.run.errors import InputError
+from tools import pages
 
 ASSETS = list(catalog.assets().values())
 
@@ -121,23 +123,23 @@ def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(nowhe
         raise download.UnreachableError(f"{asset.id}: example.org cannot be reached")
 
     monkeypatch.setattr(download, "download", unreachable)
-    assert catalog.main([]) == 1
+    assert command.main([]) == 1
     printed = capsys.readouterr()
     assert all(asset.id in printed.out for asset in ASSETS)
     assert "The network cannot be reached. The default and smoke profiles work all the same" in printed.err
 
 
 def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
-    assert catalog.main(["--asset", "wordfreq"]) == 0
+    assert command.main(["--asset", "wordfreq"]) == 0
     assert "pip install" not in capsys.readouterr().out  # it is here
-    assert catalog.main(["--asset", "gigaword"]) == 1
+    assert command.main(["--asset", "gigaword"]) == 1
     assert "LDC2011T07" in capsys.readouterr().err
-    assert catalog.main(["--asset", "gigawrod"]) == 2
+    assert command.main(["--asset", "gigawrod"]) == 2
     assert "did you mean gigaword" in capsys.readouterr().err
 
 
 def test_the_data_page_is_the_catalogs() -> None:
-    assert (paths.ROOT / "docs" / "data.md").read_text(encoding="utf-8") == catalog.page() + "\n"
+    assert (paths.ROOT / "docs" / "data.md").read_text(encoding="utf-8") == pages.data()
 
 
 def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
