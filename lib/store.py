@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHARD = 2048  # sentences; part of the key, since a batch's arithmetic may depend on its size
 VECTORS = "vectors.npy"
-CSR = ("data.npy", "indices.npy", "indptr.npy")
+CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")  # in the order in which they are written
 
 
 class EmbeddingStore:
@@ -86,11 +86,13 @@ class EmbeddingStore:
                 # In one order: two runs that lock the same entries do not wait for each other.
                 for entry in sorted(entries, key=lambda entry: entry.folder):
                     stack.enter_context(entry.locked(f"encoding {entry.name}"))
-                missing = {i: entry for i, entry in enumerate(entries) if entry.facts() is None}
+                missing = {i: entry for i, entry in enumerate(entries) if not _is_joined(entry)}
                 _encode(embedder, sentences, missing, client, show_progress_bar)
                 for entry in missing.values():
                     _join(entry, len(sentences))
-        return _open(entries[0], len(sentences))
+                for entry in entries:
+                    entry.complete({}, keep=[VECTORS] if entry.has(VECTORS) else CSR)
+        return _open(entries[0])
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -197,26 +199,24 @@ def _kind(entry: Entry) -> str:
     return kind(_read(entry, file).shape[1], file.endswith(".npz")) if file else ""
 
 
+def _is_joined(entry: Entry) -> bool:
+    return entry.has(VECTORS) or entry.has(CSR[-1])
+
+
 def _join(entry: Entry, total: int) -> None:
-    """Make one array of the shards, or three of sparse ones, and complete the entry."""
+    """Make one array of the shards, or those of CSR of sparse ones."""
     shards = [_shard(entry, start) for start in range(0, total, SHARD)]
     first = _read(entry, shards[0])
     if sp.issparse(first):
         whole = sp.vstack([_read(entry, file) for file in shards], format="csr")
-        for file, array in zip(CSR, (whole.data, whole.indices, whole.indptr), strict=True):
+        for file, array in zip(CSR, (whole.data, whole.indices, whole.indptr, np.array(whole.shape)), strict=True):
             entry.save(file, array)
-        entry.complete({"dim": first.shape[1]}, keep=CSR)
         return
-    header = {"descr": "<f4", "fortran_order": False, "shape": (total, first.shape[1])}
-    with entry.writing(VECTORS) as stream:
-        np.lib.format.write_array_header_2_0(stream, header)
-        for file in shards:
-            stream.write(memoryview(np.ascontiguousarray(_read(entry, file))))
-    entry.complete({"dim": first.shape[1]}, keep=[VECTORS])
+    entry.save(VECTORS, *(_read(entry, file) for file in shards))
 
 
-def _open(entry: Entry, total: int) -> Embeddings:
+def _open(entry: Entry) -> Embeddings:
     if entry.has(VECTORS):
         return entry.array(VECTORS)
-    data, indices, starts = (entry.array(file) for file in CSR)
-    return sp.csr_array((data, indices, starts), shape=(total, entry.facts()["dim"]))
+    data, indices, starts, shape = (entry.array(file) for file in CSR)
+    return sp.csr_array((data, indices, starts), shape=tuple(shape.tolist()))

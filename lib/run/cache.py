@@ -110,10 +110,15 @@ class Entry:
         with files.writing(self.folder), files.replacing(self.folder / file) as stream:
             yield stream
 
-    def save(self, file: str, array: np.ndarray) -> None:
-        """Write an array."""
+    def save(self, file: str, *parts: np.ndarray) -> None:
+        """Write an array, or several of one type that are joined row by row."""
+        shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
         with self.writing(file) as stream:
-            np.save(stream, array, allow_pickle=False)
+            header = {"descr": parts[0].dtype.str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_2_0(stream, header)
+            for part in parts:
+                # Not `numpy.save`, whose last bytes a full disk can lose without an error.
+                stream.write(np.ascontiguousarray(part).data)
 
     def array(self, file: str) -> np.ndarray:
         """An array, memory-mapped and read-only."""
@@ -129,10 +134,10 @@ class Entry:
             The files that make up the entry; the others are deleted. By default all of them.
         """
         keep = keep or [file.name for file in self._files()]
+        self._delete_all_but({*keep, ABOUT})
         written = {file: [(self.folder / file).stat().st_size, _checksum(self.folder / file)] for file in sorted(keep)}
         with self.writing(ABOUT) as stream:
             stream.write(json.dumps({"key": self.key, "facts": facts, "files": written}, indent=1).encode())
-        self._delete_all_but({*keep, ABOUT})
 
     def _files(self) -> list[Path]:
         return [file for file in self.folder.iterdir() if file.name not in (ABOUT, LOCK) and file.name[0] != "."]

@@ -16,8 +16,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import lock_descriptor
-
 from lib.run.errors import InputError
 
 
@@ -99,33 +97,24 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
-    """Give errors of the system a file's name, which those of writing do not have."""
-    try:
-        yield
-    except OSError as error:
-        error.filename = error.filename or str(path)
-        raise
-
-
-@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A stream whose bytes are in the file once all of them have been written, and not before.
 
-    Until then they are in one hidden file beside it, whose name (``stream.name``) may be given to a library that
-    writes to paths only. A second writer waits for the first; what a killed one has left is written over by the next.
+    Until then they are in a hidden file beside it, whose name (``stream.name``) may be given to a library that writes
+    to paths only.
     """
-    temporary = _waiting(path)
-    with _named(path), open(temporary, "wb", opener=_held) as stream:
-        try:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open(temporary, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            if _is(stream.fileno(), temporary):
-                temporary.unlink()
-            raise
+        os.replace(temporary, path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = error.filename or str(path)  # errors of writing do not have one
+        raise
 
 
 @contextmanager
@@ -180,29 +169,6 @@ def _waiting(path: Path) -> Path:
 
 def _discarded(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.old")
-
-
-def _held(name: str, _: int) -> int:
-    """A descriptor of an empty file, which no other process holds, to be written to."""
-    while True:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-        try:
-            lock_descriptor(descriptor)
-            if _is(descriptor, name):
-                os.truncate(descriptor, 0)
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # who held it before has moved it into its place
-
-
-def _is(descriptor: int, name: str | Path) -> bool:
-    """Whether an open file is still the one of this name."""
-    try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(name))
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager

@@ -217,6 +217,6 @@ def _work(folder: Path, job: Callable, request: SimpleNamespace, writing: int) -
 
 
 if __name__ == "__main__":
-    from tests.trust.jobs import JOBS
+    from tests.trust.jobs_old import JOBS
 
     _serve(Path(sys.argv[1]), JOBS)

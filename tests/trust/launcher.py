@@ -1,0 +1,132 @@
+"""Small jobs, each in a process of its own, which can be killed, stopped or denied the disk on its way."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import sys
+import time
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from lib.run import cache
+
+# What a process is about to do to a file, in the words of Python's audit events; a file that is opened to be written.
+TOUCHES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
+SECONDS = 120  # that no job takes
+
+_context = get_context("forkserver")
+_context.set_forkserver_preload(["tests.trust.jobs"])  # so that a kill never lands in the imports
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens to a process: a signal at the n-th touch of a file, a limit on the size of files, no writing, or
+    another format of the cache.
+    """
+
+    signal: int = 0
+    touch: int = 0
+    largest_file: int = 0
+    read_only: bool = False
+    format: int = cache.FORMAT
+
+
+class Run:
+    """A job in a process of its own; what it keeps lies in a folder, what it prints beside it."""
+
+    def __init__(self, job: str, folder: Path, plan: Plan = Plan()) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.started = time.monotonic()
+        self.printed = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.txt")
+        self._answer, answering = _context.Pipe(duplex=False)
+        self.process = _context.Process(target=_work, args=(job, folder, plan, self.printed, answering))
+        self.process.start()
+        answering.close()
+
+    def wait_for(self, line: str) -> None:
+        """Until it has printed this."""
+        while not (self.printed.exists() and line in self.printed.read_text()):
+            assert self.process.is_alive(), f"it ended before it printed {line!r}"
+            assert time.monotonic() - self.started < SECONDS, f"it never printed {line!r}"
+            time.sleep(0.01)
+
+    def wait_until_stopped(self) -> None:
+        """By the signal of its plan."""
+        while Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            assert self.process.is_alive(), self.printed.read_text()
+            time.sleep(0.01)
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal."""
+        os.kill(self.process.pid, number)
+
+    def end(self) -> dict[str, Any]:
+        """What came of it: result (bytes) and touches, or refused (a sentence); empty if it was killed."""
+        answer: dict[str, Any] = {}
+        with contextlib.suppress(EOFError):
+            assert self._answer.poll(SECONDS), "it does not come to an end"
+            answer = self._answer.recv()
+        self.process.join()
+        assert "error" not in answer, answer["error"]
+        return answer | {"killed": self.process.exitcode == -signal.SIGKILL, "seconds": time.monotonic() - self.started}
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder by its path: hidden ones and locks, too."""
+    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+
+
+def empty(folder: Path) -> Path:
+    """The folder, with nothing in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> None:
+    from lib.run.errors import InputError
+    from tests.trust.jobs import JOBS, prepare
+
+    prepare(folder)
+    cache.FORMAT = plan.format
+    output = os.open(printed, os.O_WRONLY | os.O_CREAT)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    if plan.largest_file:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (plan.largest_file, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    touches = _Touches(folder, plan)
+    sys.addaudithook(touches)
+    try:
+        answer = {"result": JOBS[job](folder), "touches": touches.count}
+    except InputError as error:
+        answer = {"refused": str(error)}
+    except BaseException:
+        import traceback
+
+        answer = {"error": traceback.format_exc()}
+    answering.send(answer)
+    os._exit(0)
+
+
+class _Touches:
+    """Counts what a process is about to do to files of a folder, and lets the plan happen."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder, self.plan, self.count = str(folder), plan, 0
+
+    def __call__(self, event: str, arguments: tuple) -> None:
+        writing = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        if not (writing or event in TOUCHES) or not str(arguments[0]).startswith(self.folder):
+            return
+        if self.plan.read_only:
+            raise PermissionError(13, "Permission denied", str(arguments[0]))
+        self.count += 1
+        if self.plan.signal and self.count == self.plan.touch:
+            os.kill(os.getpid(), self.plan.signal)
