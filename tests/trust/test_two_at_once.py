@@ -8,38 +8,28 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import re
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-from lib import corpora, fitted, store
+from lib import store
 from lib.catalog import asset, download
-from lib.embedders import trained
-from lib.embedders.base import Embedder
-from lib.embedders.word_vectors import cache as vectors
-from lib.run import cache, compiled, files, locks, paths
+from lib.run import files, locks, paths
 from lib.run import runner as run
-from lib.run.errors import InputError
-from lib.sent2vec import settings, training
-from lib.sent2vec.model import Sent2Vec
+from lib.sent2vec import settings
 from tests.copies import copy_project
-from tests.sizes import KILLS, NIGHTLY
+from tests.sizes import NIGHTLY
 from tools import bootstrap
 
 LIMIT = 1200 if NIGHTLY else 120  # seconds after which processes that wait for each other are called a deadlock
@@ -67,92 +57,6 @@ def wait_for(file: Path, text: str = "") -> None:
     while not file.exists() or text not in file.read_text():
         assert time.monotonic() < until, f"waited in vain for {file.name} {text}"
         time.sleep(0.01)
-
-
-class Letters(Embedder):
-    """Letter counts; works at the first shard, or when it is fitted."""
-
-    version = 1
-    settings: dict = {}  # noqa: RUF012 - an interface of Embedder
-
-    def __init__(self, folder: Path, name: str = "a", others: str = "", needs_fit: bool = False) -> None:
-        self.folder, self.name, self.others, self.needs_fit = folder, name, others, needs_fit
-
-    @property
-    def companions(self) -> list[Letters]:
-        return [Letters(self.folder, other) for other in self.others]
-
-    def _fit(self, sentences, show_progress_bar=False) -> None:
-        work_on(self.folder)
-
-    def _state(self) -> dict:
-        return {"letters": np.arange(26)}
-
-    def _encode(self, sentences):
-        return self._encode_together(sentences)[0]
-
-    def _encode_together(self, sentences) -> list:
-        work_on(self.folder)
-        counts = np.array([[s.count(chr(97 + j)) for j in range(26)] for s in sentences], np.float32)
-        return [counts * ord(name) for name in self.name + self.others]
-
-
-def embed(folder: Path) -> bytes:
-    return store.EmbeddingStore(folder / "store").embed(Letters(folder), SENTENCES).tobytes()
-
-
-def embed_with_companions(folder: Path) -> bytes:
-    return store.EmbeddingStore(folder / "store").embed(Letters(folder, "a", "bc"), SENTENCES).tobytes()
-
-
-def fit(folder: Path) -> bytes:
-    return fitted.fit(Letters(folder, needs_fit=True), SENTENCES).state()["letters"].tobytes()
-
-
-def train_word_vectors(folder: Path) -> bytes:
-    def written(model, file: Path) -> None:
-        file.write_bytes(b"2 2\na " + np.ones(2, np.float32).tobytes() + b"\nb " + np.ones(2, np.float32).tobytes())
-
-    toy = SimpleNamespace(wv="ab", build_vocab=lambda tokens: None, train=lambda *given, **named: work_on(folder))
-    sys.modules["gensim"] = sys.modules["gensim.models"] = gensim = SimpleNamespace(Word2Vec=lambda **options: toy)
-    gensim.models, trained.epoch_counter, trained._save = gensim, lambda bar: None, written
-    return trained.Training("toy", tokenize=str.split).train(SENTENCES)["a"].tobytes()
-
-
-def convert_word_vectors(folder: Path) -> bytes:
-    text = folder / "vectors.txt"
-    if not text.exists():
-        with files.replacing(text) as stream:
-            stream.write(b"".join(b"word%d 1 2 %d\n" % (i, i) for i in range(50)))
-        os.utime(text, (0, 0))
-    convert = vectors._convert
-    vectors._convert = lambda *given: (work_on(folder), convert(*given))[1]
-    return vectors.open_entry(text).matrix.tobytes()
-
-
-def segment(folder: Path) -> bytes:
-    text = folder / "text.txt"
-    if not text.exists():
-        text.write_text("One sentence. Another sentence here.\n" * 3)
-        os.utime(text, (0, 0))
-    corpora.LONG_WORK, corpora.cache.FOLDER = 0, folder / "corpora"
-    corpora.segmentation.version = lambda segmenter: "1"
-    corpora.segmentation.segment = lambda passages, *given: work_on(folder) or [(p.opens, [p.text]) for p in passages]
-    return "\n".join(corpora.load(f"text:{text}").sentences).encode()
-
-
-def train_sent2vec(folder: Path) -> bytes:
-    learn = training._Training._learn
-
-    def slowly(self, rooms, job):
-        if not job.number:
-            work_on(folder)
-        return learn(self, rooms, job)
-
-    training._Training._learn = slowly
-    made = training.train(SENTENCES, SMALL, folder / "model.checkpoint", seconds_between_checkpoints=0)
-    assert not list(folder.glob(".*checkpoint*"))
-    return made.input_matrix.tobytes()
 
 
 def fetch(folder: Path) -> bytes:
@@ -199,13 +103,6 @@ def build(folder: Path) -> bytes:
 
 
 WORKS = {
-    "embed": (embed, "waiting for another run that is encoding a"),
-    "companions": (embed_with_companions, "waiting for another run that is encoding a"),
-    "fit": (fit, "waiting for another run that is fitting a"),
-    "train word vectors": (train_word_vectors, "waiting for another run that is training toy"),
-    "convert word vectors": (convert_word_vectors, "waiting for another run that is converting vectors.txt"),
-    "segment": (segment, "waiting for another run that is segmenting text:"),
-    "train Sent2Vec": (train_sent2vec, "waiting for another run that is training with"),
     "fetch": (fetch, "waiting for another run that is fetching toy"),
     "execute": (execute, "waiting for another run that is executing 00_start_here"),
     "build": (build, "waiting for another make that is building the environment"),
@@ -335,65 +232,6 @@ def test_where_the_one_that_works_is_killed_the_other_goes_on(room, what) -> Non
     assert list(kept(folder).values()) == list(kept(apart).values())
 
 
-def test_two_threads_of_one_process_encode_once(room) -> None:
-    folder = room("threads")
-    (folder / "go").touch()
-    with ThreadPoolExecutor(2) as pool:
-        first, second = pool.map(embed, [folder, folder])
-    assert first == second
-    assert (folder / "worked").read_text() == "once\n"
-
-
-def test_who_waits_while_the_folder_is_deleted_goes_on_in_a_new_one(tmp_path) -> None:
-    path = tmp_path / "cache" / "entry.lock"
-    with ThreadPoolExecutor(1) as pool:
-        with locks.held(path, "at work"):
-            waiting = pool.submit(locks.held, path, "at work")
-            time.sleep(0.1)
-            shutil.rmtree(path.parent)
-            lock = waiting.result(LIMIT)
-        with lock:
-            assert path.exists()
-
-
-def test_what_can_do_without_a_lock_goes_on_where_none_can_be_made(tmp_path, monkeypatch) -> None:
-    def refuse(*given, **named):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(locks.FileLock, "acquire", refuse)
-    with locks.held_if_possible(tmp_path / "lock", "at work"):
-        pass
-    with locks.held_beside(tmp_path / "file", "at work"):
-        pass
-    with pytest.raises(PermissionError):
-        locks.held(tmp_path / "lock", "at work")
-
-
-# -- a store ------------------------------------------------------------------------------------
-
-
-def embed_in_pieces(folder: Path, name: str, others: str) -> bytes:
-    store.SHARD = 3
-    return store.EmbeddingStore(folder / "store").embed(Letters(folder, name, others), SENTENCES).tobytes()
-
-
-OVERLAPPING = {
-    name: partial(embed_in_pieces, name=name, others=others)
-    for name, others in zip("abcd", ("b", "c", "a", "abc"), strict=True)
-}
-
-
-def test_embedders_with_some_companions_in_common_neither_mix_nor_wait_for_each_other(room) -> None:
-    apart = room("apart")
-    expected = {name: alone(apart, function) for name, function in OVERLAPPING.items()}
-    for number in range(KILLS):
-        folder = room(str(number))
-        (folder / "go").touch()
-        running = [start(folder, function, name) for name, function in OVERLAPPING.items()]
-        assert {each.answer.name: end(each) for each in running} == expected
-        assert kept(folder) == kept(apart)
-
-
 # -- files --------------------------------------------------------------------------------------
 
 
@@ -409,69 +247,6 @@ def test_two_that_record_downloads_lose_none(room) -> None:
         end(running)
     recorded = json.loads((folder / "data" / "fetched.json").read_text())
     assert recorded == {f"https://example.org/{name}/{i}": name for name in ("first", "second") for i in range(20)}
-
-
-def save(folder: Path) -> bytes:
-    model = Sent2Vec.train(SENTENCES, SMALL)
-    for _ in range(20):
-        model.save(folder / "model.bin")
-    return (folder / "model.bin").read_bytes()
-
-
-def load(folder: Path) -> bytes:
-    while not (folder / "model.bin").exists():
-        time.sleep(0.01)
-    return b"".join(Sent2Vec.load(folder / "model.bin").encode(["sentence"]).tobytes() for _ in range(20))
-
-
-def test_two_that_save_to_one_path_leave_a_whole_model_at_every_moment(room) -> None:
-    folder = room("models")
-    saving = [start(folder, save, answer) for answer in ("first", "second")]
-    read = end(start(folder, load, "third"))
-    expected = alone(room("alone"), save)
-    assert [end(each) for each in saving] == [expected, expected]
-    assert read == 20 * read[: 4 * SMALL.dim]
-    assert not list(folder.glob(".model.bin*"))
-
-
-# -- deleting -----------------------------------------------------------------------------------
-
-
-def test_what_a_run_is_writing_is_not_deleted_and_the_run_is_not_disturbed(room) -> None:
-    expected, folder = alone(room("alone"), embed), room("pruned")
-    running = start(folder, embed, "running")
-    wait_for(folder / "busy")
-    with pytest.raises(InputError, match=r"store: a run is at work there \(.*lock\); wait until it ends, or stop it"):
-        cache.delete(folder / "store")
-    (folder / "go").touch()
-    assert end(running) == expected
-    assert cache.delete(folder / "store") >= len(expected)
-    assert not (folder / "store").exists()
-
-
-def embed_again_and_again(folder: Path) -> bytes:
-    expected = Letters(folder)._encode(SENTENCES).tobytes()
-    for _ in range(25 * KILLS):
-        with suppress(InputError):  # what it was writing has been deleted
-            assert embed_in_pieces(folder, "a", "b") == expected
-    return b"right"
-
-
-def delete_again_and_again(folder: Path) -> bytes:
-    for _ in range(50 * KILLS):
-        with suppress(InputError):  # a run is at work
-            cache.delete(folder / "store")
-        time.sleep(random.Random(0).random() / 100)
-    return b"deleted"
-
-
-def test_deleting_at_any_moment_gives_no_wrong_vectors_and_no_traceback(room) -> None:
-    folder = room("both")
-    (folder / "go").touch()
-    embedding, deleting = embed_again_and_again, delete_again_and_again
-    work = {"a": embedding, "b": embedding, "c": deleting, "d": deleting}
-    running = [start(folder, function, answer) for answer, function in work.items()]
-    assert [end(each) for each in running] == [b"right", b"right", b"deleted", b"deleted"]
 
 
 def test_make_clean_beside_a_run_says_so(tmp_path, monkeypatch) -> None:
@@ -518,72 +293,6 @@ def test_pip_that_goes_on_without_its_killed_make_is_waited_for(room) -> None:
     (folder / "go").touch()
     end(second)
     assert (folder / "installed").read_text() == "done\ndone\n"
-
-
-# -- compiled loops -----------------------------------------------------------------------------
-
-
-def test_code_compiled_for_two_kinds_at_the_same_time_is_not_exchanged(tmp_path, monkeypatch) -> None:
-    """Numba's own files would give the second of two the code of the first, and so wrong numbers."""
-    files_of_each = [compiled._Files(tmp_path, "loop", []) for _ in range(2)]
-    dumps = compiled.serialize.dumps
-
-    def meanwhile(value) -> bytes:
-        monkeypatch.undo()
-        files_of_each[1].save("for float64", "the code for float64")
-        return dumps(value)
-
-    monkeypatch.setattr(compiled.serialize, "dumps", meanwhile)
-    files_of_each[0].save("for float32", "the code for float32")
-    for kind in ("float32", "float64"):
-        assert compiled._Files(tmp_path, "loop", []).load(f"for {kind}") == f"the code for {kind}"
-
-
-LOOPS = {
-    "inner": "from lib.run.compiled import njit\n@njit\ndef twice(x):\n    return {factor} * x\n",
-    "outer": (
-        "from inner import twice\nfrom lib.run.compiled import njit\n"
-        "@njit\ndef total(x):\n    s = x[0] * 0\n    for i in range(len(x)):\n        s += twice(x[i])\n    return s\n"
-    ),
-}
-
-
-def total(folder: Path, kind: str) -> bytes:
-    compiled.HOME = str(folder)
-    sys.path.insert(0, str(folder))
-    sys.dont_write_bytecode = True
-    loop = import_module("outer").total
-
-    result = loop(np.ones(5, kind))
-    return f"{result:g} {sum(loop.stats.cache_hits.values())}".encode()
-
-
-def loops(folder: Path, factor: int) -> None:
-    for name, source in LOOPS.items():
-        (folder / f"{name}.py").write_text(source.format(factor=factor))
-
-
-def test_processes_that_compile_at_the_same_time_compute_the_right_numbers(room) -> None:
-    kinds = ("float32", "float64")
-    for number in range(KILLS):
-        folder = room(str(number))
-        loops(folder, 2)
-        for found in (b"10 0", b"10 1"):
-            running = [start(folder, partial(total, kind=kind), kind) for kind in kinds]
-            assert [end(each) for each in running] == [found, found]
-
-
-def test_code_is_compiled_anew_when_another_module_of_it_changes_or_it_is_damaged(room) -> None:
-    folder = room("loops")
-    for factor in (2, 3):
-        loops(folder, factor)
-        found = [end(start(folder, partial(total, kind="int64"), str(i))) for i in range(2)]
-        assert found == [b"%d 0" % (5 * factor), b"%d 1" % (5 * factor)]
-    (kept_code,) = folder.glob("__pycache__/outer.total-*.nbc")
-    content = bytearray(kept_code.read_bytes())
-    content[len(content) // 2] ^= 1
-    kept_code.write_bytes(content)
-    assert end(start(folder, partial(total, kind="int64"), "damaged")) == b"15 0"
 
 
 # -- notebooks ----------------------------------------------------------------------------------

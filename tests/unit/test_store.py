@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,13 +14,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from lib import embedders, neighbors, store
+from lib import embedders, store
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.run import paths
 from lib.run.errors import InputError
 
-KILLS = 20
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
 
 
@@ -173,64 +171,37 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(tmp_path) -> N
         assert files(tmp_path / str(after)) == files(tmp_path / "whole")
 
 
-def embed_and_search(folder: Path) -> None:
-    """What a study does: embeddings in the store, dense ones with their companion's and sparse ones; neighbors."""
-    sentences = [f"{i} {'abcdefgh'[i % 8] * (i % 11)}" for i in range(240)]
-    for name, embedder in (("dense", Twin()), ("sparse", Letters(sparse=True))):
-        vectors = store.EmbeddingStore(folder).embed(embedder, sentences)
-        ids = neighbors.exact(vectors[:40], vectors, 5, exclude=range(40)).ids
-        with open(folder / "ids.tmp", "wb") as stream:
-            np.save(stream, ids)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(folder / "ids.tmp", folder / f"{name}.npy")
+class Sharing(Letters):
+    """One of several embedders that share some companions."""
+
+    def __init__(self, name: str, others: str = "") -> None:
+        super().__init__()
+        self.name, self.others = name, others
+
+    @property
+    def companions(self) -> list[Sharing]:
+        return [Sharing(other) for other in self.others]
+
+    def _encode_together(self, sentences) -> list:
+        counts = self._encode(sentences)
+        return [counts * ord(name) for name in self.name + self.others]
 
 
-def kill_again_and_again(folder: Path) -> None:
-    """Kill `embed_and_search` after random delays and run it again until it completes, in one folder after another.
-
-    Prints in how many folders. The delays are much shorter than a run, so that kills fall everywhere.
-    """
-    begun = time.monotonic()
-    assert ending(child(embed_and_search, folder / "whole")) == 0
-    longest = (time.monotonic() - begun) / 4
-    killed, number = 0, 0
-    for delay in np.random.default_rng(0).uniform(0, longest, 50 * KILLS):
-        running = child(embed_and_search, folder / str(number))
-        time.sleep(delay)
-        os.kill(running, signal.SIGKILL)
-        if ending(running) == 0:
-            number += 1
-        else:
-            killed += 1
-        if killed == KILLS:
-            break
-    assert killed == KILLS
-    assert ending(child(embed_and_search, folder / str(number))) == 0
-    print(number + 1)
+def embed_with_companions_at_once(folder: Path) -> None:
+    names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
+    for number in range(5):
+        running = [child(embed, folder / str(number), Sharing(name, others)) for name, others in names.items()]
+        assert [ending(each) for each in running] == [0] * 4
 
 
-def test_killed_twenty_times_at_random_store_and_search_end_with_the_same_bytes(tmp_path) -> None:
-    folders = int(apart(kill_again_and_again, tmp_path))
-    whole = files(tmp_path / "whole")
-    results = sorted(name.split("/")[-1] for name in whole if name.endswith("npy"))
-    assert results == [
-        *("data.npy", "dense.npy", "indices.npy", "indptr.npy", "sparse.npy", "vectors.npy", "vectors.npy"),
-    ]
-    for number in range(folders):
-        assert files(tmp_path / str(number)) == whole
-
-
-def embed_three_at_once(folder: Path) -> None:
-    assert [ending(number) for number in [child(embed, folder, Letters()) for _ in range(3)]] == [0, 0, 0]
-
-
-def test_several_processes_on_one_store_do_not_corrupt_it(tmp_path) -> None:
-    apart(embed_three_at_once, tmp_path)
-    embedder = Letters()
-    vectors = store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES)
-    np.testing.assert_array_equal(vectors, Letters().encode(SENTENCES))
-    assert embedder.encoded == 0
+def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(tmp_path) -> None:
+    apart(embed_with_companions_at_once, tmp_path)
+    for number in range(5):
+        for name in "abcd":
+            embedder = Sharing(name)
+            vectors = store.EmbeddingStore(tmp_path / str(number)).embed(embedder, SENTENCES)
+            np.testing.assert_array_equal(vectors, ord(name) * Letters().encode(SENTENCES))
+            assert embedder.encoded == 0
 
 
 # -- embedders ------------------------------------------------------------------------------------
