@@ -70,7 +70,7 @@ prune: $(READY) ## delete the cache: stored embeddings and records of runs (down
 	@$(BIN)/python -m lib.run.cache --prune
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@"$$PYTHON" -I tools/bootstrap.py clean
+	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
 
 $(READY): requirements.txt requirements.lock pyproject.toml tools/bootstrap.py
-	@"$$PYTHON" -I tools/bootstrap.py
+	@"$$PYTHON" -I tools/bootstrap.py $^

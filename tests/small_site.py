@@ -125,7 +125,6 @@ def first(executed: bool) -> list[dict[str, Any]]:
     added = [code("k = 3", [], ["injected-parameters"])] if executed else []
     return [
         markdown(OPENING),
-        code("prepare()", [], ["colab"]),
         code("k = 2  # neighbors", [], ["parameters"]),
         code("# " + "a line as long as they may be ".ljust(118, "."), []),
         *added,

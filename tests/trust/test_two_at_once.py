@@ -30,7 +30,6 @@ from lib.run import runner as run
 from lib.sent2vec import settings
 from tests.copies import copy_project
 from tests.sizes import NIGHTLY
-from tools import bootstrap
 
 LIMIT = 1200 if NIGHTLY else 120  # seconds after which processes that wait for each other are called a deadlock
 SENTENCES = [f"sentence number {i} of many more" for i in range(40)]
@@ -87,25 +86,9 @@ def execute(folder: Path) -> bytes:
     return (job.results / "00_start_here.ipynb").read_bytes()
 
 
-def build(folder: Path) -> bytes:
-    """The environment, with something else in pip's place."""
-    bootstrap.ROOT, bootstrap.CACHE, bootstrap.VENV = folder, str(folder / "cache"), str(folder / "venv")
-    bootstrap.COMPLETE, bootstrap.MADE_FROM, bootstrap.GIGABYTES = str(folder / "venv" / "complete"), (), 0
-
-    def built(place, requirements) -> None:
-        (folder / "venv").mkdir(exist_ok=True)
-        work_on(folder)
-
-    bootstrap.build = built
-    sys.argv = ["bootstrap"]
-    assert bootstrap.main() == 0
-    return b"built"
-
-
 WORKS = {
     "fetch": (fetch, "waiting for another run that is fetching toy"),
     "execute": (execute, "waiting for another run that is executing 00_start_here"),
-    "build": (build, "waiting for another make that is building the environment"),
 }
 
 
@@ -247,52 +230,6 @@ def test_two_that_record_downloads_lose_none(room) -> None:
         end(running)
     recorded = json.loads((folder / "data" / "fetched.json").read_text())
     assert recorded == {f"https://example.org/{name}/{i}": name for name in ("first", "second") for i in range(20)}
-
-
-def test_make_clean_beside_a_run_says_so(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(bootstrap, "CACHE", str(tmp_path))
-    with locks.held(tmp_path / "runs" / "00.lock", "at work"), pytest.raises(SystemExit, match="a run is at work"):
-        bootstrap.clean()
-
-
-# -- the environment ----------------------------------------------------------------------------
-
-
-def test_an_environment_older_than_what_it_is_made_from_is_built_again(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
-    monkeypatch.setattr(bootstrap, "MADE_FROM", ("requirements.txt",))
-    monkeypatch.setattr(bootstrap, "COMPLETE", str(tmp_path / "complete"))
-    (tmp_path / "requirements.txt").touch()
-    assert not bootstrap.is_complete()
-    (tmp_path / "complete").touch()
-    assert bootstrap.is_complete()
-    os.utime(tmp_path / "complete", (0, 0))
-    assert not bootstrap.is_complete()
-
-
-def test_the_makefile_and_the_builder_agree_on_what_the_environment_is_made_from() -> None:
-    makefile = (paths.ROOT / "Makefile").read_text()
-    assert re.search(r"^\$\(READY\): (.*)$", makefile, re.M)[1].split() == list(bootstrap.MADE_FROM)
-
-
-def install(folder: Path) -> bytes:
-    bootstrap.CACHE, bootstrap.ROOT = str(folder / "cache"), str(folder)
-    with bootstrap.alone():
-        bootstrap.run(["sh", "-c", "touch busy; until test -e go; do sleep 0.05; done; echo done >> installed"])
-    return b""
-
-
-def test_pip_that_goes_on_without_its_killed_make_is_waited_for(room) -> None:
-    folder = room("orphan")
-    first = start(folder, install, "first")
-    wait_for(folder / "busy")
-    first.process.kill()
-    second = start(folder, install, "second")
-    wait_for(second.said, "waiting for another make")
-    assert not (folder / "installed").exists()
-    (folder / "go").touch()
-    end(second)
-    assert (folder / "installed").read_text() == "done\ndone\n"
 
 
 # -- notebooks ----------------------------------------------------------------------------------

@@ -229,7 +229,6 @@ def test_code_that_only_words_the_findings_is_folded_and_the_words_are_not(site)
 
 def test_what_a_reader_of_the_site_has_no_use_for_is_left_out(site) -> None:
     lesson = words(site, "notebooks/01_first.html")
-    assert "prepare" not in lesson  # for Google Colab
     assert "Markdown object" not in lesson
 
 

@@ -25,7 +25,7 @@ _HEADING = re.compile(r"(```.*?```)|^(?=#{1,5} )", re.M | re.S)  # or code, in w
 def lesson(study: Study, assets: Path) -> dict[str, Any]:
     """The executed notebook, its figures moved from its outputs to files in ``assets/figures/<notebook>/``.
 
-    The cell for Google Colab is left out, and code that only words what was found is folded.
+    Code that only words what was found is folded.
     """
     folder = assets / "figures" / study.name
     for file in sorted(study.results.iterdir()):
@@ -33,7 +33,6 @@ def lesson(study: Study, assets: Path) -> dict[str, Any]:
             copy_figure(file, folder)
     notebook = read(study.executed)
     named = {_checksum(file.read_bytes()): file.name for file in sorted(folder.glob("*.png"))}
-    notebook["cells"] = [cell for cell in notebook["cells"] if "colab" not in _tags(cell)]
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
             cell["outputs"] = [_output(output, folder, named) for output in cell["outputs"] if _says_something(output)]

@@ -12,7 +12,7 @@ from lib.run import files, paths
 from lib.run.errors import InputError
 
 # Commands, and what runs before anything is installed.
-_COMMANDS = {"bootstrap", "cache", "colab", "glossary", "readme", "run", "site"}
+_COMMANDS = {"bootstrap", "cache", "glossary", "readme", "run", "site"}
 # A package stands for its modules; these have names of their own that callers use.
 _INNER = {
     "embedders.composition",

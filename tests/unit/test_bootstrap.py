@@ -1,0 +1,98 @@
+"""The environment is built by one `make` at a time, and what stands against it is a sentence."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tools import bootstrap
+
+# A build of half a second that writes down when it begins and ends, in the place of pip's two minutes.
+BUILD = """
+import os, sys, time
+from tools import bootstrap
+bootstrap.CACHE, bootstrap.VENV, bootstrap.GIGABYTES = "cache", "venv", 0
+bootstrap.COMPLETE = "venv/complete"
+sys.argv[1:] = ["pins.txt"]
+def build(folder, requirements):
+    os.makedirs(folder, exist_ok=True)
+    bootstrap.run(["sh", "-c", "echo begin >> log; sleep 0.5; echo end >> log"])
+bootstrap.build = build
+bootstrap.ROOT = os.getcwd()
+os.makedirs("venv/bin", exist_ok=True)
+if not os.path.exists("venv/bin/jupyter"):
+    os.symlink("/bin/true", "venv/bin/jupyter")
+bootstrap.main()
+"""
+
+
+def start(folder: Path) -> subprocess.Popen:
+    variables = os.environ | {"PYTHONPATH": bootstrap.ROOT}
+    return subprocess.Popen([sys.executable, "-c", BUILD], cwd=folder, env=variables, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    folder = tmp_path / "with a blank"
+    folder.mkdir()
+    (folder / "pins.txt").touch()
+    return folder
+
+
+def test_of_two_at_once_the_second_waits_and_finds_it_built(folder) -> None:
+    first, second = start(folder), start(folder)
+    assert (first.wait(20), second.wait(20)) == (0, 0)
+    assert (folder / "log").read_text().split() == ["begin", "end"]
+
+
+def test_it_is_built_again_when_a_pin_has_changed(folder) -> None:
+    assert start(folder).wait(20) == 0
+    os.utime(folder / "venv/complete", (0, 0))
+    assert start(folder).wait(20) == 0
+    assert (folder / "log").read_text().split() == ["begin", "end"] * 2
+
+
+def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder) -> None:
+    first = start(folder)
+    while not (folder / "log").exists():
+        time.sleep(0.01)
+    first.kill()
+    assert start(folder).wait(20) == 0
+    assert (folder / "log").read_text().split() == ["begin", "end"] * 2
+
+
+@pytest.mark.parametrize("version", [(3, 10), (3, 14)])
+def test_a_wrong_python_gets_a_sentence(version, monkeypatch) -> None:
+    monkeypatch.setattr(bootstrap.sys, "version_info", version)
+    with pytest.raises(SystemExit, match=r"is not supported: install Python 3\.11"):
+        bootstrap.check()
+
+
+def test_a_full_disk_and_a_missing_venv_module_get_a_sentence(monkeypatch) -> None:
+    usage = bootstrap.shutil.disk_usage(bootstrap.ROOT)._replace(free=10**9)
+    monkeypatch.setattr(bootstrap.shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(SystemExit, match=r"1\.0 GB are free"):
+        bootstrap.check()
+    monkeypatch.setattr(bootstrap.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit, match="no venv module"):
+        bootstrap.check()
+
+
+@pytest.mark.parametrize(
+    ("output", "sentence"),
+    [
+        ("OSError: [Errno 28] No space left on device", "the disk is full"),
+        ("NewConnectionError: Failed to establish a new connection: [Errno -2]", "cannot be reached"),
+        ("ERROR: No matching distribution found for torch==9\n\n", "pip failed: ERROR: No matching distribution"),
+        ("", "no reason given"),
+    ],
+)
+def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
+    command = [sys.executable, "-c", f"import sys; sys.exit({output!r})"] if output else ["false"]
+    with pytest.raises(SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"):
+        bootstrap.run(command)
