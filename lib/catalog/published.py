@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.run import files
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 
@@ -26,15 +25,10 @@ def load(name: str) -> pd.DataFrame:
     page; a table of scores has a row for each cell, with columns such as model, dataset, measure, value and unit.
     A cell without a number is NaN, a page that is not known is <NA>.
 
-    Raises InputError for a name that is not there, and for a file that is damaged.
+    Raises InputError for a name that is not there.
     """
     one_of("published", name, [file.stem for file in FOLDER.glob("*.csv")])
-    try:
-        with files.opened(FOLDER / f"{name}.csv") as stream:
-            return pd.read_csv(stream, dtype={"page": "Int64"})
-    except (OSError, ValueError, TypeError, OverflowError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{FOLDER / f'{name}.csv'}: is damaged ({reason}); get it again") from error
+    return pd.read_csv(FOLDER / f"{name}.csv", dtype={"page": "Int64"})
 
 
 def cells(name: str, by: str | Sequence[str], value: str = "value", **where: object) -> pd.Series:
@@ -42,27 +36,32 @@ def cells(name: str, by: str | Sequence[str], value: str = "value", **where: obj
 
     Parameters
     ----------
-    name : a file that `load` knows
-    by : the column or columns that name the numbers, such as "model" or ["a", "b"]
-    value : the column that holds the numbers
-    where : what other columns must hold
+    name : str
+        A file that `load` knows.
+    by : str or sequence of str
+        The column or columns that name the numbers, such as "model" or ["a", "b"].
+    value : str
+        The column that holds the numbers.
+    **where
+        What other columns must hold.
 
     Returns
     -------
-    Series in the file's unit and order, indexed by `by`; NaN where the paper has no legible number
+    Series
+        In the file's unit and order, indexed by `by`; NaN where the paper has no legible number.
 
     Raises
     ------
     InputError
-        An unknown column, a column that never holds what is asked for, or two numbers under one name.
+        An unknown column, a value that a column never has, or two numbers under one name.
     """
     table = load(name)
     names = [by] if isinstance(by, str) else list(by)
     for column in [*names, value, *where]:
         one_of("column", column, table.columns)
     for column, wanted in where.items():
-        held = table[column].astype(str)
-        table = table[held == one_of(column, str(wanted), held.dropna().unique())]
+        content = table[column].astype(str)
+        table = table[content == one_of(column, str(wanted), content.dropna().unique())]
     found = table.set_index(names)[value]
     if not found.index.is_unique:
         twice = found.index[found.index.duplicated()][0]
@@ -75,10 +74,22 @@ def cells(name: str, by: str | Sequence[str], value: str = "value", **where: obj
 def beside(paper: str, ours: Mapping[str, tuple[str, float]]) -> pd.DataFrame:
     """Put reproduced numbers beside those that a paper states in its text.
 
-    `ours` maps a published quantity to what we measured instead (its name) and the number. Returns columns
-    quantity, paper, where, measured here, ours, difference (ours - paper).
+    Parameters
+    ----------
+    paper : str
+        A file that `load` knows.
+    ours : mapping
+        For each published quantity, what we measured in its place (its name) and the number.
 
-    Raises InputError for a quantity that the paper does not state.
+    Returns
+    -------
+    DataFrame
+        With columns quantity, paper, where, measured here, ours, difference (ours - paper).
+
+    Raises
+    ------
+    InputError
+        A quantity that the paper does not state.
     """
     published = load(paper).set_index("quantity")
     rows = []
@@ -87,17 +98,3 @@ def beside(paper: str, ours: Mapping[str, tuple[str, float]]) -> pd.DataFrame:
         where = row["where"] if pd.isna(row["page"]) else f"{row['where']}, p. {row['page']}"
         rows.append((quantity, row["value"], where, measured, value, value - row["value"]))
     return pd.DataFrame(rows, columns=["quantity", "paper", "where", "measured here", "ours", "difference"])
-
-
-def difference(published: pd.Series, ours: pd.Series) -> pd.DataFrame:
-    """Put a reproduced column beside the published one, both in the same unit.
-
-    Returns columns published, ours and difference (ours - published) with the index of `published`. What we did
-    not reproduce stays, as NaN; what the paper does not have is left out.
-
-    Raises InputError if `ours` gives two numbers under one name.
-    """
-    if not ours.index.is_unique:
-        raise InputError(f"ours: two numbers for {ours.index[ours.index.duplicated()][0]!r}; give one")
-    found = ours.reindex(published.index)
-    return pd.DataFrame({"published": published, "ours": found, "difference": found - published})

@@ -9,7 +9,9 @@ import gensim.models  # noqa: F401 - what the jobs import in their functions is 
 import numpy as np
 import scipy.sparse as sp
 
-from lib import corpora, embedders, store
+from lib import catalog, corpora, embedders, store
+from lib.catalog import __main__ as fetching
+from lib.catalog import download
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
@@ -109,3 +111,21 @@ FOLDERS = {
     "converted": "vectors",
     "trained": "trained",
 }
+
+
+def downloaded(folder: Path) -> bytes:
+    """A file, and an archive of which the catalog names the first file; their addresses lie beside the folder."""
+    paths.DATA = folder
+    text, packed = folder.with_name("addresses").read_text().split()
+    download.ALLOWED = (text, packed)
+    for id, file, source in (
+        ("text", "toy/text.txt", {"url": text, "format": "text", "to": "toy/text.txt"}),
+        ("packed", "packed/a.txt", {"url": packed, "format": "zip", "into": "packed"}),
+    ):
+        asset = catalog.Asset(
+            id, "A toy", "corpus", "MIT", "toy", "https://example.org", "free", ["n2o"], [{"path": file}], [source]
+        )
+        catalog.assets = lambda asset=asset: {asset.id: asset}
+        if fetching.main(["--asset", id]):
+            raise RuntimeError
+    return b""

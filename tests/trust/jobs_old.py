@@ -15,32 +15,13 @@ import torch
 from pyarrow import parquet  # noqa: F401
 from transformers import AutoTokenizer, BertForSequenceClassification, BertTokenizerFast  # noqa: F401
 
-from lib import catalog
-from lib.catalog import __main__ as fetching
 from lib.finetuning import finetune
-from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, training
 from lib.sent2vec import model as sent2vec
 
 SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
 torch.set_num_threads(1)
-
-
-def fetch(folder: Path, url: str, packed: str) -> None:
-    """A file, and an archive whose first file is the one that the catalog names."""
-    paths.DATA = folder / "work" / "data"
-    for id, source, file in (
-        ("text", {"url": url, "format": "text", "to": "toy/text.txt"}, "toy/text.txt"),
-        ("packed", {"url": packed, "format": "zip", "into": "packed"}, "packed/a.txt"),
-    ):
-        asset = catalog.Asset(
-            id=id, title="A toy", kind="corpus", license="MIT", citation="toy", page="https://example.org",
-            access="free", used_by=["n2o"], files=[{"path": file}], downloads=[source], how="ask for it",
-        )  # fmt: skip
-        catalog.assets = lambda asset=asset: {asset.id: asset}
-        if fetching.main(["--asset", id]):
-            raise RuntimeError
 
 
 def train(folder: Path) -> None:
@@ -66,4 +47,4 @@ def tune(folder: Path, bert: str) -> None:
             raise
 
 
-JOBS = {job.__name__: job for job in (fetch, train, tune)}
+JOBS = {job.__name__: job for job in (train, tune)}

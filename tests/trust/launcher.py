@@ -91,9 +91,9 @@ def empty(folder: Path) -> Path:
 
 def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> None:
     from lib.run.errors import InputError
-    from tests.trust.jobs import JOBS, prepare
+    from tests.trust import jobs
 
-    prepare(folder)
+    jobs.prepare(folder)
     cache.FORMAT = plan.format
     output = os.open(printed, os.O_WRONLY | os.O_CREAT)
     for stream in (1, 2):
@@ -104,7 +104,7 @@ def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> 
     touches = _Touches(folder, plan)
     sys.addaudithook(touches)
     try:
-        answer = {"result": JOBS[job](folder), "touches": touches.count}
+        answer = {"result": getattr(jobs, job)(folder), "touches": touches.count}
     except InputError as error:
         answer = {"refused": str(error)}
     except BaseException:

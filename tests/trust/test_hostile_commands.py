@@ -56,7 +56,7 @@ def harmless(tmp_path_factory):
         for module, name in (
             (run, "run_all"),
             (run, "digest"),
-            (fetching, "_fetch_all"),
+            (fetching, "_fetch"),
             (site, "build"),
             (situate, "_compute"),
             (finetuning, "finetune"),

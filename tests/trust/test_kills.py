@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import random
 import re
@@ -14,9 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,7 +24,6 @@ from lib.run import files
 from tests.copies import copy_project
 from tests.sizes import KILLS, NIGHTLY
 from tests.trust.kills import Launcher, kill_and_finish, start, survivors, wait_for_survivors
-from tests.unit.test_download import TEXT, Server
 from tests.unit.test_finetuning import CUES, WORDS, tiny_bert, write_multinli
 
 SEED = 12
@@ -48,30 +44,16 @@ def launcher(tmp_path_factory) -> Iterator[Launcher]:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[dict[str, str]]:
-    """The addresses of a text and of an archive on this machine."""
-    server, archive = Server(), io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as content:
-        for name in ("a.txt", "b/b.txt", "b/c.txt"):
-            content.writestr(name, name * 20_000)
-    server.content = {"text": TEXT, "packed": archive.getvalue()}
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"url": server.url("text"), "packed": server.url("packed")}
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
 def tuning(launcher) -> dict[str, str]:
     """A small BERT; the pairs that it is tuned on lie where the jobs look for data."""
     write_multinli(launcher.folder / "data")
     return {"bert": str(tiny_bert(launcher.folder / "bert", [*WORDS, *CUES.values()]))}
 
 
-@pytest.mark.parametrize("job", ["fetch", "train", "tune"])
+@pytest.mark.parametrize("job", ["train", "tune"])
 def test_a_killed_job_is_finished_by_the_next_run_with_the_same_bytes(launcher, job, request) -> None:
     """All files are compared, hidden ones among them: nothing is missing, nothing is left over."""
-    given = {"fetch": "served", "tune": "tuning"}.get(job)
+    given = {"tune": "tuning"}.get(job)
     undisturbed, finished = kill_and_finish(
         launcher, job, KILLS, SEED, **request.getfixturevalue(given) if given else {}
     )

@@ -14,17 +14,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing import get_context
 from pathlib import Path
-from threading import Thread
 from types import SimpleNamespace
 
 import pytest
 
 from lib import store
-from lib.catalog import asset, download
 from lib.run import files, locks, paths
 from lib.run import runner as run
 from lib.sent2vec import settings
@@ -58,21 +54,6 @@ def wait_for(file: Path, text: str = "") -> None:
         time.sleep(0.01)
 
 
-def fetch(folder: Path) -> bytes:
-    """From a server that holds each answer up: the number of its answers is that of the works."""
-    url = (folder / "address").read_text()
-    download.download(wanted(url))
-    return (paths.DATA / "toy" / "text").read_bytes() + download._recorded()[url].encode()
-
-
-def wanted(url: str) -> asset.Asset:
-    return asset.Asset(
-        id="toy", title="A toy", kind="corpus", license="MIT", citation="toy", page="https://example.org",
-        access="free", used_by=["n2o"], files=[{"path": "toy/text"}],
-        downloads=[{"url": url, "format": "text", "to": "toy/text"}],
-    )  # fmt: skip
-
-
 def execute(folder: Path) -> bytes:
     def papermill(job, output, held) -> None:
         work_on(folder)
@@ -87,7 +68,6 @@ def execute(folder: Path) -> bytes:
 
 
 WORKS = {
-    "fetch": (fetch, "waiting for another run that is fetching toy"),
     "execute": (execute, "waiting for another run that is executing 00_start_here"),
 }
 
@@ -123,46 +103,14 @@ def end(started: SimpleNamespace) -> bytes:
 
 @pytest.fixture
 def room(tmp_path):
-    """A function that makes an empty folder to work below; fetching finds its server there."""
-    servers = []
+    """A function that makes an empty folder to work below."""
 
     def make(name: str) -> Path:
         folder = tmp_path / name
         folder.mkdir()
-        servers.append(Server(folder))
         return folder
 
-    yield make
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-class Server(ThreadingHTTPServer):
-    """Gives a text, each time after `work_on`."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.folder = folder
-        (folder / "address").write_text(f"http://127.0.0.1:{self.server_port}/text")
-        Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-
-    def handle_error(self, *given) -> None:
-        """Who asked may have been killed."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        work_on(self.server.folder)
-        self.send_response(200)
-        self.send_header("Content-Length", "5")
-        self.end_headers()
-        self.wfile.write(b"a text"[:5])
-
-    def log_message(self, *given) -> None:
-        """Quiet."""
+    return make
 
 
 def alone(folder: Path, function: Callable[[Path], bytes]) -> bytes:
@@ -177,7 +125,7 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in found
-        if file.suffix != ".lock" and file.name not in ("fetched.json", paths.COST, "about.json")
+        if file.suffix != ".lock" and file.name not in (paths.COST, "about.json")
     }
 
 
@@ -213,23 +161,6 @@ def test_where_the_one_that_works_is_killed_the_other_goes_on(room, what) -> Non
     (folder / "go").touch()
     assert end(second) == expected
     assert list(kept(folder).values()) == list(kept(apart).values())
-
-
-# -- files --------------------------------------------------------------------------------------
-
-
-def record(folder: Path, answer: str) -> bytes:
-    for i in range(20):
-        download._record(f"https://example.org/{answer}/{i}", answer)
-    return b""
-
-
-def test_two_that_record_downloads_lose_none(room) -> None:
-    folder = room("records")
-    for running in [start(folder, partial(record, answer=answer), answer) for answer in ("first", "second")]:
-        end(running)
-    recorded = json.loads((folder / "data" / "fetched.json").read_text())
-    assert recorded == {f"https://example.org/{name}/{i}": name for name in ("first", "second") for i in range(20)}
 
 
 # -- notebooks ----------------------------------------------------------------------------------

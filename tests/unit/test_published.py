@@ -245,28 +245,6 @@ def test_usif_improves_by_the_stated_percentages() -> None:
 # -- putting ours beside theirs -----------------------------------------------------------------
 
 
-def test_difference_is_ours_minus_theirs_and_drops_nothing_published() -> None:
-    theirs = pd.Series({"a": 0.5, "b": 0.75, "c": np.nan, "d": 0.25})
-    ours = pd.Series({"d": 0.5, "c": 0.125, "a": 0.25, "not in the paper": 1.0})
-    expected = pd.DataFrame(
-        {
-            "published": [0.5, 0.75, np.nan, 0.25],
-            "ours": [0.25, np.nan, 0.125, 0.5],
-            "difference": [-0.25, np.nan, np.nan, 0.25],
-        },
-        index=list("abcd"),
-    )
-    pd.testing.assert_frame_equal(published.difference(theirs, ours), expected)
-
-
-def test_difference_aligns_pairs_too_and_refuses_two_numbers_for_one() -> None:
-    pairs = pd.MultiIndex.from_tuples([("x", "y"), ("x", "z")], names=["a", "b"])
-    table = published.difference(pd.Series([0.5, 0.25], pairs), pd.Series([0.75, 0.5], pairs[::-1]))
-    assert table["difference"].tolist() == [0.0, 0.5]
-    with pytest.raises(InputError, match="ours: two numbers for 'a'; give one"):
-        published.difference(pd.Series({"a": 1.0}), pd.Series([1.0, 2.0], ["a", "a"]))
-
-
 def test_beside_by_hand() -> None:
     table = published.beside("n2o", {"token overlap of tfidf": ("tf-idf on the Bible", 0.5)})
     assert table.loc[0, ["quantity", "paper", "where", "measured here", "ours"]].tolist() == [
