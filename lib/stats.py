@@ -81,22 +81,17 @@ def bootstrap_pearson(
     Raises InputError for columns of different length or a column that is constant.
     """
     in_range("confidence", confidence, 0.01, 0.9999)
-    x, y = (_powered(arrays.column(name, column)) for name, column in (("x", x), ("y", y)))
+    x, y = arrays.column("x", x), arrays.column("y", y)
     if x.shape != y.shape:
         raise InputError(f"x and y: have {len(x)} and {len(y)} rows; give equally many")
     if not len(x) or min(map(np.ptp, (x, y))) == 0:
         raise InputError("x and y: one of them is constant, or empty; a correlation needs two different values")
     # Centered, so that a variance as the difference of two means loses no digits.
-    x, y = (_powered(column - column.mean()) for column in (x, y))
+    x, y = x - x.mean(), y - y.mean()
     moments = np.column_stack([x, y, x * x, y * y, x * y])
     resampled = _correlation(resampled_means(moments, rng, groups, repetitions=repetitions))
     low, high = percentiles(resampled[~np.isnan(resampled)], confidence)
     return float(_correlation(moments.mean(axis=0))), float(low), float(high)
-
-
-def _powered(values: np.ndarray) -> np.ndarray:
-    """Times a power of two, which is exact, so that no sum overflows and no square vanishes."""
-    return np.ldexp(values, -np.frexp(np.abs(values).max(initial=0.0))[1])
 
 
 def _correlation(moments: np.ndarray) -> np.ndarray:
@@ -182,8 +177,6 @@ def clusters(groups: np.ndarray) -> np.ndarray:
     if groups.ndim != 1:
         raise InputError(f"groups: have shape {groups.shape}; give one whole number for each row")
     highest = int(groups.max(initial=-1))
-    if highest + len(groups) >= 2**63:
-        raise InputError(f"groups: holds {highest}; give smaller numbers")
     return np.where(groups < 0, highest + 1 + np.arange(len(groups)), groups)
 
 
@@ -205,7 +198,7 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
     """
     from scipy.stats import rankdata
 
-    rows = _rows(rows)
+    rows = np.asarray(rows, np.float64)
     if rows.ndim < 2 or rows.shape[-1] < 2 or np.isnan(rows).any():
         raise InputError(f"rank correlation: shape {rows.shape}; give rows of two or more numbers, none of them NaN")
     ranks = rankdata(rows, axis=-1)
@@ -215,9 +208,3 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
         raise InputError("rank correlation: all values of a row are equal; give at least two that differ")
     ranks /= lengths
     return np.clip(ranks @ np.swapaxes(ranks, -1, -2), -1.0, 1.0)
-
-
-def _rows(values: np.ndarray) -> np.ndarray:
-    values = arrays.array("rank correlation", values)
-    flat = arrays.matrix("rank correlation", values.reshape(-1, values.shape[-1] if values.ndim else 1))
-    return flat.astype(np.float64).reshape(values.shape)

@@ -1,7 +1,4 @@
-"""Numbers that others give, as arrays, checked: what is not what it should be gets one sentence.
-
-Whether numbers are finite is seen by who goes through them anyway, block by block.
-"""
+"""Numbers that users give, as arrays; what is none gets one sentence."""
 
 from __future__ import annotations
 
@@ -9,50 +6,34 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_array
 
 from lib.run.errors import InputError
 
-REAL = "fiub"  # kinds of dtype
-MOST_COLUMNS = 2**26  # of a sparse array: what is computed for each of them takes half a gigabyte
-
 
 def matrix(name: str, vectors: Any) -> np.ndarray | sp.csr_array:
-    """Vectors as an array or CSR array of real numbers with two axes, copied only where they must be.
+    """Vectors as an array or CSR array of numbers with two axes, copied only where they must be.
 
-    What is read from a file when it is sliced (a data set in HDF5) stays what it is.
+    What is read from a file when it is sliced (a data set in HDF5) stays what it is. Whether the numbers are finite is
+    checked by the functions that go through them, block by block.
 
     Raises
     ------
     InputError
-        Rows of different lengths, one axis or three, masked entries, numbers that are not real; of a sparse array,
-        indices that lie outside of it or more than `MOST_COLUMNS` columns.
+        Another number of axes, rows of different lengths, entries that are no real numbers.
     """
-    if sp.issparse(vectors):
-        if vectors.ndim == 2 and vectors.shape[1] > MOST_COLUMNS:
-            raise InputError(f"{name}: has {vectors.shape[1]} columns; give {MOST_COLUMNS} or fewer that are not zero")
-        found = _compressed(name, vectors) if vectors.ndim == 2 and vectors.dtype.kind in REAL else vectors
-    else:
-        lazy = isinstance(getattr(vectors, "dtype", None), np.dtype) and hasattr(vectors, "ndim")
-        found = vectors if lazy and not isinstance(vectors, np.ndarray) else array(name, vectors)
-    if found.ndim != 2:
-        raise InputError(f"{name}: has shape {found.shape}; give a two-dimensional array, a row for each vector")
-    if found.dtype.kind not in REAL:
-        raise InputError(f"{name}: holds {found.dtype}; give real numbers")
-    if found.dtype.itemsize > 8:
-        with np.errstate(over="ignore"):  # what float64 cannot hold becomes infinity, which is refused
-            found = found.astype(np.float64)
-    return found
+    lazy = hasattr(vectors, "dtype") and not isinstance(vectors, np.ndarray) and not sp.issparse(vectors)
+    if lazy and getattr(vectors, "ndim", 0) == 2:
+        return vectors
+    found = _checked(name, vectors, "a two-dimensional array of numbers, a row for each vector")
+    return sp.csr_array(found) if sp.issparse(found) else found
 
 
 def column(name: str, values: Any) -> np.ndarray:
     """Finite numbers, float64[n]; InputError for anything else."""
-    found = array(name, values)
+    found = _checked(name, values, "a list of finite numbers", ensure_2d=False, dtype=np.float64)
     if found.ndim != 1:
-        raise InputError(f"{name}: has shape {found.shape}; give one list of numbers")
-    if found.dtype.kind not in REAL and found.size:
-        raise InputError(f"{name}: holds {found.dtype}; give real numbers")
-    with np.errstate(over="ignore"):
-        found = found.astype(np.float64)
+        raise InputError(f"{name}: has shape {found.shape}; give a list of numbers")
     return finite(name, found)
 
 
@@ -66,46 +47,37 @@ def finite(name: str, values: np.ndarray) -> np.ndarray:
 
 
 def whole(name: str, values: Any) -> np.ndarray:
-    """Whole numbers, int64 of whatever shape; InputError for anything else, and for what int64 cannot hold."""
-    found = array(name, values)
-    if found.dtype.kind == "f":
-        found = finite(name, found)
-    elif found.dtype.kind not in "iu" and found.size:
-        raise InputError(f"{name}: holds {found.dtype}; give whole numbers")
+    """Whole numbers, int64 of any shape; InputError for anything else."""
+    found = _checked(name, values, "whole numbers", ensure_2d=False, allow_nd=True)
     with np.errstate(invalid="ignore"):
         numbers = found.astype(np.int64)
-    wrong = (numbers != found) | ((numbers < 0) != (found < 0))
+    wrong = numbers != found
     if wrong.any():
-        raise InputError(f"{name}: holds {found[wrong][0]}; give whole numbers below 2**63")
+        raise InputError(f"{name}: holds {found[wrong][0]}; give whole numbers")
     return numbers
-
-
-def array(name: str, values: Any) -> np.ndarray:
-    """An array of whatever shape and type; InputError for masked entries and for rows of different lengths."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(f"{name}: has masked entries; leave their rows out, or fill them with numbers")
-    try:
-        return np.asarray(values)
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{name}: its rows differ in length; give each as many numbers") from error
 
 
 def canonical(rows: sp.csr_array) -> sp.csr_array:
     """With every entry once; a copy, where that is not so."""
     if not rows.has_canonical_format:
         rows = rows.copy()
-        with np.errstate(over="ignore"):
-            rows.sum_duplicates()
+        rows.sum_duplicates()
     return rows
 
 
-def _compressed(name: str, vectors: Any) -> sp.csr_array:
+def _checked(name: str, values: Any, wanted: str, **options: Any) -> Any:
+    """By scikit-learn's `check_array`, whose message becomes one sentence."""
+    options = {"dtype": "numeric", **options}
     try:
-        rows = sp.csr_array(vectors)
-    except ValueError as error:
-        raise InputError(f"{name}: is no whole sparse array ({error}); build it again") from error
-    starts, columns = rows.indptr, rows.indices
-    ordered = starts[0] == 0 and starts[-1] <= min(len(columns), len(rows.data)) and (starts[1:] >= starts[:-1]).all()
-    if not ordered or columns.min(initial=0) < 0 or columns.max(initial=-1) >= rows.shape[1]:
-        raise InputError(f"{name}: has indices that lie outside of its {rows.shape} entries; build the array again")
-    return rows
+        return check_array(
+            values,
+            accept_sparse="csr",
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            input_name=name,
+            **options,
+        )
+    except (TypeError, ValueError) as error:
+        problem = str(error).splitlines()[0].rstrip(".:")
+        raise InputError(f"{name}: {problem}; give {wanted}") from error

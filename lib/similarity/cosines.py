@@ -57,7 +57,6 @@ def cosine(left: Embeddings, right: Embeddings) -> np.ndarray:
     """
     left, right = _sides(left, right)
     if sp.issparse(left):
-        left, right = _scaled(left), _scaled(right)
         products = left.multiply(right).sum(axis=1, dtype=np.float64)
         return _quotient(products, _squared_norms(left) * _squared_norms(right))
     found = np.empty(len(left))
@@ -104,13 +103,6 @@ def _sparse_z_cosine(left: sp.csr_array, right: sp.csr_array) -> np.ndarray:
     products = u.multiply(v).sum(axis=1) - u_m - v_m + m_m
     squared_norms = [_squared_norms(side) - 2 * along + m_m for side, along in ((u, u_m), (v, v_m))]
     return _quotient(products, squared_norms[0] * squared_norms[1])
-
-
-def _scaled(rows: sp.csr_array) -> sp.csr_array:
-    """Each row divided by a power of two, which is exact, so that no product or length overflows or vanishes."""
-    exponents = np.frexp(abs(rows).max(axis=1).toarray().ravel())[1]
-    data = np.ldexp(rows.data, -np.repeat(exponents, np.diff(rows.indptr)))
-    return sp.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 def _squared_norms(rows: sp.csr_array) -> np.ndarray:

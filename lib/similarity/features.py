@@ -33,21 +33,14 @@ def column_statistics(*matrices: Embeddings) -> Columns:
         raise InputError("vectors: there are no rows; give at least one")
     if not matrices[0].shape[1]:
         raise InputError("vectors: have no dimensions; give at least one")
-    with np.errstate(over="ignore", invalid="ignore"):
-        mean = sum(_sum(matrix) for matrix in matrices) / rows
+    mean = sum(_sum(matrix) for matrix in matrices) / rows
     if not np.isfinite(mean).all():
-        raise InputError(
-            f"vectors: column {int(np.argmin(np.isfinite(mean)))} holds NaN, infinity or numbers that are too large "
-            "for their sum; give smaller ones"
-        )
+        raise InputError(f"vectors: column {int(np.argmin(np.isfinite(mean)))} holds NaN or infinity")
     # From the extremes, for the mean of equal numbers may be rounded to another one.
     highest = np.max([_extreme(matrix, "max") for matrix in matrices], axis=0)
     lowest = np.min([_extreme(matrix, "min") for matrix in matrices], axis=0)
-    # Times a power of two, which is exact, so that no square overflows or vanishes.
-    exponents = np.frexp(np.maximum(*(np.abs(extreme.astype(np.float64)) for extreme in (highest, lowest))))[1]
-    powers = np.ldexp(1.0, np.clip(-exponents, -1000, 1000))
-    variance = sum(_squared_distance(matrix, mean, powers) for matrix in matrices) / rows
-    return Columns(mean, np.where(highest > lowest, np.sqrt(variance) / powers, 0.0))
+    variance = sum(_squared_distance(matrix, mean) for matrix in matrices) / rows
+    return Columns(mean, np.where(highest > lowest, np.sqrt(variance), 0.0))
 
 
 def _sum(matrix: Embeddings) -> np.ndarray:
@@ -59,17 +52,15 @@ def _extreme(matrix: Embeddings, which: str) -> np.ndarray:
     return found.toarray().ravel() if sp.issparse(found) else np.asarray(found).ravel()
 
 
-def _squared_distance(matrix: Embeddings, mean: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Of each column from its mean, both multiplied by a factor."""
-    mean = mean * factors
+def _squared_distance(matrix: Embeddings, mean: np.ndarray) -> np.ndarray:
+    """Of each column from its mean."""
     if not sp.issparse(matrix):
-        blocks = (matrix[start : start + BLOCK] * factors - mean for start in range(0, len(matrix), BLOCK))
+        blocks = (matrix[start : start + BLOCK] - mean for start in range(0, len(matrix), BLOCK))
         return sum((block**2).sum(axis=0) for block in blocks)
     matrix = sp.csr_array(matrix, copy=True)
     matrix.sum_duplicates()
     stored = np.bincount(matrix.indices, minlength=len(mean))
-    entries = matrix.data * factors[matrix.indices]
-    away = np.bincount(matrix.indices, (entries - mean[matrix.indices]) ** 2, len(mean))
+    away = np.bincount(matrix.indices, (matrix.data - mean[matrix.indices]) ** 2, len(mean))
     return away + (matrix.shape[0] - stored) * mean**2
 
 

@@ -431,7 +431,7 @@ WITH_NAN = np.where(SIX == 4, np.nan, SIX)
         (SIX, [0, 0, 0, 0, 1, 1], {}, r"class 1 has too few members \(2\) .* give 3 or more of each class"),
         (SIX, [4] * 6, {}, "all sentences are of class 4; give two classes or more"),
         (SIX[:5], TWO, {}, r"vectors: shape \(5, 2\) for 6 labels; give a row for each sentence"),
-        (SIX[:, 0], TWO, {}, r"vectors: has shape \(6,\); give a two-dimensional array"),
+        (SIX[:, 0], TWO, {}, "vectors: Expected 2D array, got 1D array instead; give a two-dimensional array"),
         (WITH_NAN, TWO, {}, "vectors: row 2 holds NaN or infinity"),
         (sp.csr_array(WITH_NAN), TWO, {"sentences": list("abcdef")}, r"row 2 \('c'\) holds NaN or infinity"),
         (SIX, TWO, {"sentences": list("abcdea")}, "'a' is in groups 0 and 1; merge them, or leave one out"),
