@@ -12,11 +12,28 @@ from typing import Any
 
 import pandas as pd
 
-from lib.embedders import naming
+# Each module registers its embedders.
+from lib.embedders import (  # noqa: F401
+    composition,
+    elmo,
+    infersent,
+    paragraph,
+    power_means,
+    random_encoders,
+    sent2vec,
+    sparse,
+    static,
+    subword,
+    trained,
+    transformer,
+    urae,
+    urae_file,
+    use,
+    use_hub,
+)
 from lib.embedders.base import Embedder, Embeddings
-from lib.embedders.entries import COMPOSITIONS, WordSet
 from lib.embedders.groups import GROUPS, expand
-from lib.embedders.registry import ENTRIES
+from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, Entry, parse
 from lib.run.errors import InputError
 from lib.run.parameters import texts
 
@@ -38,13 +55,18 @@ __all__ = [
 
 def names() -> list[str]:
     """The names of the catalog's rows, in its order. Word-vector sets take a composition as well (`compositions`)."""
-    return list(ENTRIES)
+    return [entry.name for entry in _entries()]
+
+
+def _entries() -> list[Entry]:
+    """By family, and then by name."""
+    return sorted(ENTRIES.values(), key=lambda entry: (FAMILIES.index(entry.family), entry.name))
 
 
 def check_names(parameter: str, chosen: Sequence[str], at_least: int = 1) -> None:
     """Raise InputError, naming the `parameter`, for an unknown or repeated name, or for fewer than `at_least`."""
     for name in texts(parameter, chosen):
-        naming.parse(parameter, name)
+        parse(parameter, name)
     if len(chosen) < at_least:
         raise InputError(f"{parameter}: names {len(chosen)} embedders; give at least {at_least}")
 
@@ -65,33 +87,45 @@ def select(parameter: str, chosen: Sequence[str], at_least: int = 1) -> tuple[li
 
 def missing(chosen: Sequence[str]) -> dict[str, str]:
     """Those of some embedders that cannot be loaded here, each with what it lacks and how to get it."""
-    lacking = {name: naming.parse("embedder", name).missing for name in chosen}
+    lacking = {name: parse("embedder", name).missing for name in chosen}
     return {name: reason for name, reason in lacking.items() if reason}
 
 
 def family(name: str) -> str:
     """The family that an embedder belongs to: sparse, static, trained on the corpus, contextual or encoder."""
-    return naming.parse("embedder", name).family
+    entry, _ = parse("embedder", name).rows[0]
+    return entry.family
 
 
 def composes_words(name: str) -> bool:
     """Whether an embedder composes static word vectors: their average, or by a suffix (`compositions`)."""
-    return all(isinstance(part.entry, WordSet) for part in naming.parse("embedder", name).parts)
+    return all(entry.words for entry, _ in parse("embedder", name).rows)
 
 
 def load(name: str, **options: Any) -> Embedder:
     """Make an embedder by name.
 
-    `options` go to its class; with a composition, to the composition's class. Raises InputError for an unknown name
-    or option, and for an embedder whose weights are not here: with the file, its address and the folder to put it in.
+    Parameters
+    ----------
+    name : str
+    **options
+        Those of its class; with a composition, of the composition's class.
+
+    Raises
+    ------
+    InputError
+        An unknown name or option; weights that are not here: with the file, its address and the folder to put it in.
     """
-    parsed = naming.parse("embedder", name)
+    parsed = parse("embedder", name)
     if parsed.missing:
         raise InputError(f"embedder: {name} is not available; {parsed.missing}")
     try:
         return parsed.make(options)
     except TypeError as error:
         raise InputError(f"embedder: {name} does not take these options: {error}") from error
+
+
+COLUMNS = ["name", "family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
 
 
 def catalog() -> pd.DataFrame:
@@ -101,20 +135,10 @@ def catalog() -> pd.DataFrame:
     whether the reader has been tried on small files in their official format only.
     """
     rows = [
-        (
-            name,
-            entry.family,
-            entry.dim,
-            entry.source,
-            entry.license,
-            not entry.missing,
-            entry.how_to_get,
-            entry.tried_on,
-        )
-        for name, entry in ENTRIES.items()
+        (row.name, row.family, row.dim, row.source, row.license, not row.missing, row.how_to_get, row.tried_on)
+        for row in _entries()
     ]
-    columns = ["name", "family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
-    return pd.DataFrame(rows, columns=columns).astype({"dim": "Int64"})
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})
 
 
 def compositions() -> pd.DataFrame:

@@ -11,15 +11,23 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import fingerprints, word_means, word_probabilities
+from lib.embedders import fingerprints, word_probabilities
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.lexicon import Lexicon, Words
+from lib.embedders.registry import composition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.run import progress
 from lib.run.errors import InputError
 
 VERSION = 2
+
+
+def _means(words: Words, *options: Any, **more: Any) -> np.ndarray:
+    """`word_means.means`; the compiler is imported when it is needed."""
+    from lib.embedders import word_means
+
+    return word_means.means(words, *options, **more)
 
 
 class WordComposition(Embedder):
@@ -82,18 +90,20 @@ class WordComposition(Embedder):
         self._lexicon = None
 
 
+@composition("mowe", "mean of word embeddings, as without a suffix", "Mikolov et al. 2013")
 class Average(WordComposition):
     """The mean of the vectors of a sentence's words."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return word_means.means(self.lexicon.words(sentences))
+        return _means(self.lexicon.words(sentences))
 
 
+@composition("sowe", "sum of word embeddings", "White et al. 2015, section 3.2.3")
 class Sum(WordComposition):
     """The sum of the vectors of a sentence's words (SOWE)."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return word_means.means(self.lexicon.words(sentences), average=False)
+        return _means(self.lexicon.words(sentences), average=False)
 
 
 # What the papers leave open, and the values that are accepted; the first of each is SIF's.
@@ -106,14 +116,15 @@ DECISIONS: dict[str, tuple[str | None, ...]] = {
 }
 
 
+@composition("sif", "smoothed inverse frequency", "Arora et al. 2017")
 class SIF(WordComposition):
     """Smoothed inverse frequency (Arora et al. 2017): weights a / (a + p(w)), then m common components removed.
 
     Parameters
     ----------
     vectors : mapping word -> float32[d], or a `trained.Training`
-    probabilities : mapping word -> p(w), above 0 and at most 1; a word that it lacks is looked up in lower case. None
-        for those of the words of the fitted text.
+    probabilities : mapping word -> p(w), above 0 and at most 1; a word that it lacks is looked up in lower case. By
+        name: "wordfreq"; "enwiki", the counts of English Wikipedia; "corpus" or None, those of the fitted text.
     a : float above 0, the smoothing parameter
     m : int, how many first singular vectors of the fitted text's embeddings are removed; 0 for none
     normalize : how the vectors of a sentence's words are evened out in each dimension before they are weighted:
@@ -143,7 +154,7 @@ class SIF(WordComposition):
     def __init__(
         self,
         vectors: Mapping[str, np.ndarray] | Training,
-        probabilities: Mapping[str, float] | None,
+        probabilities: Mapping[str, float] | str | None = "wordfreq",
         a: float = 1.0e-3,
         m: int = 1,
         tokenize: Tokenizer = text.word_tokens,
@@ -155,11 +166,11 @@ class SIF(WordComposition):
             raise InputError(f"a: {a!r} is not accepted; give a number above 0")
         if m < 0 or m % 1:
             raise InputError(f"m: {m!r} is not accepted; give 0 or more components")
-        self.a, self.m, self.given = a, m, probabilities
+        self.a, self.m, self.given = a, m, word_probabilities.named(probabilities)
         self.decisions = self._decided(decisions)
         self.probabilities: Mapping[str, float] = {}
-        if probabilities is not None:
-            self._look_up_in(probabilities)
+        if self.given is not None:
+            self._look_up_in(self.given)
         self.components = self.removed = None
 
     def _decided(self, decisions: dict[str, str | None]) -> dict[str, str | None]:
@@ -243,13 +254,13 @@ class SIF(WordComposition):
 
     def _composed(self, words: Words, *removal: np.ndarray) -> np.ndarray:
         """float32[n, d]: the weighted means, less what `removal` (components and shares) takes away."""
-        means = word_means.means(words, self.decisions["normalize"], *removal)
+        means = _means(words, self.decisions["normalize"], *removal)
         if self.decisions["one_word"] == "normalize" and self.decisions["unknown"] == "skip":
             return means
         lengths = np.diff(words.starts)
         known = np.diff(np.concatenate([[0], np.cumsum(words.rows[words.ids] >= 0)])[words.starts])
         if self.decisions["one_word"] == "keep" and (known == 1).any():
-            means[known == 1] = word_means.means(words, None, *removal)[known == 1]
+            means[known == 1] = _means(words, None, *removal)[known == 1]
         if self.decisions["unknown"] == "count":
             means *= np.divide(known, lengths, out=np.zeros(len(lengths)), where=lengths > 0)[:, None]
         return means
@@ -271,6 +282,7 @@ class SIF(WordComposition):
             self._look_up_in(dict(zip(unpacked(state["words"]), state["p"].tolist(), strict=True)))
 
 
+@composition("usif", "unsupervised SIF", "Ethayarajh 2018, algorithm 1")
 class USIF(SIF):
     """Unsupervised smoothed inverse frequency (Ethayarajh 2018, Algorithm 1).
 
@@ -280,8 +292,7 @@ class USIF(SIF):
     Parameters
     ----------
     vectors : mapping word -> float32[d], or a `trained.Training`
-    probabilities : mapping word -> p(w); its words are the vocabulary V of equation (11). None for the words of the
-        fitted text.
+    probabilities : as for `SIF`; its words are the vocabulary V of equation (11)
     n : int or None, steps of the random walk; None for the mean number of tokens of the fitted sentences
     m : int, number of common components
     normalize : how the vectors of a sentence's words are evened out in each dimension before they are
@@ -301,7 +312,7 @@ class USIF(SIF):
     def __init__(
         self,
         vectors: Mapping[str, np.ndarray] | Training,
-        probabilities: Mapping[str, float] | None,
+        probabilities: Mapping[str, float] | str | None = "wordfreq",
         n: int | None = None,
         m: int = 5,
         tokenize: Tokenizer = text.word_tokens,
@@ -313,7 +324,7 @@ class USIF(SIF):
         self.n = n
         self.a = self.alpha = self.partition = float("nan")
         steps = None if n is None else word_probabilities.checked_steps(n)
-        if steps is not None and probabilities is not None:
+        if steps is not None and self.given is not None:
             self._derive(steps)
 
     @property
@@ -352,3 +363,38 @@ class USIF(SIF):
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
         super()._restore(state, fitted_on)
         self.alpha, self.partition = float(state["alpha"]), float(state["partition"])
+
+
+class Concatenation(Embedder):
+    """The vectors of several embedders, one beside the other; float32[n, sum of their dimensions].
+
+    Parameters
+    ----------
+    name : str
+    parts : embedders with dense vectors, at least two
+    """
+
+    def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
+        if len(parts) < 2:
+            raise InputError(f"{name}: concatenates {len(parts)} embedders; give at least two")
+        self.name, self.parts = name, list(parts)
+        self.needs_fit = any(part.needs_fit for part in parts)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"parts": [{"name": part.name, "version": part.version} | part.settings for part in self.parts]}
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        for part in self.parts:
+            part.fit(sentences, show_progress_bar)
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return np.hstack([part.encode(sentences) for part in self.parts])
+
+    def _state(self) -> dict[str, np.ndarray]:
+        return {f"{i}/{key}": array for i, part in enumerate(self.parts) for key, array in part.state().items()}
+
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        for i, part in enumerate(self.parts):
+            own = {key.removeprefix(f"{i}/"): array for key, array in state.items() if key.startswith(f"{i}/")}
+            part.restore(own, fitted_on if part.needs_fit else "")

@@ -14,6 +14,7 @@ from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders import elmo_files as files
 from lib.embedders.base import Embedder, finite
+from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run.errors import InputError
 from lib.run.files import sha256
 from lib.run.parameters import one_of
@@ -111,3 +112,12 @@ class Elmo(Embedder):
         device = "cuda" if available and self.device != "cpu" else "cpu"
         weights = files.read_weights(self.weights_file, self.options)
         return BiLanguageModel(self.options, weights, device, getattr(torch, self.precision))
+
+
+@embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")
+@embedder("elmo-orig", CONTEXTUAL, 1024, "ELMo, original model (1 Billion Word Benchmark)", "elmo-orig")
+@embedder(
+    "elmo-orig-5.5b", CONTEXTUAL, 1024, "ELMo, original model (5.5B tokens of Wikipedia and news)", "elmo-orig-5.5b"
+)
+def _published(name: str, files: list[Path], **options: Any) -> Elmo:
+    return Elmo(*files, name=name, **options)

@@ -15,6 +15,8 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders.base import Embedder, finite
+from lib.embedders.registry import ENCODER, embedder
+from lib.embedders.static import WordVectors
 from lib.run import files
 from lib.run.errors import InputError
 
@@ -194,3 +196,9 @@ def _unpickled(weights: Path) -> Any:
             f"{weights}: is damaged, cut short, or a whole pickled model, which is not read because it could run code; "
             f"{WANTED}"
         ) from error
+
+
+@embedder("infersent-v1", ENCODER, 4096, "InferSent version 1 (SNLI), GloVe 840B", "infersent-v1", "glove-840b")
+def _published(name: str, files: list[Path], **options: Any) -> InferSent:
+    weights, vectors = files
+    return InferSent(weights, WordVectors.load(vectors), name, **options)

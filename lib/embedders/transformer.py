@@ -18,6 +18,7 @@ from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders import transformer_files as files
 from lib.embedders.base import Embedder, finite
+from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run import processor
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
@@ -280,3 +281,28 @@ def _computes_in_bfloat16(device: str) -> bool:
 
         return torch.cuda.is_bf16_supported(including_emulation=False)
     return False
+
+
+# -- the registry -------------------------------------------------------------------------------
+
+BERT = "BERT base, cased (Wikipedia + BooksCorpus)"
+FINE_TUNED = {
+    "license": "Apache-2.0", "file": "bert-ft-multinli/model.safetensors", "command": "make finetune",
+}  # fmt: skip
+GPT_110M = "GPT, 110M parameters (BooksCorpus)"  # Table 1 gives 512 dimensions; the published model has 768
+# As in the paper: the vectors of these lie in a narrow cone, where rounding exchanges neighbors.
+CLS, LAST, AVG = ({"pooling": pooling, "precision": "float32"} for pooling in POOLINGS)
+
+
+@embedder("bert-base-cls", CONTEXTUAL, 768, f"{BERT}, [CLS]", "bert-base-cased", preset=CLS)
+@embedder("bert-base-avg", CONTEXTUAL, 768, f"{BERT}, mean over tokens", "bert-base-cased", preset=AVG)
+@embedder("bert-ft-cls", CONTEXTUAL, 768, f"{BERT}, fine-tuned on MultiNLI, [CLS]", **FINE_TUNED, preset=CLS)
+@embedder("bert-ft-avg", CONTEXTUAL, 768, f"{BERT}, fine-tuned on MultiNLI, mean over tokens", **FINE_TUNED, preset=AVG)
+@embedder("gpt-last", CONTEXTUAL, 768, f"{GPT_110M}, last token", "openai-gpt", preset=LAST)
+@embedder("gpt-avg", CONTEXTUAL, 768, f"{GPT_110M}, mean over tokens", "openai-gpt", preset=AVG)
+@embedder("minilm-cls", CONTEXTUAL, 384, "all-MiniLM-L6-v2, first token", "all-minilm-l6-v2", preset={"pooling": "cls"})
+@embedder(
+    "minilm-avg", CONTEXTUAL, 384, "all-MiniLM-L6-v2, mean over tokens", "all-minilm-l6-v2", preset={"pooling": "avg"}
+)
+def _in_folder(name: str, files: list[Path], **options: Any) -> Transformer:
+    return Transformer(name, files[0].parent, **options)

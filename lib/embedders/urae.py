@@ -21,6 +21,7 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders import fingerprints, urae_trees
 from lib.embedders.composition import WordComposition
+from lib.embedders.registry import CORPUS, composition, embedder
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.embedders.urae_trees import Parser
@@ -37,6 +38,7 @@ VERSION = 1
 TREES = ("auto", "parsed", "greedy", "balanced")
 
 
+@composition("urae", "unfolding recursive autoencoder", "Socher et al. 2011")
 class URAE(WordComposition):
     """An unfolding recursive autoencoder over word vectors, trained on the text that `fit` is given.
 
@@ -215,3 +217,17 @@ def _trees(trees: str | Parser) -> tuple[str, Parser | None]:
     if not installed:
         raise InputError(f"trees: no parser is installed; install one of {', '.join(urae_trees.PIPELINES)}")
     return f"{installed} {version(installed.replace('_', '-'))}", urae_trees.parse
+
+
+MIT = "MIT (program)"
+OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
+
+
+@embedder("urae-corpus", CORPUS, 100, OVER_WORDS, license=MIT, sized=True, preset={"trees": "auto"})
+@embedder(
+    "urae-corpus-balanced", CORPUS, 100, f"{OVER_WORDS}, balanced trees", license=MIT, sized=True,
+    preset={"trees": "balanced"},
+)  # fmt: skip
+def _over_trained_words(name: str, dim: int = 100, **options: Any) -> URAE:
+    vectors = Training("w2v-corpus", dim=dim)
+    return URAE(vectors, **({"name": name, "tokenize": vectors.tokenize} | options))

@@ -25,6 +25,7 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders import matlab_file, urae_trees
+from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.urae import URAE
@@ -150,3 +151,8 @@ def _shaped(file: Path, variables: Mapping[str, Any], name: str, shape: tuple[in
     if not isinstance(array, np.ndarray) or not (np.abs(array) <= np.finfo(np.float32).max).all():
         raise InputError(f"{file}: {name} is not an array of finite numbers")
     return array
+
+
+@embedder("urae", ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "urae")
+def _published(name: str, files: list[Path], **options: Any) -> PublishedURAE:
+    return PublishedURAE(*files, name=name, **options)

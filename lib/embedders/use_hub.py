@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder
+from lib.embedders.registry import ENCODER, embedder
 from lib.run.errors import InputError
 from lib.run.files import is_web_page
 from lib.run.parameters import in_range
@@ -140,3 +141,12 @@ def _tensorflow(threads: int) -> Any:
             "start a new one (in a notebook, restart the kernel), or give 0 to take it as it is"
         ) from error
     return tf
+
+
+NEEDED = ("tensorflow", INSTALL)
+
+
+@embedder("use-dan", ENCODER, 512, "Universal Sentence Encoder, deep averaging network", "use-dan", package=NEEDED)
+@embedder("use-trf", ENCODER, 512, "Universal Sentence Encoder, transformer", "use-trf", package=NEEDED)
+def _published(name: str, files: list[Path], **options: Any) -> UniversalSentenceEncoder:
+    return UniversalSentenceEncoder(files[0].parent, name, **options)

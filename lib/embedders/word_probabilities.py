@@ -8,9 +8,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lib import catalog
+from lib.corpora import text
 from lib.run.errors import InputError
+from lib.run.parameters import one_of
 
+NAMES = ("wordfreq", "enwiki", "corpus")
 RANKS = 10  # from so many words on, multiples 1, 2, 3 ... of one number are no accident
+
+
+def named(given: str | Mapping[str, float] | None) -> Mapping[str, float] | None:
+    """p(w) by the name of their source; None for those of the fitted text. A mapping is returned as it is."""
+    if not isinstance(given, str):
+        return given
+    one_of("probabilities", given, NAMES)
+    if given == "corpus":
+        return None
+    if given == "enwiki":
+        return text.read_probabilities(catalog.file("frequencies/enwiki_vocab_min200.txt"))
+    return text.word_probabilities()
 
 
 def checked(name: str, probabilities: Mapping[str, float]) -> np.ndarray:

@@ -14,7 +14,7 @@ from lib import embedders, exams, stats
 from lib.catalog import published
 from lib.corpora.text import lower_words
 from lib.embedders.base import Embeddings
-from lib.embedders.entries import STATIC
+from lib.embedders.registry import STATIC
 from lib.evaluation import Encode
 from lib.exams import RatedPairs
 from lib.pitfalls import resampling

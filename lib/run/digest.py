@@ -45,18 +45,8 @@ def library_files(sources: Iterable[str]) -> list[Path]:
         for file in _files_of(waiting.pop()):
             if file not in found:
                 found.add(file)
-                waiting += _needed(file) if file.suffix == ".py" else []
+                waiting += _imported(file.read_text(encoding="utf-8")) if file.suffix == ".py" else []
     return sorted(found)
-
-
-def _needed(file: Path) -> list[str]:
-    """What a module imports; and all of its package, if it imports modules by names that are made when it runs."""
-    source = file.read_text(encoding="utf-8")
-    names = _imported(source)
-    if "import_module(" in source:
-        package = ".".join(file.relative_to(paths.ROOT).parent.parts)
-        names += [f"{package}.{module.stem}" for module in file.parent.glob("*.py")]
-    return names
 
 
 def _imported(source: str) -> list[str]:

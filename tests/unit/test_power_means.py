@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.embedders.composition import Average
-from lib.embedders.concatenation import Concatenation
+from lib.embedders.composition import Average, Concatenation
 from lib.embedders.power_means import PowerMeans
 from lib.run.errors import InputError
 
