@@ -11,9 +11,10 @@ EMBEDDER ?=
 NAME ?=
 NEIGHBORS ?=
 CHECK ?=
+CHECK ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
-GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS
+GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS CHECK
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -51,8 +52,8 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-page: $(READY) ## write what is made from the catalogs, notebooks and their last run: docs/{data,embedders,glossary}.md, README.md's table
-	@set -e; for page in "embedders lib.embedders" "glossary tools.glossary"; do set -- $$page; name=$$1; shift; $(BIN)/python -m "$$@" > docs/.page; mv docs/.page docs/$$name.md; done; $(BIN)/python -m tools.pages; $(BIN)/python -m tools.readme
+page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{data,embedders,glossary}.md, README.md's table
+	@$(BIN)/python -m tools.pages
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html
 	@$(BIN)/python -m tools.site
@@ -64,7 +65,7 @@ lock: ## resolve requirements.txt anew and write requirements.lock and environme
 	@"$$PYTHON" -I tools/bootstrap.py lock
 
 cache: $(READY) ## show the cache's place and size, or compare checksums  [CHECK=1]
-	@$(BIN)/python -m lib.run.cache $(if $(CHECK),--check)
+	@$(BIN)/python -m lib.run.cache $${CHECK:+--check}
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
 	@$(BIN)/python -m lib.run.cache --prune

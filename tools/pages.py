@@ -1,16 +1,21 @@
-"""Pages of docs/ that are made from the catalogs: ``python -m tools.pages``, which ``make page`` calls."""
+"""Pages made from the catalogs and the notebooks: ``python -m tools.pages``, which ``make page`` calls."""
 
 from __future__ import annotations
 
+import html
+import re
 import sys
-from collections.abc import Iterator
+from pathlib import Path
 
-from lib import catalog
-from lib.catalog import Asset
-from lib.run import paths
+import pandas as pd
+from PIL import Image
+
+from lib import catalog, embedders
+from lib.catalog import published
+from lib.run import parameters, paths
 from lib.run.errors import said_in_a_sentence
 
-DATA_HEAD = """# Data
+DATA = """# Data
 
 Every outside asset that the studies use, generated from `lib/catalog/catalog.toml` by `make page`.
 `make data` says which of them are on your machine. None of them is part of this repository.
@@ -18,30 +23,149 @@ Every outside asset that the studies use, generated from `lib/catalog/catalog.to
 *package*: comes with a pinned package. *free*: `make data` fetches it. *manual*: free, but its official address
 cannot be fetched by a program. *gated*: needs an account or a license.
 
-| asset | what | access | license | cite | studies | how to get it |
-|---|---|---|---|---|---|---|
 """
+EMBEDDERS = """# Embedders
+
+Generated from the registry (`lib/embedders/registry.py`, which says how a new one is added) by `make page`.
+`lib.embedders.load(name)` makes one of them; `lib.embedders.catalog()` is this table with a column that says which are
+available on your machine.
+
+*Tried on*: whether our numbers come from the real weights, or whether the reader has been tried on small files in
+their official format only. The 21 embedders of the N2O paper's Table 1 are marked with an asterisk.
+
+"""
+COMPOSITIONS = """
+## Compositions
+
+A suffix of every set of word vectors, such as `glove-840b-300d+usif`; several sets are put side by side, as in
+`glove-6b-50d+w2v-corpus+power-means`. Where the size is free, the name may say it: `w2v-corpus-300d`,
+`glove-6b-50d+borep-1024d`. Word probabilities come from `wordfreq`; `probabilities="enwiki"` takes the counts of
+English Wikipedia, `probabilities="corpus"` those of the text that the embedder is fitted on.
+
+"""
+GLOSSARY = """# Glossary
+
+Every term of the studies, from the notebooks' own glossaries by `make page`.
+
+"""
+# The figure that stands for each study in the README.
+COVERS = {
+    "00_start_here": "scores",
+    "01_n2o": "n2o_heatmap",
+    "02_robustness": "spearman_over_k",
+    "03_popularity": "lexical_overlap",
+    "04_paraphrase_mrr": "mrr",
+    "05_sent2vec_training": "norms",
+    "06_usif_derivation": "scores",
+    "07_ucp_normalization": "table2",
+    "08_semantic_localization": "accuracy_Verses",
+    "09_situate_your_own": "n2o_map",
+}
 
 
 def data() -> str:
-    """The page of the data: every asset with its access, license, citation and official address."""
-    return DATA_HEAD + "".join(f"| {' | '.join(_cells(asset))} |\n" for asset in catalog.assets().values())
+    """Every asset with its access, license, citation and official address."""
+    rows = [
+        {
+            "asset": f"`{asset.id}`",
+            "what": f"[{asset.title}]({asset.page})" + (f"; {asset.note}" if asset.note else ""),
+            "access": asset.access,
+            "license": asset.license,
+            "cite": f"`{asset.citation}`",
+            "studies": ", ".join(asset.used_by),
+            "how to get it": f"`{asset.how_to_get}`" if asset.access in ("package", "free") else asset.how,
+        }
+        for asset in catalog.assets().values()
+    ]
+    return DATA + table(pd.DataFrame(rows))
 
 
-def _cells(asset: Asset) -> Iterator[str]:
-    yield f"`{asset.id}`"
-    yield f"[{asset.title}]({asset.page})" + (f"; {asset.note}" if asset.note else "")
-    yield asset.access
-    yield asset.license
-    yield f"`{asset.citation}`"
-    yield ", ".join(asset.used_by)
-    yield f"`{asset.how_to_get}`" if asset.access in ("package", "free") else asset.how
+def registry() -> str:
+    """Every embedder, and every composition of word vectors."""
+    in_paper = set(published.load("n2o_table1")["embedder"])
+    rows = embedders.catalog().drop(columns="available")
+    rows["name"] = [f"`{name}`" + (" *" if name in in_paper else "") for name in rows["name"]]
+    rows["dim"] = rows["dim"].astype(object).where(rows["dim"].notna(), "size of the vocabulary")
+    suffixes = embedders.compositions()
+    suffixes["suffix"] = [f"`{suffix}`" for suffix in suffixes["suffix"]]
+    return EMBEDDERS + table(rows) + COMPOSITIONS + table(suffixes)
+
+
+def glossary() -> str:
+    """Every term of the notebooks with its meaning, what it is called in code, and links to its studies."""
+    rows = []
+    for (term, meaning), entries in terms().groupby(["term", "meaning"]):
+        code = "; ".join(dict.fromkeys(filter(None, entries["in code"])))
+        links = [f"[{int(name[:2])}](../notebooks/{name}.ipynb)" for name in entries["notebook"]]
+        rows.append({"term": term, "meaning": meaning, "in code": code, "studies": ", ".join(links)})
+    return GLOSSARY + table(pd.DataFrame(sorted(rows, key=_alphabetically)))
+
+
+def _alphabetically(row: dict[str, str]) -> tuple[bool, str, str]:
+    """Words in the order of the alphabet, then symbols by their letters."""
+    letters = re.sub(r"\\[a-z]*[({ ]?|[^\w ]", "", row["term"]).casefold()
+    return row["term"].startswith("$"), letters, row["term"]
+
+
+def terms() -> pd.DataFrame:
+    """The rows of all glossaries: term, meaning, in code, notebook."""
+    rows = []
+    for notebook in _notebooks():
+        _, _, section = "\n".join(_prose(notebook)).partition("## Glossary\n\n")
+        head, _, *lines = section.partition("\n\n")[0].splitlines()
+        columns, *entries = [re.split(r" *(?<!\\)\| *", line.strip())[1:-1] for line in [head, *lines]]
+        rows += [{**dict(zip(columns, entry, strict=True)), "notebook": notebook.stem} for entry in entries]
+    return pd.DataFrame(rows)
+
+
+def readme() -> str:
+    """The README with its table of studies made anew."""
+    text = (paths.ROOT / "README.md").read_text(encoding="utf-8")
+    before, mark, rest = text.partition("<!-- studies -->\n\n")
+    _, end, after = rest.partition("\n<!-- /studies -->")
+    return before + mark + table(pd.DataFrame(map(_study, _notebooks()))) + end + after
+
+
+def _study(notebook: Path) -> dict[str, str]:
+    opening = _prose(notebook)[0]
+    (title,) = re.findall(r"^# (.+)", opening)
+    (question,) = re.findall(r"\*\*Question\.\*\* (.+)", opening)
+    (minutes,) = re.findall(r"\*\*Takes\*\* (\d+) minutes to read", opening)
+    picture = paths.ROOT / "figures/reference/default" / notebook.stem / f"{COVERS[notebook.stem]}.png"
+    with Image.open(picture) as image:
+        description = html.escape(image.info["Description"])
+    return {
+        "study": f"[{title}](notebooks/{notebook.name})",
+        "question": question,
+        "to read": f"{minutes} min",
+        "": f'<img src="{picture.relative_to(paths.ROOT)}" alt="{description}" width="240">',
+    }
+
+
+def _notebooks() -> list[Path]:
+    return sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
+
+
+def _prose(notebook: Path) -> list[str]:
+    """The Markdown cells of a notebook."""
+    cells = parameters.cells(notebook)
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+
+
+def table(rows: pd.DataFrame) -> str:
+    """A Markdown table of cells that are Markdown themselves."""
+    lines = [[name.replace("_", " ") for name in rows], ["---"] * len(rows.columns), *rows.astype(str).to_numpy()]
+    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+
+
+PAGES = {"docs/data.md": data, "docs/embedders.md": registry, "docs/glossary.md": glossary, "README.md": readme}
 
 
 @said_in_a_sentence
 def main() -> int:
     """Write the pages; the exit status is 0."""
-    (paths.ROOT / "docs" / "data.md").write_text(data(), encoding="utf-8")
+    for name, page in PAGES.items():
+        (paths.ROOT / name).write_text(page(), encoding="utf-8")
     return 0
 
 

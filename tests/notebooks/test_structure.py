@@ -10,7 +10,7 @@ import pytest
 
 from lib.run import parameters, paths
 from tests.notebooks.lesson import FOLDED, cells, prose, solutions
-from tools import glossary
+from tools import pages
 
 NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
 
@@ -76,7 +76,8 @@ def test_glossary_is_a_table_that_leads_to_the_whole(notebook) -> None:
 
 
 def test_a_term_means_the_same_in_every_notebook() -> None:
-    assert glossary.differing(glossary.entries(NOTEBOOKS)) == {}
+    meanings = pages.terms().groupby("term")["meaning"].nunique()
+    assert list(meanings.index[meanings > 1]) == []
 
 
 def test_no_cell_is_longer_than_fifteen_lines(notebook) -> None:

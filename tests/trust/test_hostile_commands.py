@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from lib import corpora, n2o
 from lib.catalog import __main__ as fetching
 from lib.corpora import Corpus
-from lib.embedders import __main__ as embedders
 from lib.embedders import own
 from lib.finetuning import __main__ as finetuning
 from lib.neighborhoods import Entry, Neighborhoods
@@ -27,7 +26,6 @@ from lib.run import runner as run
 from lib.run.errors import InputError
 from lib.situate import __main__ as situate
 from tests.sizes import CASES
-from tools import glossary, readme
 from tools.site import __main__ as site
 
 ROOT = paths.ROOT
@@ -61,9 +59,6 @@ def harmless(tmp_path_factory):
             (situate, "_compute"),
             (finetuning, "finetune"),
             (cache, "delete"),
-            (readme, "write"),
-            (embedders, "page"),
-            (glossary, "page"),
         ):
             patch.setattr(module, name, reached)
         ids = np.array([[1], [0]])
@@ -130,7 +125,7 @@ def test_any_option_gets_a_sentence(harmless, option, word, which) -> None:
     ended(main, *before, f"{names[which % len(names)]}={word}")
 
 
-@pytest.mark.parametrize("main", [cache.main, glossary.main, readme.main, embedders.main, fetching.main, site.main])
+@pytest.mark.parametrize("main", [cache.main, fetching.main, site.main])
 def test_a_word_that_a_command_does_not_know_is_refused(harmless, main) -> None:
     assert "unrecognized arguments: nonsense" in ended(main, "nonsense")[1]
 
@@ -240,10 +235,13 @@ def test_an_interrupt_is_said_in_a_word_and_has_the_shells_status(capsys) -> Non
 
 
 def test_a_reader_that_has_gone_ends_a_command_in_silence() -> None:
-    """As in `python -m tools.glossary | head -1`."""
-    first = subprocess.Popen(
-        [sys.executable, "-m", "tools.glossary"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    """As in `make data | head -1`."""
+    program = (
+        "import sys\nfrom lib.run.errors import said_in_a_sentence\n"
+        "@said_in_a_sentence\ndef main():\n    print('line\\n' * 100_000)\n    return 0\nsys.exit(main())"
     )
+    command = [sys.executable, "-c", program]
+    first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     first.stdout.close()
     _, said = first.communicate(timeout=120)
     assert said == b""

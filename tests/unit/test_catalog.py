@@ -12,7 +12,6 @@ from lib.catalog import __main__ as command
 from lib.catalog import download
 from lib.run import paths
 from lib.run.errors import InputError
-from tools import pages
 
 ASSETS = list(catalog.assets().values())
 
@@ -136,10 +135,6 @@ def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
     assert "LDC2011T07" in capsys.readouterr().err
     assert command.main(["--asset", "gigawrod"]) == 2
     assert "did you mean gigaword" in capsys.readouterr().err
-
-
-def test_the_data_page_is_the_catalogs() -> None:
-    assert (paths.ROOT / "docs" / "data.md").read_text(encoding="utf-8") == pages.data()
 
 
 def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 
 from lib import catalog, corpora, embedders
 from lib.catalog import published
-from lib.embedders.__main__ import page
 from lib.run import cluster, paths
 from lib.run.errors import InputError
 
@@ -268,10 +267,6 @@ def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) ->
     monkeypatch.setattr(catalog, "find_spec", lambda module: None)
     with pytest.raises(InputError, match=r"wordllama is not available.*pip install wordllama"):
         embedders.load("wordllama")
-
-
-def test_the_page_in_the_docs_is_that_of_the_registry() -> None:
-    assert (paths.ROOT / "docs" / "embedders.md").read_text(encoding="utf-8") == page() + "\n"
 
 
 def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
