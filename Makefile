@@ -11,7 +11,6 @@ EMBEDDER ?=
 NAME ?=
 NEIGHBORS ?=
 CHECK ?=
-CHECK ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS CHECK
