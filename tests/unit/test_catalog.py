@@ -53,8 +53,9 @@ def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> Non
         assert ("to" in source) != ("into" in source)
         if "to" in source:
             assert source["to"] in [file["path"] for file in asset.files]
-        else:
-            assert any(file["path"].startswith(source["into"] + "/") for file in asset.files)
+        else:  # all files that are listed come out of the one archive
+            assert len(asset.downloads) == 1
+            assert all(file["path"].startswith(source["into"] + "/") for file in asset.files)
 
 
 def test_no_file_belongs_to_two_assets() -> None:
