@@ -81,8 +81,8 @@ def download(asset: Asset) -> None:
 
 
 def is_unfinished(asset: Asset) -> bool:
-    """Whether a download of the asset was interrupted."""
-    return _folder(asset).exists()
+    """Whether a download of the asset was interrupted and has left something to go on from."""
+    return any(path.is_file() for path in _folder(asset).rglob("*"))
 
 
 def _folder(asset: Asset) -> Path:

@@ -302,8 +302,10 @@ def test_a_file_that_the_server_does_not_have_gets_a_sentence(server) -> None:
 def test_a_server_that_is_not_there_gets_a_sentence(server) -> None:
     server.shutdown()
     server.server_close()
+    wanted = text(server)
     with pytest.raises(download.UnreachableError, match=r"127.0.0.1 cannot be reached .*; run again when the network"):
-        download.download(text(server))
+        download.download(wanted)
+    assert not download.is_unfinished(wanted)
 
 
 @pytest.mark.parametrize("access", ["gated", "manual"])
