@@ -6,24 +6,20 @@ text. Neither does what spaCy remembers: words of a chunk are forgotten after it
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from importlib import metadata
-from itertools import chain
 from typing import Any, NamedTuple
 
 from lib.corpora import text
 from lib.run.errors import InputError
 from lib.run.parameters import shown
-from lib.run.processes import Killed, in_processes
+from lib.run.processes import in_processes
 
 SENTENCIZER = "sentencizer"
 CHUNK = 1 << 18  # characters
 REMEMBERED = 4 * CHUNK  # of so much text the words stay known: most that follow are among them
-
-_log = logging.getLogger(__name__)
 
 
 class Passage(NamedTuple):
@@ -130,7 +126,7 @@ def _pipeline(name: str) -> Any:
 def _by_pool(
     chunks: Iterator[list[Passage]], segmenter: str, processes: int
 ) -> Iterator[tuple[list[Passage], list[list[str]]]]:
-    """As `_by_this`. If a worker dies (out of memory, say), this process does the work that is left."""
+    """As `_by_this`."""
     waiting: deque[list[Passage]] = deque()
 
     def work() -> Iterator[tuple[str, list[str]]]:
@@ -138,9 +134,5 @@ def _by_pool(
             waiting.append(chunk)
             yield segmenter, [passage.text for passage in chunk]
 
-    try:
-        for lists in in_processes(_split, work(), processes):
-            yield waiting.popleft(), lists
-    except Killed as error:
-        _log.warning("segmentation: a worker process died (%s); going on in this one", error)
-    yield from _by_this(chain(waiting, chunks), segmenter)
+    for lists in in_processes(_split, work(), processes):
+        yield waiting.popleft(), lists

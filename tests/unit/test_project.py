@@ -67,6 +67,7 @@ def imported() -> set[str]:
 def test_every_import_is_pinned() -> None:
     # What comes with a pinned package and is used only through it.
     along = {
+        "joblib": "scikit-learn",
         "jupyter-client": "jupyterlab",
         "llvmlite": "numba",
         "nbformat": "papermill",

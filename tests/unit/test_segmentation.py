@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
 import sys
 from collections.abc import Iterator
 from itertools import starmap
@@ -45,19 +42,6 @@ def test_it_is_what_segmenting_one_by_one_gives() -> None:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_processes_and_chunks_do_not_matter(processes) -> None:
     assert list(segmentation.segment(passages(60), processes=processes)) == expected(60)
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_a_dead_worker_costs_time_only(monkeypatch, caplog) -> None:
-    monkeypatch.setattr(segmentation, "_split", _dying)
-    assert list(segmentation.segment(passages(60), processes=2)) == expected(60)
-    assert "a worker process died" in caplog.text
-
-
-def _dying(segmenter: str, texts: list[str]) -> list[list[str]]:
-    if multiprocessing.parent_process() and "ship30" in " ".join(texts):
-        os.kill(os.getpid(), signal.SIGKILL)
-    return [text.segment(each) for each in texts]
 
 
 @pytest.mark.usefixtures("small_chunks")
