@@ -17,15 +17,11 @@ from lib.embedders.base import Embedder, Embeddings
 from lib.exams import RatedPairs
 from lib.neighbors.ranking import Ranks
 from lib.run import progress
-from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of, texts
+from lib.run.parameters import in_range
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore, fit
-from lib.tasks import local
 
 Encode = Callable[[Sequence[str]], Embeddings]
-RATED = ("Lee", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R")
-CLASSIFIED = (*local.MAKERS, "MRPC", "MR", "CR", "SUBJ", "MPQA", "TREC", "SST2", "SST5", "SICK-E")
 
 
 def encoder(embedder: Embedder, corpus: Corpus) -> Encode:
@@ -45,7 +41,6 @@ def paraphrases(corpus: Corpus, count: int, rng: np.random.Generator) -> needles
 
     Raises InputError if it does not know so many.
     """
-    in_range("needles", count, 2, 10**9)
     if (corpus.groups < 0).all():
         return None
     pairs = needles.load("verses", corpus, rng, "", 0)
@@ -142,11 +137,3 @@ def macro_average(rated: pd.DataFrame, classified: pd.DataFrame) -> pd.DataFrame
     both = rated.groupby("embedder", sort=False)[["pearson", "spearman"]].mean()
     table = pd.DataFrame({"supervised": supervised, "unsupervised": 100 * both.mean(axis=1)})
     return table.assign(macro=table.mean(axis=1)).sort_values("macro", ascending=False, kind="stable")
-
-
-def check_tasks(parameter: str, chosen: Sequence[str], known: Sequence[str]) -> None:
-    """Raise InputError, naming the parameter, for a set that is not among the known ones, or if there is none."""
-    for name in texts(parameter, chosen):
-        one_of(parameter, name, known)
-    if not chosen:
-        raise InputError(f"{parameter}: is empty; give one set or more of {', '.join(known)}")

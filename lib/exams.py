@@ -14,7 +14,6 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.neighbors.ranking import Ranks, ranks
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, texts
 from lib.similarity import cosine
 
 
@@ -129,10 +128,8 @@ def rated(names: Sequence[str], split: str = "test") -> list[RatedPairs]:
 
     Raises InputError for a set without ratings, for none, and as `lib.tasks.load` does.
     """
-    if not names:
-        raise InputError("task_names: names no set of rated pairs; give at least one, such as Lee")
     exams = []
-    for name in texts("task_names", names):
+    for name in names:
         task = tasks.load(name, split)
         if not isinstance(task, tasks.PairTask) or task.score is None:
             raise InputError(f"task_names: {name!r} has no rated pairs; give Lee, WS353, STS12 ... STS15, SICK-R")
@@ -153,7 +150,6 @@ def verses(corpus: Corpus, count: int, rng: np.random.Generator) -> tuple[Verses
 
     Raises InputError for fewer than two, or more than the corpus has pairs for.
     """
-    in_range("queries", count, 2, 10**9)
     if (corpus.groups < 0).all():
         return None
     pairs = needles.load("verses", corpus, rng, "", 0)

@@ -168,14 +168,13 @@ def candidates(corpus: Corpus, query_source: str) -> np.ndarray:
     return corpus.ledes if query_source == "ledes" else np.arange(len(corpus))
 
 
-def check_parameters(corpus: Corpus, k: int, queries: int, samples: int, query_source: str) -> None:
+def check_parameters(corpus: Corpus, k: int, queries: int, query_source: str) -> None:
     """Raise InputError, naming the parameter and what is accepted, if the corpus is too small for them."""
     one_of("query_source", query_source, ("ledes", "any"))
     available = len(candidates(corpus, query_source))
     what, hint = ("ledes", "; or set query_source to 'any'") if query_source == "ledes" else ("sentences", "")
     in_range("queries", queries, 1, available, f"corpus {corpus.name!r} has {available} {what}{hint}")
     in_range("k", k, 1, len(corpus) - 1, f"corpus {corpus.name!r} has {len(corpus)} sentences")
-    in_range("samples", samples, 1, 1000)
 
 
 def summary(

@@ -80,7 +80,7 @@ def load(source: str, corpus: Corpus, rng: np.random.Generator, genre: str, lowe
         An unknown source; a corpus without groups of equal meaning; a file that is missing, or a line of it that is
         no pair of two different sentences; a genre or score that leaves no pair.
     """
-    if parameters.text("pairs_source", source).startswith(LINES):
+    if source.startswith(LINES):
         return _of_lines(source)
     if source == "verses":
         return _of_groups(corpus, rng)
@@ -105,7 +105,6 @@ def _of_groups(corpus: Corpus, rng: np.random.Generator) -> Pairs:
 
 
 def _of_sts_benchmark(genre: str, lowest_score: float) -> Pairs:
-    in_range("lowest_score", lowest_score, 0.0, 5.0)
     found = []
     for split in ("dev", "test"):
         task = tasks.load("STSBenchmark", split)
@@ -172,7 +171,6 @@ def draw(overlaps: np.ndarray, limit: float, count: int, order: np.ndarray) -> n
     With one order (a permutation that was drawn) the draws for several definitions have in common what they can.
     There are fewer than `count` where fewer are below the limit.
     """
-    in_range("pairs", count, 2, 10**9)
     below = order[np.asarray(overlaps)[order] < limit]
     return np.sort(below[:count])
 

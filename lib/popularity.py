@@ -28,7 +28,7 @@ def find(corpus: Corpus, query: str) -> int:
 
     Most similar is the sentence that shares most of its words with the query (Jaccard).
     """
-    wanted = parameters.text("query", text.squeeze(query) if isinstance(query, str) else query)
+    wanted = text.squeeze(query)
     for i, sentence in enumerate(corpus.sentences):
         if sentence == wanted:
             return i

@@ -15,35 +15,28 @@ import pandas as pd
 
 from lib import n2o, stats
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, rising
+from lib.run.parameters import in_range
 
 DECIMALS = 12  # of a mean overlap: what differs by less differs by the order of summation
 
 # -- parameters ---------------------------------------------------------------------------------
 
 
-def check_depths(ks: Sequence[int]) -> None:
-    """Raise InputError unless `ks` are two or more different numbers, rising, from 1 on."""
-    rising("ks", ks, 1, 10**6, at_least=2)
+def check_parameters(
+    samples: int, queries: int, query_counts: Sequence[int], corpus_shares: Sequence[float], n: int, k: int
+) -> None:
+    """Raise InputError for parameters that do not go together.
 
-
-def check_counts(counts: Sequence[int], queries: int) -> None:
-    """Raise InputError unless `counts` are different numbers from 2 on, rising, the first at most `queries`."""
-    in_range("queries", queries, 1, 10**9)
-    rising("query_counts", counts, 2, 10**6)
-    in_range("the first of query_counts", counts[0], 2, queries, "a sample has so many queries")
-
-
-def check_shares(shares: Sequence[float], n: int, k: int) -> None:
-    """Raise InputError unless `shares` are different numbers above 0, rising, the last of them 1.
-
-    Of `n` sentences, at least the last but one has to leave more than `k`.
+    Two samples are compared; a sample has the first of `query_counts`; the last of `corpus_shares` is the whole corpus,
+    and the one before leaves more than `k` of its `n` sentences.
     """
-    rising("corpus_shares", shares, 1e-9, 1, at_least=2)
-    in_range("the last of corpus_shares", shares[-1], 1, 1.0, "the whole corpus")
-    if round(shares[-2] * n) <= k:
+    in_range("samples", samples, 2, 1000, "one sample cannot be compared with another")
+    in_range("the first of query_counts", query_counts[0], 2, queries, "a sample has so many queries")
+    in_range("the last of corpus_shares", corpus_shares[-1], 1, 1.0, "the whole corpus")
+    share = corpus_shares[-2]
+    if round(share * n) <= k:
         raise InputError(
-            f"corpus_shares: {shares[-2]} of {n} sentences are too few for k = {k}; give at least {(k + 1) / n:.2g}"
+            f"corpus_shares: {share} of {n} sentences are too few for k = {k}; give at least {(k + 1) / n:.2g}"
         )
 
 

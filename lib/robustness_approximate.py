@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,16 +19,9 @@ from lib.neighbors import Neighbors, approximate, brute_force, indexes, tuning
 from lib.neighbors.contract import Vectors, exclusions
 from lib.run import progress
 from lib.run.errors import InputError
-from lib.run.parameters import one_of, texts
 
 STEPS = 4  # efforts to look at: the least there is, and from there 3, 15 and 63 steps up
 ALONE = 10  # queries that are timed one by one
-
-
-def check_methods(methods: Sequence[str]) -> None:
-    """Raise InputError, naming the parameter, for a method that is not known."""
-    for method in texts("approximate_methods", methods):
-        one_of("approximate_methods", method, approximate.SETTINGS)
 
 
 def held_out(corpus: Corpus, query_source: str, drawn: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:

@@ -17,7 +17,7 @@ from lib.embedders.base import Embeddings
 from lib.exams import RatedPairs
 from lib.neighbors import exact
 from lib.run.errors import InputError
-from lib.run.parameters import one_of, shown
+from lib.run.parameters import one_of
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.dictionary import END_OF_LINE
 from lib.sent2vec.settings import Settings
@@ -73,8 +73,6 @@ def settings(given: Mapping[str, Any], **more: Any) -> Settings:
 
     Raises InputError for a table that lacks one of them, and for a name that `Settings` does not have, or `more` has.
     """
-    if not isinstance(given, dict):
-        raise InputError(f"training: {shown(given)} is no table; give one such as {{'dim': 100, 'epochs': 10}}")
     for name in given:
         one_of("training", name, [field.name for field in fields(Settings) if field.name not in more])
     if lacking := [name for name in NEEDED if name not in given]:

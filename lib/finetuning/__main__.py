@@ -49,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
 @said_in_a_sentence
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
-    given = vars(parameters.given(_parser(), arguments))
+    given = vars(_parser().parse_args(arguments))
     task, model, output, threads = (given.pop(name) for name in ("task", "model", "output", "threads"))
     if threads is not None:
         parameters.in_range("--threads", threads, 1, 1024)

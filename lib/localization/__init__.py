@@ -9,7 +9,7 @@ from lib.localization.agreement import Agreement, agreement
 from lib.localization.classification import GRID, classify
 from lib.localization.classifiers import CLASSIFIERS, parting_lines, weights_of_2015
 from lib.localization.difficulty import at_sizes, by_overlap, hardest, never_right, stacked
-from lib.localization.groups import breakdown, load, vocabulary_sizes, word_overlap
+from lib.localization.groups import breakdown, load, present, vocabulary_sizes, word_overlap
 from lib.localization.repetition import Repeated, differences, ensemble, evaluate, repeat, summary
 from lib.localization.results import Result
 from lib.localization.table_1 import DATASETS, beside, kind
@@ -38,6 +38,7 @@ __all__ = [
     "load",
     "never_right",
     "parting_lines",
+    "present",
     "repeat",
     "stacked",
     "summary",

@@ -41,7 +41,6 @@ def load(name: str, groups: int = 0, longest: int = 0, at_least: int = 3, seed: 
     Raises InputError for an unknown name, or more groups than there are.
     """
     one_of("task", name, NAMES)
-    in_range("longest", longest, 0, 10**6, "words; 0 for any number")
     task = tasks.load(name)
     sizes = np.bincount(task.labels)
     fits = sizes >= at_least
@@ -55,6 +54,14 @@ def load(name: str, groups: int = 0, longest: int = 0, at_least: int = 3, seed: 
     rows = np.flatnonzero(np.isin(task.labels, offered))
     labels = np.searchsorted(offered, task.labels[rows]).astype(np.int32)
     return ParaphraseGroups([task.sentences[row] for row in rows], labels)
+
+
+def present(parameter: str, chosen: Sequence[str], names: Sequence[str], at_least: int) -> list[str]:
+    """Those of the `chosen` that are among `names`; InputError, naming the parameter, for fewer than `at_least`."""
+    found = [name for name in chosen if name in names]
+    if len(found) < at_least:
+        raise InputError(f"{parameter}: {len(found)} of {chosen} are here; give {at_least} or more of {names}")
+    return found
 
 
 def breakdown(labels: np.ndarray) -> pd.Series:

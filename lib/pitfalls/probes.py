@@ -15,10 +15,9 @@ from lib.probing import Probe, parsing
 from lib.probing.making import PARSED
 from lib.probing.senteval import FILES
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of, text, texts
+from lib.run.parameters import one_of
 
 SHARES = (0.5, 0.1, 0.4)  # of train, dev and test: few settings are chosen, and many embedders are told apart
-LEAST = 60  # sentences of a task
 PARSES = "made with a spaCy pipeline that has a tagger and a parser (`pipeline`); there is none, nor SentEval's file"
 ONLY_READ = "there is no recipe for it; it is read from SentEval's file, which is not here"
 
@@ -51,12 +50,11 @@ def load_all(names: Sequence[str], corpus: Corpus, size: int, seed: int = 0, pip
 
     Raises InputError for an unknown name, or if there is none of these tasks, with the reasons.
     """
-    in_range("probe_size", size, LEAST, 10**6)
     tasks, rows, left_out = {}, [], {}
-    if text("pipeline", pipeline):
+    if pipeline:
         parsing.loaded("what needs parses", pipeline)
     _, lacking = probing.available(pipeline or None)
-    for name in texts("probe_names", names):
+    for name in names:
         one_of("probe_names", name, probing.TASKS)
         if name in lacking and not _is_here(name):
             left_out[name] = PARSES if name in PARSED else ONLY_READ

@@ -118,7 +118,6 @@ def _drawn(options: Options, sizes: Sizes, seed: int) -> tuple[Candidates, Split
 def _check(name: str, seed: int, classes: int | None) -> None:
     if one_of("name", name, TASKS) not in MADE:
         raise InputError(f"name: {name} cannot be made here; give one of {', '.join(MADE)}, or read it (probing.read)")
-    in_range("seed", seed, 0, 2**63)
     if classes is not None:
         if name not in SEVERAL:
             raise InputError(f"classes: {classes} is not accepted; {name} has two classes: leave it out")

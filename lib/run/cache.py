@@ -31,7 +31,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from filelock import FileLock, Timeout
 
-from lib.run import files, locks, parameters, paths
+from lib.run import files, locks, paths
 from lib.run.errors import InputError, said_in_a_sentence
 
 FORMAT = 1  # of every entry; another number means that all are made again
@@ -195,7 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the cache's place and size.")
     parser.add_argument("--check", action="store_true", help="compare checksums")
     parser.add_argument("--prune", action="store_true", help="delete it")
-    options = parameters.given(parser, arguments)
+    options = parser.parse_args(arguments)
     for folder in sorted(paths.CACHE.glob("*")):
         print(f"{size(folder) / 1e6:10.1f} MB  {folder}")
     if options.check:

@@ -1,72 +1,297 @@
-"""Reading and checking a notebook's parameters, before anything runs.
+"""The parameters of the notebooks: what is accepted for each, and the files in ``params/`` that change them.
 
-A notebook's own parameters cell is the default profile; ``params/<profile>/<notebook>.yaml`` holds what
-another profile changes. Every key must be known and have the type that the notebook's own value has.
+A notebook's own parameters cell is the default profile; ``params/<profile>/<notebook>.yaml`` holds what another
+profile changes. Both are checked against `ACCEPTED`, the one place with ranges and choices, before anything runs. What
+depends on data, such as the size of a corpus, is checked by the functions that use it.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-import os
-import sys
-import unicodedata
-from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from lib.run import files, paths, strict_yaml
-from lib.run.errors import InputError
+import yaml
+
+from lib.run import paths
+from lib.run.errors import InputError, one_line
 
 TAG = "parameters"
-LARGEST = 20_000  # bytes of a file of parameters: more than any needs, and read in two seconds at the worst
-LONGEST = 4096  # characters of an option: no path has more
 SHOWN = 80  # characters of a wrong value that a message quotes
+
+# -- what is accepted -----------------------------------------------------------------------------
+
+
+class Accepted(NamedTuple):
+    """What is accepted for a parameter.
+
+    Attributes
+    ----------
+    what : str
+        In words, as a message says it after "give".
+    accepts : callable
+        Whether a value is accepted.
+    """
+
+    what: str
+    accepts: Callable[[Any], bool]
+
+
+def whole(low: int, high: int) -> Accepted:
+    """A whole number from `low` to `high`."""
+    return Accepted(f"a whole number from {low} to {high}", lambda value: type(value) is int and low <= value <= high)
+
+
+def number(low: float, high: float) -> Accepted:
+    """A number from `low` to `high`."""
+    return Accepted(
+        f"a number from {low:g} to {high:g}", lambda value: type(value) in (int, float) and low <= value <= high
+    )
+
+
+def choice(*values: Any) -> Accepted:
+    """One of `values`."""
+    return Accepted(f"one of {', '.join(map(repr, values))}", lambda value: value in values)
+
+
+def several(member: Accepted, at_least: int = 0, rising: bool = False) -> Accepted:
+    """A list of different values, each one a `member`; `rising`: in rising order."""
+
+    def accepts(values: Any) -> bool:
+        if not isinstance(values, list) or not all(map(member.accepts, values)):
+            return False
+        different = sorted(set(values))
+        return len(values) == len(different) >= at_least and (values == different or not rising)
+
+    order = "rising" if rising else "different"
+    return Accepted(f"a list of {at_least} or more {order} values, each {member.what}", accepts)
+
+
+TEXT = Accepted("a text", lambda value: isinstance(value, str))
+NAMES = several(TEXT, at_least=1)
+COUNT = whole(1, 10**6)
+ANY_COUNT = whole(0, 10**7)  # 0 for all that there are
+RATED = several(choice("Lee", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R"), at_least=1)
+CLASSIFIED = several(
+    choice(
+        *("Translations", "Books", "Questions"),
+        *("MRPC", "MR", "CR", "SUBJ", "MPQA", "TREC", "SST2", "SST5", "SICK-E"),
+    ),
+    at_least=1,
+)
+
+# Of each parameter of each notebook, by its name; a table has an entry for each of its keys.
+ACCEPTED = {
+    "C": number(1e-6, 1e6),
+    "approximate_dimensions": COUNT,
+    "approximate_methods": several(choice("hnsw", "ivf", "ngt")),
+    "baselines": NAMES,
+    "beyond_names": NAMES,
+    "checked_sentences": whole(10, 10**4),
+    "checked_words": whole(100, 10**6),
+    "classified_sets": CLASSIFIED,
+    "classifying": {
+        "sentences": ANY_COUNT,
+        "folds": whole(2, 100),
+        "penalties": several(number(1e-9, 1e9), at_least=1),
+    },
+    "closest": whole(1, 10),
+    "cluster": TEXT,
+    "compared_names": several(TEXT, at_least=2),
+    "confidence": number(0.5, 0.999),
+    "corpus_name": TEXT,
+    "corpus_shares": several(number(1e-9, 1), at_least=2, rising=True),
+    "embedder": TEXT,
+    "embedder_name": TEXT,
+    "embedder_names": NAMES,
+    "folds": whole(2, 100),
+    "frequency_lists": NAMES,
+    "genre": TEXT,
+    "grid": several(number(1e-9, 1e3), at_least=1, rising=True),
+    "groups": ANY_COUNT,
+    "haystack": ANY_COUNT,
+    "held_out": COUNT,
+    "inner_folds": whole(1, 100),
+    "k": COUNT,
+    "ks": several(COUNT, at_least=2, rising=True),
+    "l1": number(0, 1e6),
+    "learned_method": choice("ridge", "softmax"),
+    "learned_names": several(choice("", "SST2", "SICK-R", "SICK-E")),
+    "longest": ANY_COUNT,
+    "lowest_score": number(0, 5),
+    "m": whole(1, 100),
+    "n": COUNT,
+    "near_copy": number(0, 1),
+    "needles": whole(2, 10**6),
+    "neighbors_file": TEXT,
+    "one_fold": choice(True, False),
+    "outlier_rank": COUNT,
+    "overlap_limit": number(0, 2),
+    "overlap_ratio": choice("jaccard", "dice", "first", "shorter"),
+    "pairs": whole(2, 10**6),
+    "pairs_source": TEXT,
+    "phrases": several(TEXT),
+    "pipeline": TEXT,
+    "pooling": choice("avg", "cls", "last"),
+    "popular_k": COUNT,
+    "probe_names": NAMES,
+    "probe_size": whole(60, 10**6),
+    "queries": COUNT,
+    "query": TEXT,
+    "query_counts": several(whole(2, 10**6), at_least=1, rising=True),
+    "query_source": choice("ledes", "any"),
+    "rated_names": RATED,
+    "rated_sets": RATED,
+    "recall": number(0.01, 1),
+    "repetitions": whole(100, 10**6),
+    "samples": whole(1, 1000),
+    "searched_names": several(TEXT),
+    "seed": whole(0, 2**32 - 1),
+    "seeds": several(whole(0, 2**32 - 1), at_least=1),
+    "separate_text": TEXT,
+    "shown": whole(1, 100),
+    "size_names": NAMES,
+    "size_training": {"sentences": ANY_COUNT, "epochs": whole(1, 10**4), "labelled": ANY_COUNT},
+    "sizes": several(whole(1, 10**4), at_least=1, rising=True),
+    "task_names": NAMES,
+    "training": Accepted("a table such as {'dim': 100}", lambda value: isinstance(value, dict)),
+    "vector_names": NAMES,
+}
+
+
+def check_notebook(notebook: str, values: Mapping[str, Any]) -> None:
+    """Raise InputError if a parameter of a notebook has a value that `ACCEPTED` does not allow.
+
+    Parameters
+    ----------
+    notebook : str
+        Its name, such as ``01_n2o``.
+    values : mapping
+        The values of its parameters by name, and whatever else; a notebook gives its ``globals()``.
+    """
+    for name in of_notebook(paths.NOTEBOOKS / f"{notebook}.ipynb"):
+        _check(name, values[name], ACCEPTED.get(name))
+
+
+def _check(name: str, value: Any, accepted: Any) -> None:
+    if isinstance(accepted, dict):
+        if not isinstance(value, dict) or value.keys() != accepted.keys():
+            raise InputError(f"{name}: {shown(value)} is not accepted; give a table of {', '.join(accepted)}")
+        for key, member in accepted.items():
+            _check(f"{name}, {key}", value[key], member)
+    elif accepted and not accepted.accepts(value):
+        raise InputError(f"{name}: {shown(value)} is not accepted; give {accepted.what}")
+
+
+# -- the notebooks' own values, and the profiles --------------------------------------------------
+
+
+def cells(notebook: Path) -> list[dict[str, Any]]:
+    """The cells of a notebook."""
+    return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+
+
+def of_notebook(notebook: Path) -> dict[str, Any]:
+    """The default parameters of a notebook: the literals of its cell tagged ``parameters``.
+
+    Raises InputError if there is no such cell, or if it holds anything else.
+    """
+    tagged = [cell for cell in cells(notebook) if TAG in cell["metadata"].get("tags", [])]
+    try:
+        statements = ast.parse("".join(tagged[0]["source"])).body
+        return {statement.targets[0].id: ast.literal_eval(statement.value) for statement in statements}
+    except (IndexError, AttributeError, ValueError, SyntaxError) as error:
+        raise InputError(f"{notebook.name}: give a cell tagged {TAG!r} that holds only `name = literal`") from error
+
+
+def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
+    """What a profile changes in a notebook's parameters; empty for the default profile.
+
+    Raises InputError for a profile without a file for the notebook, for a parameter that the notebook does not have,
+    and for a value that `ACCEPTED` does not allow.
+    """
+    if profile == "default":
+        return {}
+    file = paths.PARAMS / profile / f"{notebook.stem}.yaml"
+    known = of_notebook(notebook)
+    given = read_yaml(file)
+    for name, value in given.items():
+        if name not in known:
+            raise InputError(f"{file}: unknown parameter {shown(name)}; {nearest(str(name), known)}")
+        _check(f"{file}: {name}", value, ACCEPTED.get(name))
+    return given
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """The ``name: value`` lines of a YAML file; InputError if there is no such file, or it holds anything else."""
+    try:
+        given = _Loader(file.read_bytes()).get_single_data() or {}
+    except FileNotFoundError as error:
+        raise InputError(f"{file}: no such file; a profile has one for each notebook") from error
+    except yaml.YAMLError as error:
+        raise InputError(f"{file}: {one_line(error)}") from error
+    if not isinstance(given, dict):
+        raise InputError(f"{file}: give lines of `name: value`")
+    return given
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which a key that is given twice is an error, and 1e-3 is a number."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        twice = [key for key in keys if keys.count(key) > 1]
+        if twice:
+            raise yaml.MarkedYAMLError(problem=f"{twice[0]} is given twice", problem_mark=node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"[-+]?\d+e[-+]?\d+$"), [*"-+0123456789"])
+
+
+# -- checks of one value --------------------------------------------------------------------------
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
     """A phrase that points from a misspelled name to what is accepted."""
     choices = sorted(choices)
-    close = difflib.get_close_matches(name[:SHOWN], choices, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(name, choices, n=3, cutoff=0.5)
     return f"did you mean {' or '.join(close)}?" if close else f"accepted: {', '.join(choices)}"
 
 
 def shown(value: Any) -> str:
-    """A wrong value as a message quotes it: on one line, and not at any length."""
-    try:
-        text = repr(value)
-    except ValueError:  # of more digits than Python writes
-        text = f"an {type(value).__name__} of thousands of digits"
+    """A wrong value as a message quotes it, cut short where it is long."""
+    text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def one_of(parameter: str, value: str, choices: Iterable[str]) -> str:
     """Return `value` if it is among `choices`; raise InputError with the nearest names otherwise."""
     choices = list(choices)
-    if not isinstance(value, str) or value not in choices:
-        close = nearest(value if isinstance(value, str) else "", choices)
-        raise InputError(f"{parameter}: {shown(value)} is not known; {close}")
+    if value not in choices:
+        raise InputError(f"{parameter}: {shown(value)} is not known; {nearest(str(value), choices)}")
     return value
 
 
 def in_range(parameter: str, value: float, low: float, high: float, why: str = "") -> float:
     """Return `value` if low <= value <= high; raise InputError that says why not otherwise.
 
-    Where both bounds are integers, so must be the value. True and False are no numbers.
+    Where both bounds are whole numbers, so must be the value. True and False are no numbers.
     """
     whole = isinstance(low, Integral) and isinstance(high, Integral)
-    if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
-        problem = f"is no {'whole ' if whole else ''}number"
-    elif not low <= value <= high:
-        problem = "is not accepted"
-    else:
+    if isinstance(value, Integral if whole else Real) and not isinstance(value, bool) and low <= value <= high:
         return value
     reason = f" ({why})" if why else ""
-    limits = (str(limit) if isinstance(limit, Integral) else f"{limit:g}" for limit in (low, high))
-    raise InputError(f"{parameter}: {shown(value)} {problem}; give {' to '.join(limits)}{reason}")
+    kind = ", a whole number" if whole else ""
+    raise InputError(f"{parameter}: {shown(value)} is not accepted; give {low} to {high}{reason}{kind}")
+
+
+# -- for the callers that are left ----------------------------------------------------------------
 
 
 def texts(parameter: str, value: Sequence[str], at_least: int = 0) -> Sequence[str]:
@@ -81,147 +306,17 @@ def texts(parameter: str, value: Sequence[str], at_least: int = 0) -> Sequence[s
     return value
 
 
-def rising(parameter: str, value: Sequence[float], low: float, high: float, at_least: int = 1) -> Sequence[float]:
-    """Return `value` if it is a list of so many numbers or more, in range and rising; raise InputError otherwise."""
-    if not isinstance(value, list | tuple) or len(value) < at_least:
-        raise InputError(f"{parameter}: {shown(value)} is not accepted; give a list of numbers, {at_least} or more")
-    for member in value:
-        in_range(parameter, member, low, high)
-    if any(left >= right for left, right in pairwise(value)):
-        raise InputError(f"{parameter}: {shown(value)} is not accepted; give numbers that rise")
-    return value
-
-
-def table(parameter: str, value: Mapping[str, Any], default: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return `value` if it has the keys of `default`, and values of the same types; raise InputError otherwise."""
-    _check_type(parameter, value, default)
-    check(value, default, parameter)
-    return value
-
-
 def text(parameter: str, value: str) -> str:
-    """Return `value` if it is a text that can be shown on a line; raise InputError otherwise."""
+    """Return `value` if it is a text; raise InputError otherwise."""
     if not isinstance(value, str):
         raise InputError(f"{parameter}: {shown(value)} is a {type(value).__name__}; give a text")
-    if wrong := next((sign for sign in value if unicodedata.category(sign) in ("Cc", "Cs")), ""):
-        raise InputError(f"{parameter}: {shown(value)} holds {wrong!r}; give a text without control characters")
     return value
-
-
-def given(parser: ArgumentParser, arguments: Sequence[str] | None = None) -> Namespace:
-    """The options of a command, its own where `arguments` is None; InputError for one that is no text of a line."""
-    words = sys.argv[1:] if arguments is None else arguments
-    for word in words:
-        if len(word) > LONGEST:
-            raise InputError(f"{shown(word)}: has {len(word)} characters; give at most {LONGEST}")
-    options = parser.parse_args(words)
-    for name, value in vars(options).items():
-        if isinstance(value, str | list):  # a list is what argparse makes of --name=--
-            text(f"--{name.replace('_', '-')}", value)
-    return options
-
-
-def cells(notebook: Path) -> list[dict[str, Any]]:
-    """The cells of a notebook; InputError for a file that is no notebook."""
-    found = files.read_json(notebook).get("cells")
-    if not isinstance(found, list) or not all(map(_is_cell, found)):
-        raise InputError(f"{notebook}: is no notebook of format 4; get the file again")
-    return found
-
-
-def _is_cell(cell: Any) -> bool:
-    return isinstance(cell, dict) and {"cell_type", "metadata", "source"} <= cell.keys()
-
-
-def of_notebook(notebook: Path) -> dict[str, Any]:
-    """The default parameters of a notebook: the typed literals of its cell tagged ``parameters``.
-
-    Raises InputError if there is no such cell or if it holds anything but literals.
-    """
-    tagged = [cell for cell in cells(notebook) if TAG in cell["metadata"].get("tags", [])]
-    if len(tagged) != 1:
-        raise InputError(f"{notebook.name}: needs one cell tagged {TAG!r}, has {len(tagged)}")
-    try:
-        tree = ast.parse("".join(tagged[0]["source"]))
-        return {_target(statement): ast.literal_eval(statement.value) for statement in tree.body}
-    except (AttributeError, ValueError, SyntaxError, RecursionError) as error:
-        raise InputError(f"{notebook.name}: the {TAG} cell may hold only `name = literal`") from error
-
-
-def _target(statement: ast.stmt) -> str:
-    target = statement.target if isinstance(statement, ast.AnnAssign) else statement.targets[0]
-    return target.id
-
-
-def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
-    """What `profile` changes in a notebook's parameters, checked; empty for the default profile.
-
-    Raises InputError for a profile without a file for the notebook, and for a file that `check` refuses.
-    """
-    if profile == "default":
-        return {}
-    file = paths.PARAMS / profile / f"{notebook.stem}.yaml"
-    if not os.path.isfile(file):  # unlike Path.is_file, also of a name too long to be one
-        raise InputError(f"{_shown(file)}: no such file; profile {shown(profile)} needs one for {notebook.stem}")
-    given = _read_yaml(file)
-    check(given, of_notebook(notebook), _shown(file))
-    return given
-
-
-def _read_yaml(file: Path) -> dict[str, Any]:
-    if (size := file.stat().st_size) > LARGEST:
-        raise InputError(f"{_shown(file)}: has {size} bytes; give a file of a few `parameter: value` lines")
-    try:
-        given = strict_yaml.load(file.read_bytes().decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{_shown(file)}: not valid YAML: it is not in UTF-8; save it so") from error
-    except ValueError as error:
-        raise InputError(f"{_shown(file)}: not valid YAML: {str(error)[:200]}") from error
-    except OSError as error:
-        raise InputError(f"{_shown(file)}: cannot be read ({error.strerror})") from error
-    if given is None:
-        return {}
-    if not isinstance(given, dict):
-        raise InputError(f"{_shown(file)}: must hold `parameter: value` lines, holds a {type(given).__name__}")
-    return given
 
 
 def check(given: Mapping[str, Any], defaults: Mapping[str, Any], source: str) -> None:
-    """Raise InputError if a key of `given` is unknown or has another type than in `defaults`.
-
-    An integer is accepted where the default is a float. The members of a list must have the type of the
-    default's first member. A table must have the keys of the default; others are the notebook's to check.
-    """
+    """Raise InputError if a key of `given` is unknown or has another type than in `defaults`."""
     for key, value in given.items():
         if key not in defaults:
             raise InputError(f"{source}: unknown parameter {shown(key)}; {nearest(str(key), defaults)}")
-        _check_type(f"{source}: {key}", value, defaults[key])
-
-
-def _check_type(where: str, value: Any, default: Any) -> None:
-    if not (type(value) is int and type(default) is float) and type(value) is not type(default):
-        hint = " (YAML reads 1e-3 as text: write 1.0e-3)" if isinstance(default, float) else ""
-        raise InputError(
-            f"{where}: {shown(value)} is a {type(value).__name__}; "
-            f"give a {type(default).__name__} such as {shown(default)}{hint}"
-        )
-    if isinstance(value, str):
-        text(where, value)
-    elif isinstance(value, int | float) and not abs(value) < 2**63:
-        raise InputError(f"{where}: {shown(value)} is no number that can be computed with; give such as {default!r}")
-    elif isinstance(value, list) and default:
-        for member in value:
-            _check_type(where, member, default[0])
-    elif isinstance(value, dict):
-        _check_table(where, value, default)
-
-
-def _check_table(where: str, value: dict[str, Any], default: dict[str, Any]) -> None:
-    for key, known in default.items():
-        if key not in value:
-            raise InputError(f"{where}: lacks {key!r}; give all of {', '.join(default)}")
-        _check_type(f"{where}: {key}", value[key], known)
-
-
-def _shown(file: Path) -> str:
-    return str(file.relative_to(paths.ROOT)) if file.is_relative_to(paths.ROOT) else str(file)
+        if type(value) is not type(defaults[key]):
+            raise InputError(f"{source}: {key}: {shown(value)} is not accepted; give such as {defaults[key]}")

@@ -351,7 +351,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--jobs", type=int, default=1, help="how many notebooks at a time (default 1)")
     parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
-    options = parameters.given(parser, arguments)
+    options = parser.parse_args(arguments)
     parameters.in_range("--jobs", options.jobs, 1, 64)
     jobs = select(options.notebook, options.profile)
     skipped = [] if options.force else [job for job in jobs if job.is_tidy() and unchanged(job, job.digest)]

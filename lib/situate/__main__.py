@@ -176,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
 @said_in_a_sentence
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status: 0, or 2 for input that cannot be used."""
-    options = parameters.given(_parser(), arguments)
+    options = _parser().parse_args(arguments)
     parameters.in_range("--seed", options.seed, 0, 2**32)
     stored = _stored(options)
     mine = own.load(options.embedder, options.name, options.pooling)

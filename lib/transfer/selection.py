@@ -11,7 +11,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.similarity.convergence import counted
 from lib.similarity.features import Features, Vectors
 from lib.transfer.classifiers import Classifier, chosen
@@ -54,7 +53,6 @@ class Run:
 
     def __init__(self, options: Options) -> None:
         self.options, self.seed, self.classifier = options, options.seed, chosen(options.classifier)
-        in_range("inner_folds", options.inner_folds, 1, 10**6)
         if not len(options.normalize):
             raise InputError("normalize: is empty; give (False, True), (False,) or (True,)")
         self.choices: list[Choice] = []

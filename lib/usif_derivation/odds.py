@@ -11,7 +11,7 @@ from lib import catalog, corpora
 from lib.corpora import Corpus, text
 from lib.embedders.word_probabilities import RandomWalk, checked, random_walk
 from lib.run.errors import InputError
-from lib.run.parameters import one_of, texts
+from lib.run.parameters import one_of
 
 ENWIKI = "frequencies/enwiki_vocab_min200.txt"
 
@@ -36,7 +36,7 @@ def available(names: Sequence[str], *loaded: Corpus) -> tuple[dict[str, Mapping[
     Raises InputError if none is here, and for a name that is neither a list nor a corpus.
     """
     here, absent = {}, {}
-    for name in texts("frequency_lists", names):
+    for name in names:
         if ":" not in name:
             one_of("frequency_lists", name, ["wordfreq", "enwiki", *corpora.names()])
         try:

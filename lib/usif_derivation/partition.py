@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib.run.parameters import in_range, one_of
+from lib.run.parameters import one_of
 from lib.usif_derivation.likelihood import angles, similarities
 
 BLOCK = 4_000_000  # similarities in memory at a time
@@ -22,8 +22,6 @@ def on_the_sphere(dims: Sequence[int], words: int, discourses: int, rng: np.rand
     the standard error of that mean, over discourse vectors; spread, the standard deviation of d; z_spread, that of
     Z / |V| over discourse vectors, and of_chance, what independent words would give: spread / sqrt(words)
     """
-    in_range("words", words, 2, 10**7)
-    in_range("discourses", discourses, 2, 10**6)
     rows = []
     for dim in dims:
         d = similarities(rng.normal(size=(discourses, dim)), rng.normal(size=(words, dim)))

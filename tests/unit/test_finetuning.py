@@ -422,7 +422,7 @@ def test_a_broken_file_of_pairs_gets_a_sentence(tmp_path, content, message) -> N
         ({"device": "tpu"}, "device: 'tpu' is not known"),
         ({"epochs": "3"}, "epochs: '3' is no whole number"),
         ({"batch_size": 2.5}, "batch_size: 2.5 is no whole number"),
-        ({"learning_rate": "high"}, "learning_rate: 'high' is no number"),
+        ({"learning_rate": "high"}, "learning_rate: 'high' is not accepted"),
         ({"epoch": 3}, "accepted: epochs, batch_size"),
         ({"task": "mnli"}, "task: 'mnli' is not known; did you mean multinli?"),
         ({"model": "nowhere"}, "no such folder"),

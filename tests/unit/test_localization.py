@@ -374,6 +374,12 @@ def test_sets_can_be_narrowed_to_short_sentences() -> None:
     assert again.sentences == some.sentences
 
 
+def test_names_that_are_here_are_kept_and_too_few_are_refused() -> None:
+    assert localization.present("names", ["b", "x", "a"], ["a", "b", "c"], 2) == ["b", "a"]
+    with pytest.raises(InputError, match=r"names: 1 of \['x', 'a'\] are here; give 2 or more of \['a', 'b'\]"):
+        localization.present("names", ["x", "a"], ["a", "b"], 2)
+
+
 def test_bag_of_words_counts_lower_cased_treebank_tokens() -> None:
     bag = localization.bag_of_words(["The cat, the dog.", "Dogs can't."])
     assert bag.toarray().sum(axis=1).tolist() == [6, 4]  # the the cat , dog . and dogs ca n't .

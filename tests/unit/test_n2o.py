@@ -116,15 +116,11 @@ def tiny(tmp_path_factory) -> corpora.Corpus:
         ({"queries": 3}, "give 1 to 2 (corpus 'lines:"),
         ({"queries": 3}, "has 2 ledes; or set query_source to 'any'"),
         ({"queries": 5, "query_source": "any"}, "queries: 5 is not accepted; give 1 to 4"),
-        ({"queries": "5"}, "queries: '5' is no whole number"),
-        ({"k": 2.0}, "k: 2.0 is no whole number"),
-        ({"samples": True}, "samples: True is no whole number"),
         ({"query_source": "all"}, "query_source: 'all' is not known"),
-        ({"samples": 0}, "samples: 0 is not accepted"),
     ],
 )
 def test_parameters_that_the_corpus_cannot_serve_get_a_sentence(tiny, changed, message) -> None:
-    parameters = {"k": 2, "queries": 2, "samples": 1, "query_source": "ledes"} | changed
+    parameters = {"k": 2, "queries": 2, "query_source": "ledes"} | changed
     with pytest.raises(InputError) as error:
         n2o.check_parameters(tiny, **parameters)
     assert message in str(error.value)

@@ -60,6 +60,19 @@ def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
     assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
 
 
+def test_one_buffer_for_all_calls_and_an_emptied_argument_do_no_harm() -> None:
+    buffer, sentences = np.zeros((3, 2)), SENTENCES.copy()
+
+    def encode(batch: list[str]) -> np.ndarray:
+        found = buffer[: len(batch)]
+        found[:] = lengths(batch)
+        batch.clear()
+        return found
+
+    assert own.load(encode).encode(sentences, batch_size=3).tolist() == LENGTHS
+    assert sentences == SENTENCES
+
+
 def test_it_counts_what_it_encodes() -> None:
     mine = own.load(lengths)
     mine.spot_check(SENTENCES)

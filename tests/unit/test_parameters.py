@@ -2,50 +2,119 @@
 
 from __future__ import annotations
 
+import math
+
 import nbformat
 import pytest
 
+from lib import needles, similarity
 from lib.run import parameters, paths
 from lib.run.errors import InputError
+from lib.run.parameters import ACCEPTED, choice, number, several, whole
+from lib.usif_derivation import supervised
 
-DEFAULTS = {"k": 50, "share": 0.5, "name": "bow", "names": ["a"], "on": True}
+NOTEBOOKS = sorted(file.stem for file in paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
+
+
+def of(name: str) -> dict:
+    return parameters.of_notebook(paths.NOTEBOOKS / f"{name}.ipynb")
+
+
+# -- what is accepted -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "given", [{}, {"k": 5}, {"share": 1}, {"share": 1.0e-3}, {"names": ["x", "y"]}, {"names": []}, {"on": False}]
-)
-def test_good_parameters_pass(given) -> None:
-    parameters.check(given, DEFAULTS, "x.yaml")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
+    ("accepted", "right", "wrong"),
     [
-        ({"nmae": "a"}, "x.yaml: unknown parameter 'nmae'; did you mean name"),
-        ({"zzz": 1}, "x.yaml: unknown parameter 'zzz'; accepted: k, name, names, on, share"),
-        ({"k": "5"}, "x.yaml: k: '5' is a str; give a int such as 50"),
-        ({"k": True}, "k: True is a bool"),
-        ({"k": 5.0}, "k: 5.0 is a float"),
-        ({"share": "1e-3"}, "YAML reads 1e-3 as text: write 1.0e-3"),
-        ({"names": "a"}, "names: 'a' is a str; give a list"),
-        ({"names": ["a", 1]}, "names: 1 is a int; give a str"),
-        ({"on": 1}, "on: 1 is a int"),
-        ({1: 2}, "unknown parameter 1"),
+        (whole(1, 5), [1, 5], [0, 6, 2.0, True, "2", None, math.nan, [2]]),
+        (number(0, 1), [0, 1, 0.5, 1e-9], [-0.1, 1.1, True, "0.5", None, math.nan, math.inf]),
+        (choice("a", "b"), ["a"], ["c", "", None, ["a"], {}]),
+        (parameters.TEXT, ["", "a b"], [1, None, ["a"], True]),
+        (several(whole(1, 9)), [[], [3, 1]], [[1, 1], [0], [1.0], (1, 2), "12", None, [[1]], {1: 2}]),
+        (several(number(0, 1), at_least=2, rising=True), [[0, 0.5]], [[0.5], [0.5, 0], [0.5, 0.5], [0, math.nan]]),
     ],
 )
-def test_bad_parameters_get_a_sentence(given, message) -> None:
+def test_what_is_accepted(accepted, right, wrong) -> None:
+    assert all(accepted.accepts(value) for value in right)
+    assert not any(accepted.accepts(value) for value in wrong)
+
+
+def test_a_parameter_of_a_notebook_has_an_entry_and_an_entry_a_parameter() -> None:
+    assert set().union(*map(of, NOTEBOOKS)) == set(ACCEPTED)
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("overlap_ratio", needles.RATIOS),
+        ("learned_method", similarity.regression.PENALTIES),
+        ("learned_names", supervised.LEARNED),
+    ],
+)
+def test_all_that_the_library_has_can_be_chosen(name, known) -> None:
+    assert all(ACCEPTED[name].accepts(each) or ACCEPTED[name].accepts([each]) for each in known)
+
+
+WRONG = [None, {}, {"a": 1}, math.nan, True, -1, 0, 2.5, 10**12, "x", [], [None], ["a", "a"], [2, 1], [-1]]
+
+
+def wrong_for(value: object, accepted: object) -> list:
+    """Values like those that are accepted, and others, that are not."""
+    if not isinstance(accepted, dict):
+        return [wrong for wrong in WRONG if not accepted.accepts(wrong)]
+    broken = [value | {key: wrong_for(value[key], member)[0]} for key, member in accepted.items()]
+    return [None, {}, value | {"more": 1}, *broken]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_wrong_value_is_refused_by_the_first_line_after_the_imports_and_in_a_profile(name, monkeypatch) -> None:
+    notebook = paths.NOTEBOOKS / f"{name}.ipynb"
+    code = [cell for cell in parameters.cells(notebook) if cell["cell_type"] == "code"]
+    sources = ["".join(cell["source"]) for cell in code]
+    first = next(i for i, cell in enumerate(code) if parameters.TAG in cell["metadata"].get("tags", []))
+    at = next(i for i, source in enumerate(sources) if source.startswith("parameters.check_notebook"))
+    space: dict = {}
+    for source in sources[first + 1 : at]:
+        assert source.startswith(("import ", "from "))
+        exec(source, space)
+    defaults = of(name)
+    for parameter, default in defaults.items():
+        for wrong in wrong_for(default, ACCEPTED[parameter]):
+            with pytest.raises(InputError) as error:
+                exec(sources[at], space | defaults | {parameter: wrong})
+            assert str(error.value).startswith(parameter)
+            assert "is not accepted; give a" in str(error.value) or "give one of" in str(error.value)
+            monkeypatch.setattr(parameters, "read_yaml", lambda _, given={parameter: wrong}: given)
+            with pytest.raises(InputError, match=rf"{name}\.yaml: {parameter}"):
+                parameters.of_profile(notebook, "smoke")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"confidence": 95}, "confidence: 95 is not accepted; give a number from 0.5 to 0.999"),
+        ({"folds": 1}, "folds: 1 is not accepted; give a whole number from 2 to 100"),
+    ],
+)
+def test_a_message_has_parameter_value_and_what_is_accepted(changed, message) -> None:
     with pytest.raises(InputError) as error:
-        parameters.check(given, DEFAULTS, "x.yaml")
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
+        parameters.check_notebook("05_sent2vec_training", of("05_sent2vec_training") | changed)
+    assert str(error.value) == message
+
+
+def test_a_member_of_a_table_is_named() -> None:
+    changed = {"classifying": {"sentences": 800, "folds": 1, "penalties": [1.0]}}
+    with pytest.raises(InputError, match=r"^classifying, folds: 1 is not accepted; give a whole number from 2 to 100$"):
+        parameters.check_notebook("07_ucp_normalization", of("07_ucp_normalization") | changed)
+
+
+# -- a notebook's own cell, and a profile's file --------------------------------------------------
 
 
 @pytest.fixture
 def notebook(tmp_path, monkeypatch):
-    """A notebook with two parameters, and a place for its profiles."""
-    cell = nbformat.v4.new_code_cell(
-        "k = 5  # neighbors\nrate: float = 0.5\nshift = -1", metadata={"tags": ["parameters"]}
-    )
+    """A notebook with two known parameters and one of its own, and a place for its profiles."""
+    cell = nbformat.v4.new_code_cell("k = 5  # neighbors\nrecall = 0.5\nmine = -1", metadata={"tags": ["parameters"]})
     file = tmp_path / "07_test.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
     monkeypatch.setattr(paths, "PARAMS", tmp_path / "params")
@@ -54,70 +123,73 @@ def notebook(tmp_path, monkeypatch):
 
 
 def test_the_defaults_are_the_literals_of_the_notebooks_cell(notebook) -> None:
-    assert parameters.of_notebook(notebook) == {"k": 5, "rate": 0.5, "shift": -1}
+    assert parameters.of_notebook(notebook) == {"k": 5, "recall": 0.5, "mine": -1}
     assert parameters.of_profile(notebook, "default") == {}
 
 
-@pytest.mark.parametrize("source", ["k = 2 + n", "import os", "k, j = 1, 2", "print(1)"])
+@pytest.mark.parametrize("source", ["k = 2 + n", "import os", "k, j = 1, 2", "print(1)", "k ="])
 def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
     cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
-    with pytest.raises(InputError, match="may hold only"):
+    with pytest.raises(InputError, match=r"07_test.ipynb: give a cell tagged 'parameters' that holds only"):
         parameters.of_notebook(notebook)
+
+
+@pytest.mark.parametrize(
+    ("content", "given"),
+    [
+        ("k: 3\nmine: x\n", {"k": 3, "mine": "x"}),
+        ("# nothing\n", {}),
+        ("recall: 1e-1\n", {"recall": 0.1}),
+        ("\ufeffk: 3\r\n", {"k": 3}),
+    ],
+)
+def test_a_profiles_file_is_read(notebook, content, given) -> None:
+    (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content, encoding="utf-8")
+    assert parameters.of_profile(notebook, "smoke") == given
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{}", r"07_test\.ipynb: is no notebook of format 4"),
-        ('{"cells": ["k = 5"]}', r"07_test\.ipynb: is no notebook of format 4"),
-        ('{"cells": []}', r"07_test\.ipynb: needs one cell tagged 'parameters', has 0"),
+        (b"recal: 3\n", "unknown parameter 'recal'; did you mean recall?"),
+        (b"zzz: 3\n", "unknown parameter 'zzz'; accepted: k, mine, recall"),
+        (b"on: 3\n", "unknown parameter True"),
+        (b"k: three\n", "k: 'three' is not accepted; give a whole number from 1 to 1000000"),
+        (b"k: 0\n", "k: 0 is not accepted; give a whole number"),
+        (b"recall: .nan\n", "recall: nan is not accepted; give a number from 0.01 to 1"),
+        (b"k: 1\nrecall: 1\nk: 2\n", "k is given twice"),
+        (b"mine: {a: 1, a: 2}\n", "a is given twice"),
+        (b"- k\n", "give lines of `name: value`"),
+        (b"k: [1\n", "line 2"),
+        (b"k: 1\n---\nk: 2\n", "expected a single document"),
+        (b"mine: caf\xe9\n", "invalid continuation byte"),
+        (b"k: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
+        (None, "no such file; a profile has one for each notebook"),
     ],
 )
-def test_a_file_without_a_parameters_cell_gets_a_sentence(notebook, content, message) -> None:
-    notebook.write_text(content)
-    with pytest.raises(InputError, match=message):
-        parameters.of_notebook(notebook)
-
-
-def test_a_profile_s_file_on_a_failing_disk_gets_a_sentence(notebook, monkeypatch) -> None:
-    def fail(file) -> None:
-        raise OSError(5, "Input/output error")
-
-    (paths.PARAMS / "smoke" / "07_test.yaml").write_text("k: 3\n")
-    monkeypatch.setattr(parameters.Path, "read_bytes", fail)
-    with pytest.raises(InputError, match=r"07_test\.yaml: cannot be read \(Input/output error\)"):
-        parameters.of_profile(notebook, "smoke")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("k: 3\n", None),
-        ("", None),
-        ("k: three\n", "params/smoke/07_test.yaml: k: 'three' is a str"),
-        ("- k\n", "must hold `parameter: value` lines, holds a list"),
-        ("k: [1\n", "not valid YAML"),
-        ("k: !!python/object/apply:os.system ['true']\n", "not valid YAML"),
-        (None, "no such file"),
-    ],
-)
-def test_a_profiles_file_is_checked(notebook, monkeypatch, content, message) -> None:
-    monkeypatch.setattr(paths, "ROOT", notebook.parent)
+def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(notebook, content, message) -> None:
+    file = paths.PARAMS / "smoke" / "07_test.yaml"
     if content is not None:
-        (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content)
-    if message is None:
-        parameters.of_profile(notebook, "smoke")
-        return
+        file.write_bytes(content)
     with pytest.raises(InputError) as error:
         parameters.of_profile(notebook, "smoke")
+    assert str(error.value).startswith(f"{file}: ")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+# -- checks of one value --------------------------------------------------------------------------
 
 
 def test_choices_and_ranges() -> None:
     assert parameters.one_of("corpus", "lee", ["lee", "bible"]) == "lee"
     with pytest.raises(InputError, match="corpus: 'leee' is not known; did you mean lee"):
         parameters.one_of("corpus", "leee", ["lee", "bible"])
-    with pytest.raises(InputError, match=r"k: 9 is not accepted; give 1 to 5 \(few sentences\)"):
+    assert parameters.in_range("k", 2, 1, 10) == 2
+    assert parameters.in_range("share", 1, 0.0, 1.0) == 1
+    with pytest.raises(InputError, match=r"k: 9 is not accepted; give 1 to 5 \(few sentences\), a whole number"):
         parameters.in_range("k", 9, 1, 5, "few sentences")
+    for value in (2.0, True, "2", None, math.nan):
+        with pytest.raises(InputError, match=r"k: .* is not accepted; give 1 to 10, a whole number"):
+            parameters.in_range("k", value, 1, 10)

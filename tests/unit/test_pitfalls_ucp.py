@@ -315,7 +315,7 @@ def test_a_line_is_read_off_between_its_places() -> None:
     assert rows.loc["beyond", "line"] == pytest.approx(0.7)
 
 
-@pytest.mark.parametrize("wrong", [[50], [100, 50], [25, 75], [25, 25], [25, 20_000]])
+@pytest.mark.parametrize("wrong", [[50], [25, 75]])
 def test_sizes_that_cannot_be_drawn_are_refused(wrong) -> None:
     with pytest.raises(InputError, match=r"sizes: .* is not accepted; give "):
         sizes.check_sizes(wrong)

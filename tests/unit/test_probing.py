@@ -251,7 +251,6 @@ def test_too_large_a_size_is_answered_by_one_that_is_not(name, size) -> None:
         ("BShift", None, {"size": 5}, "size: 5 is not accepted; give 6 sentences or more, or three sizes above 0"),
         ("BShift", None, {"size": (5, 0, 5)}, r"size: \(5, 0, 5\) is not accepted"),
         ("BShift", None, {"size": 60.0}, "size: 60.0 is not accepted"),
-        ("BShift", None, {"seed": -1}, "seed: -1 is not accepted"),
         ("BShift", None, {"classes": 3}, "classes: 3 is not accepted; BShift has two classes: leave it out"),
         ("WC", None, {"classes": 1}, "classes: 1 is not accepted"),
         ("SentLen", None, {"classes": 30}, "classes: 30 is not accepted; the sentences' lengths make 16 bins"),

@@ -367,7 +367,7 @@ def test_pairs_of_the_sts_benchmark_are_the_papers_kind(data_file) -> None:
     assert 75 <= (needles.ratios(pairs)["jaccard"] < 0.6).sum() < len(pairs)
     with pytest.raises(InputError, match="genre: 'news' is not known; did you mean main-news"):
         needles.load("stsbenchmark", VERSES, np.random.default_rng(0), "news", 4.0)
-    with pytest.raises(InputError, match="lowest_score: 6"):
+    with pytest.raises(InputError, match=r"holds no pair; .* a lower lowest_score"):
         needles.load("stsbenchmark", VERSES, np.random.default_rng(0), "main-news", 6)
 
 
@@ -404,9 +404,6 @@ def test_too_few_pairs_are_refused_with_their_number() -> None:
     needles.check_drawn(np.arange(5), 5, "jaccard", 0.6)
     with pytest.raises(InputError, match=r"pairs: 6 is not accepted; 5 have a word overlap \(jaccard\) below 0.6"):
         needles.check_drawn(np.arange(5), 6, "jaccard", 0.6)
-    for count in (1, "5", 2.5, None):
-        with pytest.raises(InputError, match=r"pairs: .* give 2 to"):
-            needles.draw(np.arange(5), 0.6, count, np.arange(5))
 
 
 # -- the haystack -------------------------------------------------------------------------------

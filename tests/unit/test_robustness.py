@@ -327,26 +327,16 @@ def test_held_out_queries_are_in_no_sample_and_of_the_same_source_first(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("check", "arguments", "message"),
+    ("changed", "message"),
     [
-        (robustness.check_depths, ([5],), r"ks: \[5\] is not accepted; give a list of numbers, 2 or more"),
-        (robustness.check_depths, ([10, 5],), "give numbers that rise"),
-        (robustness.check_depths, ([0, 5],), "ks: 0 is not accepted; give 1 to"),
-        (robustness.check_counts, ([], 20), "query_counts: .* give a list of numbers, 1 or more"),
-        (robustness.check_counts, ([1, 5], 20), "query_counts: 1 is not accepted; give 2 to"),
-        (robustness.check_counts, ([30, 50], 20), "the first of query_counts: 30 is not accepted; give 2 to 20"),
-        (robustness.check_counts, ([10, 10], 20), "give numbers that rise"),
-        (robustness.check_shares, ([0.1, 0.5], 100, 5), "the last of corpus_shares: 0.5 is not accepted; give 1"),
-        (robustness.check_shares, ([0.0, 1.0], 100, 5), "corpus_shares: 0.0 is not accepted; give 1e-09 to 1"),
-        (robustness.check_shares, ([0.5, 0.5, 1.0], 100, 5), "give numbers that rise"),
-        (
-            robustness.check_shares,
-            ([0.01, 0.1, 1.0], 100, 10),
-            "0.1 of 100 sentences are too few for k = 10; give at least 0.11",
-        ),
-        (approximate.check_methods, (["hsnw"],), "approximate_methods: 'hsnw' is not known; did you mean hnsw"),
+        ({"samples": 1}, r"samples: 1 is not accepted; give 2 to 1000 \(one sample cannot be compared"),
+        ({"query_counts": [30, 50]}, "the first of query_counts: 30 is not accepted; give 2 to 20"),
+        ({"corpus_shares": [0.1, 0.5]}, "the last of corpus_shares: 0.5 is not accepted; give 1"),
+        ({"corpus_shares": [0.01, 0.1, 1.0]}, "0.1 of 100 sentences are too few for k = 10; give at least 0.11"),
     ],
 )
-def test_bad_parameters_get_a_sentence(check, arguments, message) -> None:
+def test_parameters_that_do_not_go_together_get_a_sentence(changed, message) -> None:
+    right = {"samples": 2, "queries": 20, "query_counts": [5, 50], "corpus_shares": [0.5, 1.0], "n": 100, "k": 10}
+    robustness.check_parameters(**right)
     with pytest.raises(InputError, match=message):
-        check(*arguments)
+        robustness.check_parameters(**right | changed)

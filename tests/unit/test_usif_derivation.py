@@ -504,7 +504,6 @@ TWO = exams.RatedPairs("two", "two", ["a", "b"], ["c", "d"], np.array([1.0, 2]))
         (lambda: likelihood.gradient(np.ones(3), 2 * np.ones(3), 0.1, 0.1, 9), "parallel to the word's vector"),
         (lambda: partition.ratios(np.ones((1, 2)), np.ones((1, 2)), "cosine"), "model: 'cosine' is not known"),
         (lambda: odds.over_n({}, [1]), "probabilities is empty"),
-        (lambda: exams.rated([]), "task_names: names no set of rated pairs"),
         (lambda: exams.rated(["Verses"]), "task_names: 'Verses' has no rated pairs; give Lee, WS353"),
         (lambda: exams.pearson(np.ones((3, 1)), np.arange(3.0), np.ones((1, 3))), "are all the same"),
         (lambda: results.sit({}, [], "both"), "fitted_on: 'both' is not known"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from lib.run import parameters, paths
+from lib.run import paths
 from lib.run.errors import InputError, said_in_a_sentence
 from tools.site.build import Report, build
 from tools.site.sources import Sources, library
@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
         prog="python -m tools.site", description="The executed notebooks as a static site."
     )
     parser.add_argument("--output", default="site", metavar="FOLDER", help="where the site goes (default: site/)")
-    options = parameters.given(parser, arguments)
+    options = parser.parse_args(arguments)
     print("Building the site", flush=True)
     try:
         report = build(Sources(modules=library()), paths.from_root(options.output))
