@@ -21,11 +21,10 @@ import numpy as np
 import pandas as pd
 
 from lib import n2o, tasks
-from lib.corpora import UNKNOWN_GROUP, Corpus, closure, text
+from lib.corpora import UNKNOWN_GROUP, Corpus, closure, reading, text
 from lib.run import parameters, paths
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
-from lib.tasks import files as task_files
 
 LINES = "lines:"
 ACCEPTED = (
@@ -118,7 +117,7 @@ def _of_lines(source: str) -> Pairs:
     path = paths.from_root(source.removeprefix(LINES))
     if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
         raise InputError(f"pairs_source: no file {path}; give {ACCEPTED}")
-    return _without_group(_pair(*line) for line in task_files.lines(path) if line.text.strip())
+    return _without_group(_pair(*line) for line in reading.lines(path) if line.text.strip())
 
 
 def _pair(place: str, line: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ A verse number is BBCCCVVV: book, chapter, verse. The translations come from the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ from lib.corpora import text
 
 GENESIS, MATTHEW, ROMANS, END = 1_000_000, 40_000_000, 45_000_000, 67_000_000
 PSALMS = 19
+
+# The verses of a corpus: the first, and the one after the last.
+PARTS = {"bible-gospels": (MATTHEW, ROMANS), "bible-nt": (MATTHEW, END), "bible": (GENESIS, END)}
 
 # The order in which a corpus lists them; World English comes first since the others are aligned to it.
 TRANSLATIONS = {
@@ -42,14 +45,16 @@ class Verse(NamedTuple):
     meaning: int
 
 
-def verses(first: int, last: int) -> Iterator[Verse]:
+@lru_cache(maxsize=1)
+def verses(first: int, last: int) -> list[Verse]:
     """Verses with first <= number < last, one translation after the other, each in order."""
+    found = []
     english = _texts(REFERENCE, first, last)
     for translation in TRANSLATIONS:
         texts = english if translation == REFERENCE else _texts(translation, first, last)
         meanings = _aligned(texts, english)
-        for number, verse in texts.items():
-            yield Verse(translation, number, verse, meanings[number])
+        found += [Verse(translation, number, verse, meanings[number]) for number, verse in texts.items()]
+    return found
 
 
 def _texts(translation: str, first: int, last: int) -> dict[int, str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
+from scipy.cluster.hierarchy import DisjointSet
+
 from lib.run.errors import InputError
 
 
@@ -15,38 +17,31 @@ def groups_from_pairs(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[list[H
 
     Parameters
     ----------
-    pairs : pairs of hashable ids, in any order and direction, repetitions allowed; an id paired with itself
-        belongs to a group even if no other pair names it
+    pairs : iterable of two hashable ids each
+        In any order and direction, repetitions allowed. An id paired with itself belongs to a group even if no other
+        pair names it.
 
     Returns
     -------
-    Every group, whatever its size; no id is in two. Groups stand in the order of their first members, members
-    in the order in which the pairs first name them, so that the same pairs always give the same list.
+    list of list
+        Every group, whatever its size; no id is in two. Groups stand in the order of their first members, members
+        in the order in which the pairs first name them, so that the same pairs always give the same list.
 
     Raises
     ------
     InputError
         An entry that is not two hashable ids.
     """
-    parent: dict[Hashable, Hashable] = {}
-    for number, pair in enumerate(pairs):
+    sets = DisjointSet()
+    for pair in pairs:
         try:
             left, right = pair
-            if left != left or right != right:  # NaN, which would belong to nothing, not even to itself
-                raise ValueError("NaN")
-            parent.setdefault(left, left)
-            parent.setdefault(right, right)
+            sets.add(left)
+            sets.add(right)
         except (TypeError, ValueError) as error:
-            raise InputError(f"pairs: entry {number} is {pair!r}; give two hashable ids") from error
-        parent[_root(parent, right)] = _root(parent, left)
+            raise InputError(f"pairs: {pair!r} is no pair; give two hashable ids") from error
+        sets.merge(left, right)
     groups: dict[Hashable, list[Hashable]] = {}
-    for member in parent:
-        groups.setdefault(_root(parent, member), []).append(member)
+    for member in sets:
+        groups.setdefault(sets[member], []).append(member)
     return list(groups.values())
-
-
-def _root(parent: dict[Hashable, Hashable], member: Hashable) -> Hashable:
-    """The id that stands for a member's group; halves the way there, so that long chains stay cheap."""
-    while parent[member] != member:
-        parent[member] = member = parent[parent[member]]
-    return member

@@ -2,11 +2,11 @@
 
 What counts as a sentence of newswire
 -------------------------------------
-The wire carries tables beside prose: earnings (``Shr 34 cts vs 19 cts``), prices, rates, shipping lists. Who asks
-for the sentences of a newswire expects prose. So a paragraph, and in a table each row, is segmented by itself, and
-of what comes out that is kept which has four words or more and ends in a full stop, a question mark or an exclamation
-mark (quotation marks, brackets and ``>`` may follow). Rows end in none of them. What is lost with them is little: the
-line that announces a table (``as follows:``), a sentence whose writer forgot the full stop, an interjection.
+The wire carries tables beside prose: earnings (``Shr 34 cts vs 19 cts``), prices, rates, shipping lists. The sentences
+of a newswire are expected to be prose. So a paragraph, and in a table each row, is segmented by itself, and of the
+pieces those are kept that have four words or more and end in a full stop, a question mark or an exclamation mark
+(quotation marks, brackets and ``>`` may follow). Rows end in none of them. What is lost with them is little: the line
+that announces a table (``as follows:``), a sentence whose writer forgot the full stop, an interjection.
 
 A news item's lede is the sentence that opens its body. An item that opens with a table has no lede, though it may
 have sentences, since its first one would be a footnote.
@@ -19,6 +19,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from lib import catalog
 from lib.corpora import reading
 from lib.corpora.segmentation import Passage
 from lib.run.errors import InputError
@@ -27,14 +28,15 @@ LEAST_WORDS = 4
 _END = re.compile(r"[.!?][\"')\]>]*$")
 
 
-def is_sentence(unit: str) -> bool:
+def is_sentence(piece: str) -> bool:
     """Whether what the segmenter cut out is a sentence rather than a row of a table or a fragment."""
-    return _END.search(unit) is not None and len(unit.split()) >= LEAST_WORDS
+    return _END.search(piece) is not None and len(piece.split()) >= LEAST_WORDS
 
 
 def _document(paragraphs: list[str]) -> Iterator[Passage]:
     """The passages of one document; at least one, so that a document without text counts too."""
-    for i, paragraph in enumerate(paragraphs or [""]):
+    kept = [paragraph for paragraph in paragraphs if paragraph.strip()]
+    for i, paragraph in enumerate(kept or [""]):
         yield Passage(paragraph, opens=i == 0)
 
 
@@ -49,8 +51,9 @@ _SIGN_OFF = re.compile(r"(?:\breuter|\n\s*more)(?:\.{3})?\s*\Z", re.IGNORECASE)
 _NEW_PARAGRAPH = re.compile(r"\n(?=\s)")
 
 
-def reuters_files(folder: Path) -> list[Path]:
-    """The files reut2-*.sgm of a folder, in order; InputError if there is none."""
+def reuters_files() -> list[Path]:
+    """The files reut2-*.sgm, in order; InputError, which says how to get them, if they are not here."""
+    folder = catalog.file("corpora/reuters21578")
     found = sorted(folder.glob("reut2-*.sgm"))
     if not found:
         raise InputError(f"corpus: 'reuters' needs files reut2-000.sgm ... reut2-021.sgm, and {folder} holds none")
@@ -60,33 +63,30 @@ def reuters_files(folder: Path) -> list[Path]:
 def reuters(file: Path) -> Iterator[Passage]:
     """The paragraphs of a file's news items, without title, date line and sign-off; items without a body left out."""
     for item in reading.elements(file, "REUTERS", "latin-1"):
-        if body := _BODY.search(item):
+        body = _BODY.search(item)
+        if body:
             plain = _SIGN_OFF.sub("", html.unescape(_NOISE.sub(" ", body.group(1))))
-            yield from _document([part for part in _NEW_PARAGRAPH.split(plain) if part.strip()])
+            yield from _document(_NEW_PARAGRAPH.split(plain))
 
 
 # -- English Gigaword ---------------------------------------------------------------------------
 
 _STORY = re.compile(r"<DOC [^>]*\btype=\"story\"")
 _PARAGRAPH = re.compile(r"<P>(.*?)</P>", re.DOTALL)
-_YEAR = re.compile(r"_(\d{4})\d\d\.gz$")
 
 
-def gigaword_files(folder: Path, year: str) -> list[Path]:
+def gigaword_files(year: str) -> list[Path]:
     """The files ``<source>_eng/<source>_eng_YYYYMM.gz`` of one year, by source and month.
 
-    Raises InputError for a folder without any, and for a year that it does not have.
+    Raises InputError, which says how to get them, if they are not here, and for a year that there is not.
     """
+    folder = catalog.file("corpora/gigaword/data")
     every = sorted(folder.glob("*_eng/*_eng_??????.gz"))
-    years = sorted({match.group(1) for file in every if (match := _YEAR.search(file.name))})
-    if not years:
-        raise InputError(
-            f"corpus: 'gigaword:{year}' needs files such as afp_eng/afp_eng_{year}01.gz, and {folder} holds none; "
-            "give it the data folder of LDC2011T07"
-        )
-    if year not in years:
-        raise InputError(f"corpus: 'gigaword:{year}': {folder} has no file of that year; accepted: {', '.join(years)}")
-    return [file for file in every if _YEAR.search(file.name).group(1) == year]
+    found = [file for file in every if file.stem[-6:-2] == year]
+    if not found:
+        years = ", ".join(sorted({file.stem[-6:-2] for file in every})) or "none: give the data folder of LDC2011T07"
+        raise InputError(f"corpus: 'gigaword:{year}': {folder} has no file of that year; accepted: {years}")
+    return found
 
 
 def gigaword(file: Path) -> Iterator[Passage]:
@@ -94,5 +94,4 @@ def gigaword(file: Path) -> Iterator[Passage]:
     # A byte that is not UTF-8 is not the reader's to mend: it becomes U+FFFD.
     for document in reading.elements(file, "DOC", "utf-8", errors="replace"):
         if _STORY.match(document):
-            parts = (html.unescape(part) for part in _PARAGRAPH.findall(document))
-            yield from _document([part for part in parts if part.strip()])
+            yield from _document([html.unescape(part) for part in _PARAGRAPH.findall(document)])

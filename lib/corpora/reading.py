@@ -3,59 +3,46 @@
 from __future__ import annotations
 
 import gzip
-import os
 import zlib
 from collections.abc import Iterator
-from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
-from lib.run import files
 from lib.run.errors import InputError
 
+UTF8 = "utf-8"
 GZIP = b"\x1f\x8b"
-LONGEST = 100_000_000  # bytes of a line or an element: a small compressed file can hold one that fills the memory
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def must_exist(path: Path, what: str) -> None:
-    """Raise InputError, which says what to give, unless there is such a file."""
-    if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
-        raise InputError(f"corpus: no file {path}; give {what}, plain or gzip")
+class Line(NamedTuple):
+    """A line without its end; `place` is its file and number, for messages."""
+
+    place: str
+    text: str
 
 
-def size(path: Path) -> int:
-    """Bytes of a file; InputError if there is none."""
-    if not os.path.isfile(path):
-        raise InputError(f"corpus: {path}: is no file; get it again")
-    return path.stat().st_size
+def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[Line]:
+    """The lines of a file, which only a line feed ends (with or without a carriage return before it).
 
-
-def is_gzip(stream: BinaryIO) -> bool:
-    """Whether a file, which is left at its beginning, is compressed."""
-    start = stream.read(len(GZIP))
-    stream.seek(0)
-    return start == GZIP
-
-
-def lines(path: Path, encoding: str = "utf-8", errors: str = "strict") -> Iterator[str]:
-    """The lines of a file with their ends; only a line feed ends one. A byte order mark is left out.
-
-    Raises InputError if the file cannot be read to its end (a truncated gzip, say) or is not in this encoding.
+    Raises InputError for a file that cannot be read to its end (a truncated gzip, say), that is empty, or that has a
+    line in another encoding.
     """
-    number = 0
+    place = str(path)
     try:
-        with files.opened(path) as file, gzip.open(file) if is_gzip(file) else nullcontext(file) as stream:
-            for number, line in enumerate(iter(partial(stream.readline, LONGEST), b""), start=1):
-                if len(line) == LONGEST:
-                    raise InputError(f"corpus: {path}, line {number}: is longer than {LONGEST} bytes; give it in lines")
-                text = line.decode(encoding, errors)
-                yield text.removeprefix("\ufeff") if number == 1 else text
+        with path.open("rb") as file:
+            stream = gzip.GzipFile(fileobj=file) if file.peek().startswith(GZIP) else file
+            for number, line in enumerate(stream, start=1):
+                place = f"{path}, line {number}"
+                content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
+                text = content.removesuffix(b"\n").decode(encoding, errors)
+                yield Line(place, text.removesuffix("\r"))
     except UnicodeDecodeError as error:
-        name = encoding.upper()
-        raise InputError(f"corpus: {path}, line {number}: not {name}; save the file as {name}") from error
+        raise InputError(f"{place}: byte {error.object[error.start]:#04x} is not {encoding}; get it again") from error
     except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"corpus: {path}, after line {number}: cannot be read ({error})") from error
+        raise InputError(f"{place}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+    if place == str(path):
+        raise InputError(f"{path}: the file is empty; get it again")
 
 
 def elements(path: Path, tag: str, encoding: str, errors: str = "strict") -> Iterator[str]:
@@ -64,26 +51,20 @@ def elements(path: Path, tag: str, encoding: str, errors: str = "strict") -> Ite
     Raises InputError for a file that holds none, and for one that is opened and not closed.
     """
     opening, closing = f"<{tag} ", f"</{tag}>"
-    begun = count = 0  # the line in which the element at hand begins, 0 outside of one
+    beginning = ""  # the place where the element at hand begins; empty outside of one
     inside: list[str] = []
-    size = 0
-    for number, line in enumerate(lines(path, encoding, errors), start=1):
-        if line.startswith(opening):
-            if begun:
+    found = False
+    for place, text in lines(path, encoding, errors):
+        if text.startswith(opening):
+            if beginning:
                 break
-            begun, size = number, 0
-            inside.clear()
-        if begun:
-            inside.append(line)
-            size += len(line)
-            if size > LONGEST:
-                break
-            if line.startswith(closing):
-                begun, count = 0, count + 1
-                yield "".join(inside)
-    if begun:
-        raise InputError(
-            f"corpus: {path}, line {begun}: the <{tag}> that begins here is not closed; get the file again"
-        )
-    if not count:
-        raise InputError(f"corpus: {path}: holds no <{tag} ...> that begins a line; give the file as it was published")
+            beginning, inside = place, []
+        if beginning:
+            inside.append(text)
+            if text.startswith(closing):
+                yield "\n".join(inside)
+                beginning, found = "", True
+    if beginning:
+        raise InputError(f"{beginning}: the <{tag}> that begins here is not closed; get the file again")
+    if not found:
+        raise InputError(f"{path}: holds no <{tag} ...> that begins a line; give the file as it was published")

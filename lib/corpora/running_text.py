@@ -1,65 +1,34 @@
-"""Texts that come without sentence boundaries: where their files are, and how to read one by paragraphs."""
+"""Texts without marks of their own: the user's files, and the two English texts that gensim ships for its tests."""
 
 from __future__ import annotations
 
+import bz2
+import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
-from lib import catalog
-from lib.corpora import newswire, reading, text
-from lib.corpora.segmentation import Passage
-from lib.run import paths
+from lib.corpora import reading
+from lib.corpora.corpus import Record
+from lib.corpora.segmentation import Passage, segment
+from lib.corpora.text import squeeze
 from lib.run.errors import InputError
 
-NAMES = ["reuters"]
 LONGEST = 100_000  # characters; a longer paragraph is cut, for a segmenter's memory grows with it
 
-
-class RunningText(NamedTuple):
-    """Files of running text, how to read one, and which of the units that a segmenter cuts out are sentences."""
-
-    files: list[Path]
-    read: Callable[[Path], Iterator[Passage]]
-    is_sentence: Callable[[str], bool]
+# -- the user's own -----------------------------------------------------------------------------
 
 
-def find(name: str) -> RunningText | None:
-    """The running text ``reuters``, ``gigaword:YEAR`` or ``text:PATH``; None for any other name.
-
-    Raises InputError if its files are not there.
-    """
-    kind, colon, rest = name.partition(":")
-    if name == "reuters":
-        folder = _data_folder("corpora/reuters21578", name, "make data ASSET=reuters21578 fetches it")
-        return RunningText(newswire.reuters_files(folder), newswire.reuters, newswire.is_sentence)
-    if colon and kind == "gigaword":
-        return RunningText(_gigaword_files(rest), newswire.gigaword, newswire.is_sentence)
-    if colon and kind == "text":
-        file = paths.from_root(rest)
-        reading.must_exist(file, "text:PATH with running text")
-        return RunningText([file], paragraphs, bool)
-    return None
-
-
-def _gigaword_files(year: str) -> list[Path]:
-    if not re.fullmatch(r"[0-9]{4}", year):
-        raise InputError(f"corpus: {f'gigaword:{year}'!r} names no year; give gigaword:YEAR, such as gigaword:2010")
-    how = "the Linguistic Data Consortium licenses it under catalog number LDC2011T07"
-    return newswire.gigaword_files(_data_folder("corpora/gigaword/data", f"gigaword:{year}", how), year)
-
-
-def _data_folder(relative: str, corpus: str, how: str) -> Path:
-    """The first folder of this relative path among the places where data are looked for."""
-    if (found := catalog.find(relative)) and found.is_dir():
-        return found
-    searched = ", ".join(map(str, catalog.folders()))
-    raise InputError(f"corpus: {corpus!r} needs the folder {relative}, which is in none of {searched}; {how}")
-
-
-# -- the user's own text ------------------------------------------------------------------------
+def lines(path: Path) -> Iterator[Record]:
+    """A sentence a line; an empty line starts a new document."""
+    document, ended = -1, True
+    for _, line in reading.lines(path):
+        sentence = squeeze(line)
+        if sentence:
+            document += ended
+            yield Record(sentence, document)
+        ended = not sentence
 
 
 def paragraphs(path: Path) -> Iterator[Passage]:
@@ -67,19 +36,17 @@ def paragraphs(path: Path) -> Iterator[Passage]:
 
     One that is too long is cut after what looks like the end of a sentence; the parts are one document.
     """
-    lines: list[str] = []
-    size, opens = 0, True
-    for line in chain(map(text.squeeze, reading.lines(path)), [""]):
+    paragraph, opens = "", True
+    for _, line in chain(reading.lines(path), [("", "")]):
+        line = squeeze(line)
         if line:
-            lines.append(line)
-            size += len(line) + 1
-        if lines and (size > LONGEST or not line):
-            parts = _cut(" ".join(lines))
-            lines = [parts.pop()] if line else []
-            for part in parts:
+            paragraph = f"{paragraph} {line}" if paragraph else line
+        if len(paragraph) > LONGEST or not line:
+            parts = _cut(paragraph)
+            paragraph = parts.pop() if line else ""
+            for part in filter(None, parts):
                 yield Passage(part, opens)
                 opens = False
-            size = sum(map(len, lines))
         opens = opens or not line
 
 
@@ -91,3 +58,44 @@ def _cut(paragraph: str) -> list[str]:
         parts.append(paragraph[start : (end or start + LONGEST)])
         start += len(parts[-1])
     return [*parts, paragraph[start:]]
+
+
+# -- gensim's -----------------------------------------------------------------------------------
+
+
+def lee(file: Path) -> Iterator[Record]:
+    """Lee's background corpus: a news item a line."""
+    for document, (_, line) in enumerate(reading.lines(file, "latin-1")):
+        for sentence in segment(line):
+            yield Record(sentence, document)
+
+
+_MARKUP = re.compile(r"'{2,}|\(\s*[;,]*\s*\)")
+_SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
+
+
+def wikipedia(file: Path) -> Iterator[Record]:
+    """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out.
+
+    Raises InputError for a damaged file.
+    """
+    from gensim.corpora.wikicorpus import extract_pages, filter_wiki
+
+    try:
+        with bz2.open(file) as dump:
+            pages = extract_pages(dump, filter_namespaces=("0",))
+            articles = [markup for _, markup, _ in pages if not markup.lower().startswith("#redirect")]
+    except (OSError, EOFError, SyntaxError) as error:
+        raise InputError(f"{file}: cannot be read ({error}); install gensim again") from error
+    for document, markup in enumerate(articles):
+        for sentence in _prose(filter_wiki(markup)):
+            yield Record(sentence, document)
+
+
+def _prose(article: str) -> Iterator[str]:
+    for line in article.splitlines():
+        if not line or not (line[0].isalnum() or line[0] in "'\"("):
+            continue
+        for sentence in segment(_MARKUP.sub("", html.unescape(line))):
+            if _SENTENCE_END.search(sentence) and len(sentence.split()) >= 4:
+                yield sentence

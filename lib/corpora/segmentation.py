@@ -1,25 +1,25 @@
 """Running text into sentences: streaming, in one process or in several, with the same result.
 
-The work goes chunk by chunk, and only a few chunks are under way at a time, so that memory does not grow with the
-text. Neither does what spaCy remembers: words of a chunk are forgotten after it, save those of the first.
+The work goes chunk by chunk, and only a few chunks are under way at a time, so that memory does not grow with the text.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import lru_cache
-from importlib import metadata
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from lib.corpora import text
-from lib.run.errors import InputError
-from lib.run.parameters import shown
+from lib.corpora.corpus import Record
+from lib.corpora.text import squeeze
+from lib.run import progress
 from lib.run.processes import in_processes
 
-SENTENCIZER = "sentencizer"
 CHUNK = 1 << 18  # characters
-REMEMBERED = 4 * CHUNK  # of so much text the words stay known: most that follow are among them
+WORDS = 1 << 17  # that spaCy remembers; from there on those of a chunk are forgotten after it
+LONG_WORK = 4_000_000  # bytes of files from which on (about three seconds) there is a progress bar
+POOL_PAYS = 30_000_000  # bytes of files from which on several processes, which take three seconds to start, do it
 
 
 class Passage(NamedTuple):
@@ -29,29 +29,62 @@ class Passage(NamedTuple):
     opens: bool
 
 
-def segment(
-    passages: Iterable[Passage], segmenter: str = SENTENCIZER, processes: int = 1
-) -> Iterator[tuple[bool, list[str]]]:
-    """For each passage in order: whether it opens a document, and its sentences, white space squeezed.
+def records(
+    name: str,
+    files: Sequence[Path],
+    read: Callable[[Path], Iterator[Passage]],
+    is_sentence: Callable[[str], bool] = bool,
+) -> Iterator[Record]:
+    """The sentences of some files of running text.
 
     Parameters
     ----------
-    segmenter : "sentencizer" (rules), or an installed spaCy pipeline that marks sentences, such as en_core_web_sm
-    processes : how many work at it; two or more pay from some thirty megabytes of text
+    name : str
+        For the progress bar.
+    files : sequence of Path
+    read : callable
+        The passages of a file.
+    is_sentence : callable
+        Which of the pieces that the segmenter makes are kept.
     """
-    chunks = _chunks(passages)
-    _splitter(segmenter)  # an unknown one is an error here, not in another process
-    split = _by_pool(chunks, segmenter, processes) if processes > 1 else _by_this(chunks, segmenter)
-    for chunk, lists in split:
-        yield from zip((passage.opens for passage in chunk), lists, strict=True)
+    size = sum(file.stat().st_size for file in files)
+    document, at_start = -1, True
+    with progress.bar(None, f"segment {name}", unit="documents", show=size >= LONG_WORK) as bar:
+        passages = _passages(files, size, read, bar)
+        for opens, pieces in segmented(passages, 0 if size >= POOL_PAYS else 1):
+            document += opens
+            at_start = at_start or opens
+            for piece in pieces:
+                if is_sentence(piece):
+                    yield Record(piece, document, opens=at_start)
+                at_start = False
 
 
-def version(segmenter: str) -> str:
-    """What else than the text decides where sentences end: the versions of spaCy and of its pipeline."""
-    try:
-        return f"{metadata.version('spacy')} {metadata.version(segmenter)}"
-    except (metadata.PackageNotFoundError, ValueError):
-        return metadata.version("spacy")
+def _passages(
+    files: Sequence[Path], size: int, read: Callable[[Path], Iterator[Passage]], bar: Any
+) -> Iterator[Passage]:
+    """All passages; after each file the bar's total is what the documents so far promise for all bytes."""
+    done = 0
+    for file in files:
+        for passage in read(file):
+            bar.update(passage.opens)
+            yield passage
+        done += file.stat().st_size
+        bar.total = round(bar.n * size / done)
+
+
+def segmented(passages: Iterable[Passage], processes: int = 1) -> Iterator[tuple[bool, list[str]]]:
+    """For each passage in order: whether it opens a document, and its sentences.
+
+    Parameters
+    ----------
+    passages : iterable of Passage
+    processes : int
+        How many work at it; 0 for one a core.
+    """
+    chunks = ((chunk,) for chunk in _chunks(passages))
+    for part in in_processes(_segment_chunk, chunks, processes):
+        yield from part
 
 
 def _chunks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
@@ -62,77 +95,37 @@ def _chunks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
         if size >= CHUNK:
             yield chunk
             chunk, size = [], 0
-    if chunk:
-        yield chunk
+    yield chunk
 
 
-# -- one process --------------------------------------------------------------------------------
+def _segment_chunk(chunk: list[Passage]) -> list[tuple[bool, list[str]]]:
+    pipeline = _pipeline()
+    with pipeline.memory_zone() if len(pipeline.vocab.strings) > WORDS else nullcontext():
+        return [(passage.opens, segment(passage.text)) for passage in chunk]
 
 
-def _by_this(chunks: Iterable[list[Passage]], segmenter: str) -> Iterator[tuple[list[Passage], list[list[str]]]]:
-    for chunk in chunks:
-        yield chunk, _split(segmenter, [passage.text for passage in chunk])
+def segment(text: str) -> list[str]:
+    """Split a text into sentences (spaCy's rule-based sentencizer), white space squeezed.
+
+    The sentencizer leaves the opening quotation mark of a sentence at the end of the one before; it is
+    moved to where it belongs.
+    """
+    sentences: list[str] = []
+    opening = ""
+    for span in _pipeline()(text).sents:
+        sentence = opening + squeeze(span.text)
+        opening = '"' if sentence.endswith(' "') else ""
+        sentence = sentence.removesuffix(' "')
+        if sentence:
+            sentences.append(sentence)
+    return sentences
 
 
-def _split(segmenter: str, texts: list[str]) -> list[list[str]]:
-    return _splitter(segmenter).split(texts)
+@lru_cache(maxsize=1)
+def _pipeline() -> Any:
+    import spacy  # heavy: two seconds
 
-
-class _Splitter:
-    """A spaCy pipeline, and how much text it has seen."""
-
-    def __init__(self, segmenter: str) -> None:
-        self.rules = segmenter == SENTENCIZER
-        self.nlp = text.segmenter() if self.rules else _pipeline(segmenter)
-        self.seen = 0
-
-    def split(self, texts: list[str]) -> list[list[str]]:
-        sentences_of = text.segment if self.rules else self._parsed
-        if self.seen < REMEMBERED:
-            self.seen += sum(map(len, texts))
-            return [sentences_of(each) for each in texts]
-        with self.nlp.memory_zone():
-            return [sentences_of(each) for each in texts]
-
-    def _parsed(self, passage: str) -> list[str]:
-        sentences = (text.squeeze(span.text) for span in self.nlp(text.squeeze(passage)).sents)
-        return [sentence for sentence in sentences if sentence]
-
-
-_splitter = lru_cache(maxsize=1)(_Splitter)
-
-
-def _pipeline(name: str) -> Any:
-    installed = sorted(metadata.entry_points(group="spacy_models").names)
-    if name not in installed:  # spaCy would also import any package of that name, or read any folder
-        raise InputError(
-            f"segmenter: no spaCy pipeline {shown(name)} is installed; install it (python -m spacy download) or give "
-            f"one of: {', '.join([SENTENCIZER, *installed])}"
-        )
-    import spacy
-
-    try:
-        nlp = spacy.load(name, exclude=["ner", "tagger", "morphologizer", "attribute_ruler", "lemmatizer"])
-    except (OSError, ValueError) as error:
-        raise InputError(f"segmenter: {name} cannot be read ({error}); install it again") from error
-    if not {"parser", "senter", "sentencizer"} & set(nlp.pipe_names):
-        raise InputError(f"segmenter: the spaCy pipeline {name!r} marks no sentences; give one with a parser or senter")
-    return nlp
-
-
-# -- several processes --------------------------------------------------------------------------
-
-
-def _by_pool(
-    chunks: Iterator[list[Passage]], segmenter: str, processes: int
-) -> Iterator[tuple[list[Passage], list[list[str]]]]:
-    """As `_by_this`."""
-    waiting: deque[list[Passage]] = deque()
-
-    def work() -> Iterator[tuple[str, list[str]]]:
-        for chunk in chunks:
-            waiting.append(chunk)
-            yield segmenter, [passage.text for passage in chunk]
-
-    for lists in in_processes(_split, work(), processes):
-        yield waiting.popleft(), lists
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    pipeline.max_length = 10**9  # the limit protects parsers, and there is none here
+    return pipeline

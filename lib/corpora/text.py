@@ -1,4 +1,4 @@
-"""Sentences and words: segmentation, tokenization, word probabilities, fingerprints of text.
+"""Words: tokenization, probabilities, word overlap; and fingerprints of text.
 
 A tokenizer is a function from a sentence to its list of tokens. Which one belongs to which embedder follows
 appendix A of the N2O paper.
@@ -15,12 +15,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from lib.run import files
+from lib.corpora import reading
 from lib.run.errors import InputError
-
-LONGEST_RUN = 512  # characters that a tokenizer is given without white space, where length makes it slow
-PUNCTUATION = re.compile(rf"(?:[^\w\s]|_){{{LONGEST_RUN}}}(?=[^\w\s]|_)")
-ANYTHING = re.compile(rf"\S{{{LONGEST_RUN}}}(?=\S)")
 
 
 def squeeze(text: str) -> str:
@@ -35,15 +31,6 @@ def mend(sentence: str) -> str:
     except UnicodeEncodeError:
         return sentence.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return sentence
-
-
-def parted(text: str, runs: re.Pattern[str] = PUNCTUATION) -> str:
-    """The text with a blank after each `LONGEST_RUN` characters of a longer run of punctuation.
-
-    Tokenizers take such a run apart character by character, going through the rest of it each time: a megabyte of
-    quotation marks would take them a day.
-    """
-    return runs.sub(r"\g<0> ", text) if len(text) > LONGEST_RUN else text
 
 
 def fingerprint(sentences: Iterable[str]) -> str:
@@ -67,61 +54,9 @@ def _english() -> Any:
     return spacy.blank("en")
 
 
-@lru_cache(maxsize=1)
-def segmenter() -> Any:
-    """spaCy's rule-based segmenter for English."""
-    import spacy
-
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer")
-    nlp.max_length = 10**9  # the limit protects parsers, and there is none here
-    nlp.tokenizer = _OfParted(nlp.tokenizer)
-    return nlp
-
-
-class _OfParted:
-    """A tokenizer of spaCy's that is given text which it can take, and takes in linear time."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-
-    def __call__(self, text: str) -> Any:
-        return self.tokenizer(parted(mend(text)))
-
-
-def segment(text: str) -> list[str]:
-    """Split a text into sentences (spaCy's rule-based sentencizer), white space squeezed.
-
-    The sentencizer leaves the opening quotation mark of a sentence at the end of the one before; it is
-    moved to where it belongs.
-    """
-    sentences: list[str] = []
-    opening = ""
-    for span in segmenter()(text).sents:
-        sentence = opening + squeeze(span.text)
-        opening = '"' if sentence.endswith(' "') else ""
-        sentence = sentence.removesuffix(' "')
-        if sentence:
-            sentences.append(sentence)
-    return sentences
-
-
-class _TokensOfPieces(dict[str, list[str]]):
-    """spaCy's English tokens of each piece between white space, kept: words come back by the thousand."""
-
-    LIMIT = 1 << 23  # characters, some 200 MB
-    kept = 0
-
-    def __missing__(self, piece: str) -> list[str]:
-        self.kept += len(piece)
-        if self.kept > self.LIMIT:
-            self.clear()
-            self.kept = len(piece)
-        tokens = self[piece] = [token.text for token in _english().tokenizer(piece)]
-        return tokens
-
-
-_tokens_of_pieces = _TokensOfPieces()
+@lru_cache(maxsize=1 << 18)  # words come back by the thousand
+def _tokens_of_piece(piece: str) -> tuple[str, ...]:
+    return tuple(token.text for token in _english().tokenizer(piece))
 
 
 def word_tokens(sentence: str) -> list[str]:
@@ -130,7 +65,7 @@ def word_tokens(sentence: str) -> list[str]:
     Each piece between white space is tokenized on its own. spaCy does the same, but for strings of punctuation
     that resemble an emoticon with a blank in it.
     """
-    return [token for piece in parted(mend(sentence)).split() for token in _tokens_of_pieces[piece]]
+    return [token for piece in sentence.split() for token in _tokens_of_piece(piece)]
 
 
 def lower_word_tokens(sentence: str) -> list[str]:
@@ -141,13 +76,6 @@ def lower_word_tokens(sentence: str) -> list[str]:
 def whitespace_tokens(sentence: str) -> list[str]:
     """The pieces between white space, as fastText reads a line; punctuation stays with its word."""
     return sentence.split()
-
-
-@lru_cache(maxsize=1)
-def _treebank() -> Any:
-    from nltk.tokenize import TreebankWordTokenizer
-
-    return TreebankWordTokenizer()
 
 
 def cased_words(sentence: str) -> list[str]:
@@ -166,7 +94,9 @@ def treebank_tokens(sentence: str) -> list[str]:
     ``nltk.word_tokenize`` splits its text into sentences first, for which it needs downloaded data; on a single
     sentence the two differ only where a full stop stands inside it, or typographic quotation marks do.
     """
-    return _treebank().tokenize(sentence)
+    from nltk.tokenize import TreebankWordTokenizer
+
+    return TreebankWordTokenizer().tokenize(sentence)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -196,27 +126,17 @@ def read_probabilities(file: Path) -> dict[str, float]:
     Raises InputError for a file that cannot be read or is no text, and for a line that is none such or repeats a word.
     """
     counts: dict[str, float] = {}
-    for number, line in enumerate(_lines(file), start=1):
+    for place, line in reading.lines(file):
         word, _, count = line.rpartition(" ")
         if not word or not re.fullmatch("[0-9]{1,18}", count):
-            raise InputError(f"{file}: line {number} is {line[:40]!r}; give a word, a blank and its count")
+            raise InputError(f"{place}: is {line[:40]!r}; give a word, a blank and its count")
         if word in counts:
-            raise InputError(f"{file}: line {number} is {line[:40]!r}, a word that was there before; give each once")
+            raise InputError(f"{place}: is {line[:40]!r}, a word that was there before; give each once")
         counts[word] = float(count)
     total = sum(counts.values())
     if not total:
         raise InputError(f"{file}: holds no counts above 0; give a word, a blank and its count on each line")
     return {word: count / total for word, count in counts.items()}
-
-
-def _lines(file: Path) -> list[str]:
-    try:
-        with files.opened(file) as stream:
-            return stream.read().decode("utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}); give a file of words and counts") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{file}: is no text in UTF-8; give a file with a word and its count on each line") from error
 
 
 def relative_frequencies(sentences: Iterable[str], tokenize: Callable[[str], list[str]]) -> dict[str, float]:

@@ -157,7 +157,7 @@ class Sent2VecTrained(Embedder):
 
 def tweet_tokens(sentence: str) -> list[str]:
     """NLTK's tokens of a tweet in lower case, a link made ``<url>`` and a name with @ before it ``<user>``."""
-    tokens = [token.lower() for token in _tweets().tokenize(text.parted(text.mend(sentence), text.ANYTHING))]
+    tokens = [token.lower() for token in _tweets().tokenize(text.mend(sentence))]
     return ["<url>" if LINK.fullmatch(token) else MENTION.sub("<user>", token) for token in tokens]
 
 

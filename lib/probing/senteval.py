@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from lib import catalog
+from lib.corpora import reading
 from lib.probing.probe import TASKS, Probe
 from lib.run.errors import InputError
 from lib.run.parameters import one_of, shown
 from lib.tasks import ClassificationTask
-from lib.tasks import files as task_files
 
 SOURCE = "SentEval"
 SPLITS = ("tr", "va", "te")
@@ -46,7 +46,7 @@ def read(name: str) -> Probe:
         training split has less than twice.
     """
     path = catalog.file(f"senteval/probing/{FILES[one_of('name', name, TASKS)]}.txt")
-    rows = [_row(line) for line in task_files.lines(path)]
+    rows = [_row(line) for line in reading.lines(path)]
     labels = {split: [label for kind, label, _ in rows if kind == split] for split in SPLITS}
     for split, found in labels.items():
         if not found:
@@ -63,7 +63,7 @@ def read(name: str) -> Probe:
     return Probe(name, train, dev, test, classes, SOURCE)
 
 
-def _row(line: task_files.Line) -> tuple[str, str, str]:
+def _row(line: reading.Line) -> tuple[str, str, str]:
     cells = [cell.strip() for cell in line.text.split("\t")]
     if len(cells) < COLUMNS:
         raise InputError(f"{line.place}: {len(cells)} tab-separated columns; give a split, a label and a sentence")

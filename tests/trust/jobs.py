@@ -12,13 +12,13 @@ import scipy.sparse as sp
 from lib import catalog, corpora, embedders, store
 from lib.catalog import __main__ as fetching
 from lib.catalog import download
-from lib.corpora import text
+from lib.corpora import segmentation
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.run import locks, paths
 
 SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
-text.segment("Load the segmenter. Now.")
+segmentation.segment("Load the segmenter. Now.")
 
 
 def prepare(folder: Path) -> None:
@@ -26,7 +26,6 @@ def prepare(folder: Path) -> None:
     paths.CACHE = folder
     locks.SECONDS = 0.05
     store.SHARD = 64
-    corpora.LONG_WORK = 0
 
 
 class Letters(Embedder):

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lib import corpora, n2o, needles, neighborhoods, probing, tasks
-from lib.corpora import gensim_texts, text
+from lib.corpora import text
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
 from lib.run import paths
@@ -75,6 +75,7 @@ PAGE = (
     "<revision><id>2</id><text>The lantern is a lamp that is carried. It gives light by night.</text></revision></page>"
     "</mediawiki>\n"
 )
+WIKIPEDIA = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 PROBES = "".join(f"{split}\t{label}\tsome words here\n" for split in ("tr", "va", "te") for label in "0101")
 YEAR = "senteval/STS/STS13-en-test"
 OTHER_YEAR = {
@@ -130,8 +131,10 @@ CASES_OF_DATA = {
     "gigaword": _corpus(
         "gigaword:2010", "corpora/gigaword/data/foo_eng/foo_eng_201001.gz", gzip.compress(STORY.encode(), mtime=0)
     ),
-    "lee background": _corpus("lee", "lee_background.cor", b"One item. With two.\nAnother item.\n"),
-    "wikipedia": _corpus("wikipedia-sample", gensim_texts._WIKIPEDIA, bz2.compress(PAGE.encode())),
+    "lee background": _corpus(
+        "lee", "gensim/test/test_data/lee_background.cor", b"One item. With two.\nAnother item.\n"
+    ),
+    "wikipedia": _corpus("wikipedia-sample", f"gensim/test/test_data/{WIKIPEDIA}", bz2.compress(PAGE.encode())),
     "probing": Case(lambda _: probing.read("SentLen"), "senteval/probing/sentence_length.txt", PROBES.encode(), {}),
     "word counts": Case(
         lambda folder: text.read_probabilities(folder / "counts.txt"), "counts.txt", "the 20\né 3\n".encode(), {}
@@ -153,7 +156,8 @@ def place(tmp_path_factory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTENCE_DATA", str(folder))
         patch.setattr(paths, "DATA", folder / "none")
-        patch.setattr(gensim_texts, "_gensim_file", lambda name: folder / name)
+        patch.setattr(paths, "CACHE", tmp_path_factory.mktemp("cache"))
+        patch.setattr("lib.catalog.find_spec", lambda package: None)  # what gensim ships is not looked for there
         yield folder
 
 
@@ -232,7 +236,7 @@ def test_a_damaged_file_is_read_or_named(place, name, damage) -> None:
         assert said, "what holds nothing of its kind is refused"
 
 
-@pytest.mark.parametrize("name", sorted(set(CASES_OF_DATA) - {"word pairs"}))
+@pytest.mark.parametrize("name", CASES_OF_DATA)
 def test_what_is_not_there_is_named(place, name) -> None:
     case, file = put(place, name)
     file.unlink()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import tracemalloc
 
@@ -13,12 +12,13 @@ from hypothesis import given, settings
 
 from lib import corpora, embedders
 from lib.corpora import text
+from lib.corpora.segmentation import segment
 from lib.embedders.checked import Checked
 from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.paragraph import ParagraphVectors
 from lib.embedders.power_means import PowerMeans
 from lib.embedders.random_encoders import BOREP, RandomLSTM
-from lib.embedders.sent2vec import Sent2VecTrained, tweet_tokens
+from lib.embedders.sent2vec import Sent2VecTrained
 from lib.embedders.sparse import LSA, BagOfWords, PcaBagOfWords, TfIdf
 from lib.embedders.subword import WordLlama
 from lib.embedders.trained import Training
@@ -188,66 +188,14 @@ def test_a_sentence_of_megabytes_takes_neither_minutes_nor_gigabytes(family, kin
 
 # -- text ---------------------------------------------------------------------------------------
 
-TOKENIZERS = {
-    "word_tokens": text.word_tokens,
-    "lower_word_tokens": text.lower_word_tokens,
-    "whitespace_tokens": text.whitespace_tokens,
-    "cased_words": text.cased_words,
-    "lower_words": text.lower_words,
-    "treebank_tokens": text.treebank_tokens,
-    "gensim_tokens": text.gensim_tokens,
-    "tweet_tokens": tweet_tokens,
-}
-
-
-@pytest.mark.parametrize("name", TOKENIZERS)
-def test_tokens_are_text_without_white_space(name) -> None:
-    @settings(max_examples=CASES)
-    @given(wild.sentences)
-    def every(sentence: str) -> None:
-        tokens = TOKENIZERS[name](sentence)
-        assert all(isinstance(token, str) and token for token in tokens)
-        if name not in ("treebank_tokens", "tweet_tokens"):
-            assert not any(re.search(r"\s", token) for token in tokens)
-
-    every()
-
-
-@pytest.mark.parametrize("kind", wild.MEGABYTES)
-@pytest.mark.parametrize("name", [*TOKENIZERS, "segment"])
-def test_tokenizers_and_the_segmenter_are_not_quadratic(name, kind) -> None:
-    cut = text.segment if name == "segment" else TOKENIZERS[name]
-    cut("warm up .")
-    seconds = []
-    for size in (SIZE // 10, SIZE):
-        started = time.process_time()
-        cut(wild.MEGABYTES[kind](size))
-        seconds.append(time.process_time() - started)
-    assert seconds[1] < 40 * seconds[0] + 1.0
-
-
-def test_a_run_of_punctuation_is_parted_only_where_it_is_longer_than_any_that_means_something() -> None:
-    assert text.parted("-" * 512 + " a") == "-" * 512 + " a"
-    assert text.parted("-" * 513) == "-" * 512 + " -"
-    assert text.parted("x" * 2000) == "x" * 2000
-
 
 @settings(max_examples=CASES)
 @given(wild.sentences)
 def test_text_is_segmented_without_losing_any(sentence) -> None:
-    found = text.segment(sentence)
-    without_quotes = ["".join(part.replace('"', "").split()) for part in ("".join(found), text.mend(sentence))]
+    found = segment(sentence)
+    without_quotes = ["".join(part.replace('"', "").split()) for part in ("".join(found), sentence)]
     assert without_quotes[0] == without_quotes[1]  # a last quotation mark that nothing follows opens no sentence
     assert all(part == text.squeeze(part) and part for part in found)
-
-
-@settings(max_examples=CASES)
-@given(wild.batches)
-def test_a_fingerprint_stands_for_the_sentences_and_their_order(batch) -> None:
-    assert text.fingerprint(batch) == text.fingerprint(list(batch))
-    if batch != batch[::-1]:
-        assert text.fingerprint(batch) != text.fingerprint(batch[::-1])
-    assert text.fingerprint([*batch, ""]) != text.fingerprint(batch)
 
 
 # -- what is made of sentences ------------------------------------------------------------------

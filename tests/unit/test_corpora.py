@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
+import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lib import corpora
-from lib.corpora import bible, cache, running_text, text
+from lib.corpora import bible, running_text, text
+from lib.corpora.corpus import Record, Sentences, assemble
+from lib.run import paths
 from lib.run.errors import InputError
 
 
@@ -98,15 +103,93 @@ def test_fillers_for_missing_verses_are_no_verses() -> None:
     assert not any("\\" in verse or "`" in verse for verse in verses)
 
 
+# -- one translation ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def alone() -> dict[str, corpora.Corpus]:
+    return {name: corpora.load(f"bible-gospels:{name}") for name in bible.TRANSLATIONS}
+
+
+def test_a_translation_alone_has_its_own_verses_by_chapter(alone) -> None:
+    whole = corpora.load("bible-gospels")
+    assert {sentence for corpus in alone.values() for sentence in corpus.sentences} == set(whole.sentences)
+    for translation, corpus in alone.items():
+        verses = [verse for verse in bible.verses(*bible.PARTS["bible-gospels"]) if verse.translation == translation]
+        assert corpus.sentences == list(dict.fromkeys(verse.text for verse in verses))
+        assert corpus.name == f"bible-gospels:{translation}"
+        assert len(corpus.ledes) == len({verse.number // 1000 for verse in verses}) == corpus.documents.max() + 1
+
+
+def test_groups_of_a_translation_alone_are_those_of_all_five(alone) -> None:
+    whole = corpora.load("bible-gospels")
+    groups = dict(zip(whole.sentences, whole.groups.tolist(), strict=True))
+    for corpus in alone.values():
+        assert corpus.groups.tolist() == [groups[sentence] for sentence in corpus.sentences]
+
+
+def test_a_verse_is_found_in_another_translation(alone) -> None:
+    web, ylt = alone["web"], alone["ylt"]
+    home = dict(zip(web.groups.tolist(), web.sentences, strict=True))
+    shared = [
+        (sentence, home[group])
+        for sentence, group in zip(ylt.sentences, ylt.groups.tolist(), strict=True)
+        if group in home
+    ]
+    assert len(shared) > 4_750
+    overlap = [text.jaccard(*map(text.content_types, pair)) for pair in shared]
+    beside = [
+        text.jaccard(text.content_types(own), text.content_types(other)) for (own, _), (_, other) in pairwise(shared)
+    ]
+    assert np.mean(overlap) > 3 * np.mean(beside)
+
+
+@pytest.mark.parametrize(("name", "sentences"), [("bible-nt:mont", 7_900), ("bible:web", 30_000)])
+def test_every_part_has_its_translations(name, sentences) -> None:
+    corpus = corpora.load(name)
+    assert len(corpus) > sentences
+    assert len(np.unique(corpus.groups)) > 0.99 * len(corpus)
+
+
+# -- unique sentences ---------------------------------------------------------------------------
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5)), st.slices(6))
+def test_sentences_behave_as_a_list(sentences, part) -> None:
+    unique = list(dict.fromkeys(sentences))
+    kept = assemble("made up", [Record(sentence, 0) for sentence in [*sentences, "one", "one"]]).sentences
+    expected = list(dict.fromkeys([*unique, "one"]))
+    assert isinstance(kept, Sentences)
+    assert kept == expected == list(kept)
+    assert kept[part] == expected[part]
+    assert [kept[i] for i in range(-len(expected), len(expected))] == expected * 2
+    assert kept[np.int64(-1)] == expected[-1]
+    assert text.fingerprint(kept) == text.fingerprint(expected)
+    assert pickle.loads(pickle.dumps(kept)) == expected
+    assert kept != [*expected, ""]
+    for beyond in (len(expected), -len(expected) - 1):
+        with pytest.raises(IndexError):
+            kept[beyond]
+
+
+@given(st.lists(st.sampled_from(["a", "bb", "", "ccc", "é"]), min_size=1, max_size=30))
+def test_the_first_of_equal_sentences_is_kept(sentences) -> None:
+    corpus = assemble("made up", [Record(sentence, i) for i, sentence in enumerate(sentences)])
+    unique = list(dict.fromkeys(sentences))
+    assert corpus.sentences == unique
+    assert corpus.documents.tolist() == [sentences.index(sentence) for sentence in unique]
+    assert corpus.duplicates == len(sentences) - len(unique)
+
+
 def test_repeated_verses_join_their_groups() -> None:
-    corpus = corpora._assemble(
+    corpus = assemble(
         "made up",
         [
-            corpora.Record("he spoke", 0, 10),
-            corpora.Record("he said", 1, 10),
-            corpora.Record("he spoke", 2, 20),  # a parallel passage in the same words
-            corpora.Record("he talked", 3, 20),
-            corpora.Record("rain fell", 3, 30),
+            Record("he spoke", 0, 10),
+            Record("he said", 1, 10),
+            Record("he spoke", 2, 20),  # a parallel passage in the same words
+            Record("he talked", 3, 20),
+            Record("rain fell", 3, 30),
         ],
     )
     assert corpus.groups.tolist() == [10, 10, 10, 30]
@@ -116,15 +199,20 @@ def test_repeated_verses_join_their_groups() -> None:
 
 def test_a_group_of_repetitions_alone_joins_the_right_one() -> None:
     records = [("he spoke", 10), ("he spoke", 20), ("rain fell", 30), ("snow fell", 15)]
-    corpus = corpora._assemble("made up", [corpora.Record(sentence, 0, group) for sentence, group in records])
+    corpus = assemble("made up", [Record(sentence, 0, group) for sentence, group in records])
     assert corpus.groups.tolist() == [10, 30, 15]
+
+
+def test_an_unknown_group_joins_nothing() -> None:
+    records = [("he spoke", -1), ("he spoke", 20), ("he said", 20), ("she said", -1), ("he said", -1)]
+    corpus = assemble("made up", [Record(sentence, 0, group) for sentence, group in records])
+    assert corpus.groups.tolist() == [-1, 20, -1]
 
 
 def test_a_document_whose_opening_was_left_out_has_no_lede() -> None:
     records = [("a b", 0, False), ("c d", 0, False), ("e f", 1, True), ("g h", 2, False)]
-    corpus = corpora._assemble("made up", [corpora.Record(*record[:2], opens=record[2]) for record in records])
+    corpus = assemble("made up", [Record(*record[:2], opens=record[2]) for record in records])
     assert corpus.ledes.tolist() == [2]
-    assert (corpus.documents_read, corpus.sentences_read) == (3, 4)
 
 
 # -- the user's own file ------------------------------------------------------------------------
@@ -152,7 +240,7 @@ def test_running_text_plain_and_gzip_by_paragraphs(tmp_path) -> None:
         assert corpus.sentences == ["Rain fell on the town.", "It stopped.", "She left it."]
         assert corpus.documents.tolist() == [0, 0, 1]
         assert corpus.ledes.tolist() == [0]  # the second document's lede is the first one's
-        assert (corpus.documents_read, corpus.sentences_read, corpus.duplicates) == (2, 4, 1)
+        assert corpus.duplicates == 1
 
 
 @pytest.mark.parametrize("end", [" ", "\n"])
@@ -172,10 +260,10 @@ def test_a_paragraph_without_end_is_cut_between_sentences(tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "no file"),
-        (b"", "holds no sentence"),
+        (None, "text.txt: cannot be read (No such file or directory)"),
+        (b"", "text.txt: the file is empty"),
         (b"\n \n", "holds no sentence"),
-        (b"good\nbad \xff\n", "line 2: not UTF-8"),
+        (b"good\nbad \xff\n", "line 2: byte 0xff is not utf-8"),
         (gzip.compress(b"a sentence\n" * 1000, mtime=0)[:-20], "cannot be read"),
     ],
 )
@@ -194,9 +282,10 @@ def test_an_unknown_name_points_to_the_nearest() -> None:
         corpora.load("bible-gospel")
 
 
-def test_a_segmenter_for_what_is_no_running_text_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match=r"'lee' comes with its sentences; .* reuters, gigaword:YEAR, text:PATH"):
-        corpora.load("lee", segmenter="en_core_web_sm")
+def test_what_is_no_name_is_refused() -> None:
+    for name in ("bible-gospels:kjv", "lee:web", 3, None):
+        with pytest.raises(InputError, match=r"^corpus: "):
+            corpora.load(name)
 
 
 # -- the cache ----------------------------------------------------------------------------------
@@ -204,33 +293,19 @@ def test_a_segmenter_for_what_is_no_running_text_gets_a_sentence() -> None:
 
 @pytest.fixture
 def own_text(tmp_path, monkeypatch) -> str:
-    """The name of a corpus that is long enough for the cache."""
-    monkeypatch.setattr(corpora, "LONG_WORK", 1)
-    monkeypatch.setattr(cache, "FOLDER", tmp_path / "cache")
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
     (tmp_path / "own.txt").write_text("Rain fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
     return f"text:{tmp_path / 'own.txt'}"
 
 
-def same(left: corpora.Corpus, right: corpora.Corpus) -> bool:
-    arrays = ("sentences", "documents", "ledes", "groups")
-    counts = ("name", "duplicates", "documents_read", "fragments", "fingerprint")
-    return all(np.array_equal(list(getattr(left, name)), list(getattr(right, name))) for name in arrays) and all(
-        getattr(left, name) == getattr(right, name) for name in counts
-    )
-
-
-def entries(folder: Path) -> list[Path]:
-    """What the cache of `own_text` holds; locks lie beside it."""
-    return [path for path in (folder / "cache").iterdir() if path.is_dir()]
-
-
-def test_the_cache_gives_back_what_was_segmented(own_text, monkeypatch, tmp_path) -> None:
+def test_the_cache_gives_back_what_was_segmented(own_text, monkeypatch) -> None:
     fresh = corpora.load(own_text)
-    assert len(entries(tmp_path)) == 1
-    monkeypatch.setattr(corpora.segmentation, "segment", None)  # would raise if it were called
+    monkeypatch.setattr(corpora.segmentation, "segmented", None)  # would raise if it were called
     again = corpora.load(own_text)
-    assert same(fresh, again)
+    assert again.sentences == fresh.sentences == ["Rain fell.", "It stopped.", "Snow fell."]
+    assert (again.name, again.fingerprint, again.duplicates) == (own_text, fresh.fingerprint, 1)
     assert again.sentences[np.int64(1)] == "It stopped."
+    assert (again.documents.tolist(), again.ledes.tolist(), again.groups.tolist()) == ([0, 0, 1], [0], [-1] * 3)
     assert again.documents.dtype == again.ledes.dtype == again.groups.dtype == np.int32
 
 
@@ -238,27 +313,4 @@ def test_another_text_is_another_entry(own_text, tmp_path) -> None:
     corpora.load(own_text)
     (tmp_path / "own.txt").write_text("Hail fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
     assert corpora.load(own_text).sentences[0] == "Hail fell."
-    assert len(entries(tmp_path)) == 2
-
-
-@pytest.mark.parametrize("file", ["text.npy", "starts.npy", "corpus.json"])
-def test_a_damaged_entry_is_made_again(own_text, tmp_path, caplog, file) -> None:
-    fresh = corpora.load(own_text)
-    damaged = entries(tmp_path)[0] / file
-    damaged.write_bytes(damaged.read_bytes()[:-3] + b"!!!")
-    assert same(corpora.load(own_text), fresh)
-    assert "damaged" in caplog.text
-    caplog.clear()
-    assert same(corpora.load(own_text), fresh)
-    assert not caplog.text
-
-
-def test_a_cache_that_cannot_be_written_costs_nothing_else(own_text, tmp_path, caplog) -> None:
-    (tmp_path / "cache").write_text("a file where the folder should be")
-    assert len(corpora.load(own_text)) == 3
-    assert "not written" in caplog.text
-
-
-def test_a_number_of_processes_that_is_none_gets_a_sentence(own_text) -> None:
-    with pytest.raises(InputError, match="processes: 0 is not accepted"):
-        corpora.load(own_text, processes=0)
+    assert len(list((tmp_path / "cache" / "corpora").iterdir())) == 2

@@ -1,23 +1,19 @@
-"""Segmentation, tokenization, fingerprints."""
+"""Tokenization, fingerprints, lists of words and counts."""
 
 from __future__ import annotations
 
+import re
+
+import pytest
 import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lib import corpora
 from lib.corpora import text
+from lib.run.errors import InputError
 
-anything = st.text(st.characters(), max_size=60)  # lone surrogates and NUL included
-
-
-def test_an_opening_quotation_mark_goes_with_its_sentence() -> None:
-    assert text.segment('It rained. "We stayed," he said. "We read."') == [
-        "It rained.",
-        '"We stayed," he said.',
-        '"We read."',
-    ]
+anything = st.text(max_size=60)
 
 
 @given(st.lists(anything))
@@ -30,10 +26,13 @@ def test_a_fingerprint_depends_on_where_sentences_end(sentences) -> None:
 
 
 @given(anything)
-@example("\ud800 and a word")
-def test_tokenizers_take_any_text(sentence) -> None:
-    for tokenize in (text.word_tokens, text.lower_word_tokens, text.gensim_tokens):
-        assert all(isinstance(token, str) and token for token in tokenize(sentence))
+@example("a\0b \u202e \u0378 e\u0301")
+@example("x" * 40_000)
+def test_tokens_are_text_without_white_space(sentence) -> None:
+    tokenizers = [text.word_tokens, text.lower_word_tokens, text.gensim_tokens, text.cased_words, text.lower_words]
+    for tokenize in [*tokenizers, text.whitespace_tokens]:
+        assert all(token and not re.search(r"\s", token) for token in tokenize(sentence))
+    assert all(text.treebank_tokens(sentence))
 
 
 def test_lone_surrogates_are_mended_and_nothing_else() -> None:
@@ -58,8 +57,7 @@ def test_word_tokens_are_those_of_spacy() -> None:
         assert text.word_tokens(sentence) == [token.text for token in tokenizer(sentence) if not token.is_space]
 
 
-def test_word_tokens_do_not_depend_on_what_was_tokenized_before(monkeypatch) -> None:
-    monkeypatch.setattr(text._TokensOfPieces, "LIMIT", 2)
+def test_word_tokens_do_not_depend_on_what_was_tokenized_before() -> None:
     tokens = ["Do", "n't", "stop", ",", "e.g.", "at", "5", "p.m.", "!"]
     for _ in range(2):
         assert text.word_tokens("Don't stop, e.g. at 5p.m.!") == tokens
@@ -68,3 +66,27 @@ def test_word_tokens_do_not_depend_on_what_was_tokenized_before(monkeypatch) -> 
 def test_tokenizers_by_hand() -> None:
     assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
     assert text.treebank_tokens('They can\'t "stop".') == ["They", "ca", "n't", "``", "stop", "''", "."]
+
+
+def test_counts_become_probabilities(tmp_path) -> None:
+    (tmp_path / "counts.txt").write_text("the 3\nNew York 1\n", encoding="utf-8")
+    assert text.read_probabilities(tmp_path / "counts.txt") == {"the": 0.75, "New York": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"the 3\nof\n", "line 2: is 'of'; give a word, a blank and its count"),
+        (b"the -3\n", "line 1: is 'the -3'"),
+        (b"the 3\nthe 4\n", "line 2: is 'the 4', a word that was there before"),
+        (b"the 0\n", "holds no counts above 0"),
+        (b"", "the file is empty"),
+        (b"caf\xe9 3\n", "line 1: byte 0xe9 is not utf-8"),
+    ],
+)
+def test_a_file_without_counts_is_refused(tmp_path, content, message) -> None:
+    (tmp_path / "counts.txt").write_bytes(content)
+    with pytest.raises(InputError) as error:
+        text.read_probabilities(tmp_path / "counts.txt")
+    assert message in str(error.value)
+    assert "counts.txt" in str(error.value)
