@@ -1,20 +1,31 @@
-"""Labelled sets as objects, and the readers of the layouts that they come in; `lib.tasks` says which set has which."""
+"""Labelled sets as objects, and the readers of the layouts that they come in; `lib.tasks` says which set has which.
+
+Whatever is wrong with a file becomes one sentence with the file and the line. Such a sentence quotes no more than the
+first characters of what it found, for most of these texts are not ours to print.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from lib import corpora
+from lib.corpora import reading
 from lib.corpora.closure import groups_from_pairs
+from lib.corpora.reading import UTF8
 from lib.run.errors import InputError
-from lib.tasks import files as task_files
-from lib.tasks.files import UTF8, WESTERN
+from lib.run.parameters import one_of
+
+# What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes and quotation marks. Read as
+# Latin-1 they would be control characters, one of which (0x85) Python takes for white space and for a line's end.
+WESTERN = "cp1252"
+LARGEST_ID = 10**12
+SHOWN = 20  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +35,13 @@ class PairTask:
     Attributes
     ----------
     left, right : list of str, length n
-    score : float64[n], higher is more alike; the docstring of `lib.tasks` gives each set's range
-    label : int32[n], coded as that docstring says
+    score : float64[n]
+        Higher is more alike; the docstring of `lib.tasks` gives each set's range.
+    label : int32[n]
+        Coded as that docstring says.
     genre : list of str, length n
-    ids : list of (int, int), length n, each side's number in its source: the same number, the same text
-    source : list of str, length n, the file that STSBenchmark took a pair from
+    ids : list of (int, int), length n
+        Each side's number in its source: the same number, the same text.
     """
 
     left: list[str]
@@ -37,7 +50,6 @@ class PairTask:
     label: np.ndarray | None = None
     genre: list[str] | None = None
     ids: list[tuple[int, int]] | None = None
-    source: list[str] | None = None
 
     def __len__(self) -> int:
         return len(self.left)
@@ -45,10 +57,20 @@ class PairTask:
 
 @dataclass(frozen=True, eq=False)
 class ClassificationTask:
-    """Sentences (list of str, length n) and the codes of their classes (int32[n])."""
+    """Sentences with classes.
+
+    Attributes
+    ----------
+    sentences : list of str, length n
+    labels : int32[n]
+        The codes of their classes.
+    groups : int32[n], optional
+        Equal for sentences that mean the same, so that they belong in one fold.
+    """
 
     sentences: list[str]
     labels: np.ndarray
+    groups: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -68,161 +90,173 @@ class ParaphraseGroups:
 Task = PairTask | ClassificationTask | ParaphraseGroups
 
 
-def joined(parts: Sequence[Task]) -> Task:
-    """One task of several of a kind, one after the other."""
-    kind = type(parts[0])
-    return kind(*(_chained([getattr(part, field.name) for part in parts]) for field in fields(kind)))
+# -- rows and cells -----------------------------------------------------------------------------
 
 
-def _chained(values: Sequence[list | np.ndarray | None]) -> list | np.ndarray | None:
-    if values[0] is None:
-        return None
-    if isinstance(values[0], np.ndarray):
-        return np.concatenate(values)
-    return [value for part in values for value in part]
+def _table(path: Path, columns: Sequence[str], header: str = "", extra: int = 0, encoding: str = UTF8) -> pd.DataFrame:
+    """A tab-separated file, white space around its cells removed; quotation marks are text like any other.
+
+    Parameters
+    ----------
+    path : Path
+    columns : sequence of str
+        Their names; if empty they are numbered.
+    header : str
+        Lines at the head of the file that begin so are left out.
+    extra : int
+        How many columns may follow, which are left out.
+
+    Returns
+    -------
+    DataFrame of str, indexed by file and line
+    """
+    rows: dict[str, list[str]] = {}
+    width = len(columns)
+    for place, text in reading.lines(path, encoding):
+        if header and not rows and text.startswith(header):
+            continue
+        cells = [cell.strip() for cell in text.split("\t")]
+        width = width or len(cells)
+        if not width <= len(cells) <= width + extra:
+            raise InputError(f"{place}: {len(cells)} tab-separated columns; this file has {width}")
+        rows[place] = cells[:width]
+    if not rows:
+        raise InputError(f"{path}: nothing below its header; get the file again")
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns or None)
+
+
+def _numbers(cells: pd.Series, low: float, high: float) -> np.ndarray:
+    values = pd.to_numeric(cells, errors="coerce")
+    for place, cell in cells[~values.between(low, high)].items():
+        raise InputError(f"{place}: {cell[:SHOWN]!r} is no number in range; give {low:g} to {high:g}")
+    return values.to_numpy(np.float64)
+
+
+def _codes(labels: pd.Series, codes: Mapping[str, int]) -> np.ndarray:
+    for place, label in labels[~labels.isin(codes)].items():
+        one_of(f"{place}: label", label[:SHOWN], codes)
+    return labels.map(codes).to_numpy(np.int32)
 
 
 # -- pairs --------------------------------------------------------------------------------------
 
 
-class Layout(NamedTuple):
-    """Which column of a tab-separated file of pairs is what, counted from 0; None for what it does not have.
+def pairs(*paths: Path, columns: str, header: str = "", extra: int = 0, **values: Any) -> PairTask:
+    """Tab-separated files of pairs, one after the other.
 
-    `low` and `high` bound the score; `codes` maps the labels; `header` and `extra` are those of `lib.tasks.files.rows`.
+    Parameters
+    ----------
+    paths : Path
+    columns : str
+        The names of their columns. Those that are read are left, right, left_id, right_id, genre, score and label.
+    header, extra
+        As for `_table`.
+    values
+        As for `_pairs`.
     """
-
-    columns: int
-    left: int
-    right: int
-    score: int | None = None
-    low: float = 0
-    high: float = 5
-    label: int | None = None
-    codes: dict[str, int] | None = None
-    genre: int | None = None
-    source: int | None = None
-    ids: tuple[int, int] | None = None
-    header: str = ""
-    extra: int = 0
-
-
-def pairs(layout: Layout, path: Path) -> PairTask:
-    """A file of pairs in a layout of columns."""
-    rows = task_files.rows(path, layout.columns, UTF8, layout.header, layout.extra)
-
-    def column(index: int | None, convert: Callable[[str, str], object] = _as_it_is) -> list | None:
-        return None if index is None else [convert(row.place, row.cells[index]) for row in rows]
-
-    ids = [column(side, task_files.identifier) for side in layout.ids or ()]
-    return PairTask(
-        left=column(layout.left),
-        right=column(layout.right),
-        score=_array(column(layout.score, partial(task_files.number, low=layout.low, high=layout.high)), np.float64),
-        label=_array(column(layout.label, partial(task_files.code, codes=layout.codes)), np.int32),
-        genre=column(layout.genre),
-        ids=list(zip(*ids, strict=True)) or None,
-        source=column(layout.source),
-    )
-
-
-def _as_it_is(place: str, cell: str) -> str:
-    return cell
-
-
-def _array(values: list | None, dtype: type) -> np.ndarray | None:
-    return None if values is None else np.asarray(values, dtype=dtype)
+    return _pairs(pd.concat([_table(path, columns.split(), header, extra) for path in paths]), **values)
 
 
 def sts(*files: Path) -> PairTask:
     """The subsets of a year of STS: a file of pairs and one of gold scores each, in turn."""
-    return joined([_sts_subset(sentences, gold) for sentences, gold in zip(files[::2], files[1::2], strict=True)])
+    return _pairs(pd.concat([_sts_subset(*both) for both in zip(files[::2], files[1::2], strict=True)]))
 
 
-def _sts_subset(sentences: Path, gold: Path) -> PairTask:
-    rows, scores = task_files.rows(sentences, 2), list(task_files.lines(gold))
-    if len(rows) != len(scores):
-        place = f"{gold}, line {min(len(rows), len(scores)) + 1}"
-        raise InputError(f"{place}: {len(scores)} lines for {len(rows)} pairs in {sentences.name}; give one a pair")
-    scored = [(row.cells, line) for row, line in zip(rows, scores, strict=True) if line.text.strip()]
-    return PairTask(
-        left=[cells[0] for cells, _ in scored],
-        right=[cells[1] for cells, _ in scored],
-        score=_array([task_files.number(line.place, line.text.strip(), 0, 5) for _, line in scored], np.float64),
-        genre=[sentences.stem.removeprefix("STS.input.")] * len(scored),
-    )
+def _sts_subset(sentences: Path, gold: Path) -> pd.DataFrame:
+    table, scores = _table(sentences, ["left", "right"]), _table(gold, ["score"])
+    if len(table) != len(scores):
+        raise InputError(f"{gold}: {len(scores)} lines for {len(table)} pairs in {sentences.name}; give one a pair")
+    genre = sentences.stem.removeprefix("STS.input.")
+    table = table.set_index(scores.index).assign(score=scores, genre=genre)
+    return table[table["score"] != ""]
+
+
+def _pairs(table: pd.DataFrame, low: float = 0, high: float = 5, codes: Mapping[str, int] | None = None) -> PairTask:
+    """A task of a table of texts; `low` and `high` bound its scores, `codes` are those of its labels."""
+    score = label = genre = ids = None
+    if "score" in table:
+        score = _numbers(table["score"], low, high)
+    if "label" in table:
+        label = _codes(table["label"], codes)
+    if "genre" in table:
+        genre = table["genre"].tolist()
+    if "left_id" in table:
+        sides = [_numbers(table[side], 0, LARGEST_ID).astype(int).tolist() for side in ("left_id", "right_id")]
+        ids = list(zip(*sides, strict=True))
+    return PairTask(table["left"].tolist(), table["right"].tolist(), score, label, genre, ids)
 
 
 def rated_items(items: Path, similarities: Path) -> PairTask:
-    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal.
-
-    Raises InputError, with the line, for a matrix of another size or what is no score.
-    """
+    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal."""
     texts = _sentences(items)
-    rows = task_files.rows(similarities, len(texts))
-    if len(rows) != len(texts):
-        raise InputError(f"{similarities}: {len(rows)} lines for {len(texts)} items in {items.name}; give one an item")
-    ids = [(i, j) for i in range(len(texts)) for j in range(i + 1, len(texts))]
-    score = [task_files.number(rows[i].place, rows[i].cells[j], 0, 1) for i, j in ids]
-    return PairTask([texts[i] for i, _ in ids], [texts[j] for _, j in ids], _array(score, np.float64), ids=ids)
+    table = _table(similarities, range(len(texts)))
+    if len(table) != len(texts):
+        raise InputError(f"{similarities}: {len(table)} lines for {len(texts)} items in {items.name}; give one an item")
+    scores = np.transpose([_numbers(table[column], 0, 1) for column in table])
+    above = np.triu_indices(len(texts), k=1)
+    ids = list(zip(*(side.tolist() for side in above), strict=True))
+    return PairTask([texts[i] for i, _ in ids], [texts[j] for _, j in ids], scores[above], ids=ids)
 
 
 # -- classes ------------------------------------------------------------------------------------
 
 
 def _sentences(path: Path) -> list[str]:
-    return [text.strip() for _, text in task_files.lines(path, WESTERN)]
+    return [text.strip() for _, text in reading.lines(path, WESTERN)]
 
 
 def file_a_class(first: Path, second: Path) -> ClassificationTask:
     """Sentences one a line, all of the first file in class 1, all of the second in class 0."""
     ones, zeros = _sentences(first), _sentences(second)
-    return ClassificationTask(ones + zeros, _array([1] * len(ones) + [0] * len(zeros), np.int32))
+    return ClassificationTask(ones + zeros, np.repeat(np.int32([1, 0]), [len(ones), len(zeros)]))
 
 
-def label_last(codes: dict[str, int], path: Path) -> ClassificationTask:
-    """Sentence, tab, label."""
-    rows = task_files.rows(path, 2)
-    labels = [task_files.code(row.place, row.cells[1], codes) for row in rows]
-    return ClassificationTask([row.cells[0] for row in rows], _array(labels, np.int32))
+def labelled(
+    *paths: Path, codes: Mapping[str, int], separator: str = " ", label: int = 0, encoding: str = UTF8
+) -> ClassificationTask:
+    """A sentence and its label on each line; what follows a colon in the label is a finer label, and left out.
 
-
-def label_first(codes: dict[str, int], encoding: str, path: Path) -> ClassificationTask:
-    """Label, blank, sentence; what follows a colon in the label is a finer label, and left out.
-
-    Raises InputError for a line that is not so, and for an unknown label.
+    Parameters
+    ----------
+    paths : Path
+    codes : mapping of str to int
+        Of the labels.
+    separator : str
+        What stands between label and sentence.
+    label : int
+        Which of the two the label is, 0 or 1.
     """
-    sentences, labels = [], []
-    for place, text in task_files.lines(path, encoding):
-        label, blank, sentence = text.partition(" ")
-        if not blank:
-            raise InputError(f"{place}: no blank in it; a line of this file is a label, a blank and a sentence")
-        labels.append(task_files.code(place, label.partition(":")[0], codes))
-        sentences.append(sentence.strip())
-    return ClassificationTask(sentences, _array(labels, np.int32))
+    sentences, labels = [], {}
+    for place, text in chain(*(reading.lines(path, encoding) for path in paths)):
+        cells = text.split(separator, maxsplit=1)
+        if len(cells) < 2:
+            raise InputError(f"{place}: no {separator!r} in it; a line of this file is a label and a sentence")
+        labels[place] = cells[label].strip().partition(":")[0]
+        sentences.append(cells[1 - label].strip())
+    return ClassificationTask(sentences, _codes(pd.Series(labels), codes))
 
 
 # -- groups -------------------------------------------------------------------------------------
 
 
-def _numbered(groups: Iterable[Sequence[str]], at_least: int) -> ParaphraseGroups:
+def numbered(groups: Iterable[Sequence[str]], at_least: int) -> ParaphraseGroups:
     """The groups that are large enough, numbered as they come."""
     kept = [group for group in groups if len(group) >= at_least]
-    labels = [number for number, group in enumerate(kept) for _ in group]
-    return ParaphraseGroups([sentence for group in kept for sentence in group], _array(labels, np.int32))
+    labels = np.repeat(np.arange(len(kept), dtype=np.int32), [len(group) for group in kept])
+    return ParaphraseGroups(list(chain(*kept)), labels)
 
 
 def _cleaned(sentence: str) -> str:
     return sentence.replace("&amp;", "&")  # "How Well Sentence Embeddings Capture Meaning", section 4.2
 
 
-def closure_of_paraphrases(layout: Layout, *files: Path) -> ParaphraseGroups:
+def closure_of_paraphrases(read: Callable[..., PairTask], *files: Path) -> ParaphraseGroups:
     """What the pairs with label 1 of all files connect, by sentence id, in groups of three or more (section 4.1)."""
-    task = joined([pairs(layout, file) for file in files])
-    texts: dict[int, str] = {}
-    for ids, sentences in zip(task.ids, zip(task.left, task.right, strict=True), strict=True):
-        texts.update(zip(ids, map(_cleaned, sentences), strict=True))
-    groups = groups_from_pairs(ids for ids, label in zip(task.ids, task.label, strict=True) if label == 1)
-    return _numbered([[texts[id] for id in group] for group in groups], at_least=3)
+    task = read(*files)
+    sentences = chain(*zip(task.left, task.right, strict=True))
+    texts = dict(zip(chain(*task.ids), map(_cleaned, sentences), strict=True))
+    groups = groups_from_pairs(compress(task.ids, task.label))
+    return numbered([[texts[id] for id in group] for group in groups], at_least=3)
 
 
 def columns_of_paraphrases(folder: Path) -> ParaphraseGroups:
@@ -234,17 +268,6 @@ def columns_of_paraphrases(folder: Path) -> ParaphraseGroups:
     files = sorted(folder.glob("*.data"))
     if not files:
         raise InputError(f"{folder}: holds no .data file; get the paraphrase groups again")
-    tables = [[row.cells for row in task_files.rows(file, None, WESTERN)] for file in files]
-    columns = [column for table in tables for column in list(zip(*table, strict=True))[1:]]
-    groups = [[_cleaned(cell) for cell in column if cell] for column in columns]
-    return _numbered(groups_from_pairs((group[0], member) for group in groups for member in group), at_least=3)
-
-
-def verses() -> ParaphraseGroups:
-    """Verses of the default corpus with two or more different translations; World English first in each group."""
-    corpus = corpora.load("bible-gospels")
-    groups: dict[int, list[str]] = {}
-    for sentence, group in zip(corpus.sentences, corpus.groups.tolist(), strict=True):
-        if group != corpora.UNKNOWN_GROUP:
-            groups.setdefault(group, []).append(sentence)
-    return _numbered(groups.values(), at_least=2)
+    tables = [_table(file, [], encoding=WESTERN) for file in files]
+    groups = [[_cleaned(cell) for cell in table[column] if cell] for table in tables for column in table.columns[1:]]
+    return numbered(groups_from_pairs((group[0], member) for group in groups for member in group), at_least=3)
