@@ -22,13 +22,16 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures test test-nightly lab data situate finetune bench page site lint lock cache prune clean
+.PHONY: help figures reference test test-nightly lab data situate finetune bench page site lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
+
+reference: $(READY) ## make the tables and figures of the last run the committed ones (run without SENTENCE_DATA)  [NOTEBOOK=01] [PROFILE=default|paper]
+	@$(BIN)/python -m lib.run.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -13,7 +13,7 @@ from PIL import Image
 from lib import catalog, embedders
 from lib.catalog import published
 from lib.run import parameters, paths
-from lib.run.errors import said_in_a_sentence
+from lib.run.errors import command
 
 DATA = """# Data
 
@@ -161,7 +161,7 @@ def table(rows: pd.DataFrame) -> str:
 PAGES = {"docs/data.md": data, "docs/embedders.md": registry, "docs/glossary.md": glossary, "README.md": readme}
 
 
-@said_in_a_sentence
+@command
 def main() -> int:
     """Write the pages; the exit status is 0."""
     for name, page in PAGES.items():

@@ -10,7 +10,7 @@ import pandas as pd
 from lib import catalog
 from lib.catalog.download import UnreachableError, is_unfinished
 from lib.run import paths
-from lib.run.errors import InputError, said_in_a_sentence
+from lib.run.errors import InputError, command
 
 NO_NETWORK = (
     "The network cannot be reached. The default and smoke profiles work all the same: what they read came with the "
@@ -18,7 +18,7 @@ NO_NETWORK = (
 )
 
 
-@said_in_a_sentence
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Fetch what is free and missing, then print the table; the exit status is 1 if something could not be fetched."""
     parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")

@@ -12,7 +12,7 @@ import torch
 
 from lib.finetuning import BASE, Settings, data, default_output, finetune
 from lib.run import parameters
-from lib.run.errors import said_in_a_sentence
+from lib.run.errors import command
 
 _HELP = {
     "epochs": "passes over the pairs",
@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-@said_in_a_sentence
+@command
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
     given = vars(_parser().parse_args(arguments))

@@ -32,7 +32,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from lib.run import files, locks, paths
-from lib.run.errors import InputError, said_in_a_sentence
+from lib.run.errors import InputError, command
 
 FORMAT = 1  # of every entry; another number means that all are made again
 ABOUT, LOCK = "about.json", "lock"
@@ -189,7 +189,7 @@ def delete(folder: Path) -> int:
     return freed
 
 
-@said_in_a_sentence
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Print each part of the cache with its size; the exit status is 1 if the check finds a damaged file."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the cache's place and size.")

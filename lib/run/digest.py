@@ -16,75 +16,73 @@ from lib import catalog
 from lib.run import parameters, paths
 
 
-def digest(notebook: Path, profile: str, given: Mapping[str, Any]) -> str:
-    """Hexadecimal digest of a notebook's source, its parameters, the modules of `lib` that it imports (directly or
-    not), the pinned packages, and the data that it may read.
+def digest(notebook: Path, profile: str, values: Mapping[str, Any]) -> str:
+    """Digest of a notebook's source, its parameters, the modules of `lib` that it imports (directly or not), Python,
+    the pinned packages, and the data that it may read.
 
-    `given` are the parameters that the profile changes.
+    Parameters
+    ----------
+    notebook : Path
+    profile : str
+    values : mapping
+        The values of the parameters by name.
     """
     cells = parameters.cells(notebook)
-    sources = ["".join(cell["source"]) for cell in cells]
-    code = [source for source, cell in zip(sources, cells, strict=True) if cell["cell_type"] == "code"]
-    values = parameters.of_notebook(notebook) | dict(given)
-    total = hashlib.blake2b(digest_size=16)
-    for part in (sys.version, json.dumps(sources), json.dumps(values, sort_keys=True)):
-        total.update(part.encode() + b"\0")
-    for file in [paths.ROOT / "requirements.lock", *library_files(code)]:
-        total.update(str(file.relative_to(paths.ROOT)).encode() + b"\0" + file.read_bytes())
-    for path in _data_files(values.values(), profile):
-        status = path.stat()
-        total.update(f"{path} {status.st_size} {status.st_mtime_ns}\0".encode())
-    return total.hexdigest()
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    sources = [paths.ROOT / "requirements.lock", *library_files(code)]
+    parts = [
+        sys.version,
+        [cell["source"] for cell in cells],
+        values,
+        [(str(file.relative_to(paths.ROOT)), file.read_text(encoding="utf-8")) for file in sources],
+        [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in _data_files(values.values(), profile)],
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def library_files(sources: Iterable[str]) -> list[Path]:
-    """Files of `lib` that these sources import, and those that these import in turn; tables beside them too."""
+    """Files of `lib` that these sources import, and those that these import in turn; tables beside them, too."""
     found: set[Path] = set()
-    waiting = [module for source in sources for module in _imported(source)]
+    waiting = list(sources)
     while waiting:
-        for file in _files_of(waiting.pop()):
-            if file not in found:
-                found.add(file)
-                waiting += _imported(file.read_text(encoding="utf-8")) if file.suffix == ".py" else []
+        new = set(_imported(waiting.pop())) - found
+        found |= new
+        waiting += [file.read_text(encoding="utf-8") for file in new if file.suffix == ".py"]
     return sorted(found)
 
 
-def _imported(source: str) -> list[str]:
-    """Dotted names that begin with ``lib`` and are imported anywhere in a source, in functions too."""
-    names = []
+def _imported(source: str) -> Iterator[Path]:
+    """Files of what is imported from `lib` anywhere in a source, in functions too, and of the packages around it."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return [name for name in names if name.split(".")[0] == "lib"]
-
-
-def _files_of(module: str) -> Iterator[Path]:
-    """The module's file, or its package's ``__init__``; and the tables in the folder of its name."""
-    path = paths.ROOT.joinpath(*module.split("."))
-    for file in (path.with_suffix(".py"), path / "catalog.toml", path / "__init__.py"):
-        if file.exists():
-            yield file
-    yield from sorted(path.glob("*.csv"))
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for first, *rest in (name.split(".") for name in names):
+            path = paths.ROOT / first
+            for part in ["", *rest] if first == "lib" else ():
+                path /= part
+                yield from (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists())
+                yield from (file for kind in ("*.toml", "*.csv") for file in path.glob(kind))
 
 
 def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:
     """Files outside the project that a run may read: those that it names, and the data folders where they count."""
-    named = [value for value in values if isinstance(value, str)]
-    for value in named:
-        yield from _named_files(value)
-    if profile == "paper" or any(re.match(r"reuters$|gigaword:", value) for value in named):
+    texts = [value for value in values if isinstance(value, str)]
+    for text in texts:
+        yield from _named_files(text)
+    if profile == "paper" or any(re.match(r"reuters$|gigaword:", text) for text in texts):
         for folder in catalog.folders():
             yield from _files_below(folder)
 
 
-def _named_files(value: str) -> Iterator[Path]:
+def _named_files(text: str) -> Iterator[Path]:
     """The files of a user's text (``lines:PATH``), embedder (``PATH.py:function``, a model's folder) or neighbors."""
-    kind, _, rest = value.partition(":")
-    is_text = kind in ("lines", "text")
-    path = paths.from_root(rest if is_text else kind)
-    if os.path.isfile(path) and (is_text or path.suffix in (".py", ".parquet")):
+    kind, _, rest = text.partition(":")
+    path = paths.from_root(rest if kind in ("lines", "text") else kind)
+    if os.path.isfile(path):
         yield path
     elif os.path.isfile(path / "config.json"):
         yield from _files_below(path)

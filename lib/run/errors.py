@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import functools
 import os
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 
 
 class InputError(ValueError):
@@ -22,41 +20,22 @@ def one_line(error: BaseException, most: int = 200) -> str:
     return " ".join(str(error).split())[:most] or type(error).__name__
 
 
-# What the system answers when a disk, and not the program, is at fault; and what helps.
-_REMEDIES = {
-    errno.ENOSPC: "make room there",
-    errno.EDQUOT: "make room there",
-    errno.EFBIG: "make room there",
-    errno.EROFS: "make it writable, or name another place",
-    errno.EACCES: "make it accessible, or name another place",
-    errno.EPERM: "make it accessible, or name another place",
-    errno.EIO: "see to that disk",
-    errno.ENAMETOOLONG: "give a shorter name",
-    errno.ELOOP: "mend that circle of links",
-    errno.ENOTDIR: "name another place",
-    errno.EISDIR: "name another place",
-}
+def command(main: Callable[..., int]) -> Callable[..., int]:
+    """Let a command's function end in one sentence on standard error, with status 2, instead of a traceback.
 
-
-def said_in_a_sentence(command: Callable[..., int]) -> Callable[..., int]:
-    """A command that, where it raises InputError, prints the sentence to standard error and returns 2.
-
-    So it does where a disk is full, cannot be written or fails, even that which standard output goes to, and where no
-    file can have the name. An interrupt (Ctrl-C) gives 130, and a reader of standard output that has gone, as in
-    ``| head -1``, 141: what shells expect.
+    So it ends with bad input, and where a file or standard output cannot be read or written. An interrupt (Ctrl-C)
+    gives 130, and a reader of standard output that has gone, as in ``| head -1``, 141: what shells expect.
     """
 
-    @functools.wraps(command)
-    def answered(*arguments: object) -> int:
-        # A name of a file may hold bytes that are no text; what has been computed is shown all the same.
-        with suppress(AttributeError):  # where standard output is no text stream
-            sys.stdout.reconfigure(errors="backslashreplace")
+    @functools.wraps(main)
+    def wrapped(*arguments: object) -> int:
         try:
-            status = command(*arguments)
+            status = main(*arguments)
             sys.stdout.flush()
             return status
         except InputError as error:
             print(error, file=sys.stderr)
+            return 2
         except KeyboardInterrupt:
             print("Interrupted", file=sys.stderr)
             return 130
@@ -64,14 +43,11 @@ def said_in_a_sentence(command: Callable[..., int]) -> Callable[..., int]:
             _drop_output()
             return 141
         except OSError as error:
-            if error.errno not in _REMEDIES:
-                raise
-            place = error.filename or "standard output, or a file"
-            print(f"{place}: {error.strerror}; {_REMEDIES[error.errno]}, and run again", file=sys.stderr)
+            print(f"{error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
             _drop_output()
-        return 2
+            return 2
 
-    return answered
+    return wrapped
 
 
 def _drop_output() -> None:

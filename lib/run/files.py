@@ -149,11 +149,6 @@ def tidy(folder: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def is_tidy(folder: Path) -> bool:
-    """Whether no `replacing_folder` of this folder is at work, nor has been killed."""
-    return not (_waiting(folder).exists() or _discarded(folder).exists())
-
-
 def _flush(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:

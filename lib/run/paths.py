@@ -16,12 +16,10 @@ CACHE = Path(os.environ.get("SENTENCE_CACHE") or ROOT / ".cache")
 EMBEDDINGS = CACHE / "embeddings"
 RUNS = CACHE / "runs"
 
-# Set by the runner for the notebook that it executes: where its figures are staged, where its
-# progress is written as plain lines.
+# Set by the runner for the notebook that it executes: where its figures are staged, where its progress is written as
+# plain lines.
 FIGURES_VARIABLE = "SENTENCE_FIGURES"
 LOG_VARIABLE = "SENTENCE_LOG"
-
-COST = "timings_run.csv"  # beside a notebook's results: the seconds and gigabytes that its run took
 
 
 def figures_folder(notebook: str) -> Path:

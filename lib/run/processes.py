@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import starmap
 from typing import Any
 
@@ -73,38 +71,3 @@ def _begin() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
-
-
-def end_with(parent: int) -> None:
-    """Let this process end once its parent has: killed, it could not say so.
-
-    An interrupt is for the parent, which then ends this one; a kernel that ends also sends one to all it has started.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
-@contextmanager
-def exiting_on_signals() -> Iterator[None]:
-    """Make SIGTERM and SIGHUP a SystemExit in the main thread, with a shell's status, so that work can be ended.
-
-    What is ignored stays ignored: nohup's SIGHUP.
-    """
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    endings = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
-    for number in endings:
-        signal.signal(number, leave)
-    try:
-        yield
-    finally:
-        for number in endings:
-            signal.signal(number, signal.SIG_DFL)

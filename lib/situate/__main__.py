@@ -16,7 +16,7 @@ from lib.embedders import own
 from lib.embedders.checked import Checked
 from lib.neighborhoods import Neighborhoods
 from lib.run import parameters, paths
-from lib.run.errors import InputError, said_in_a_sentence
+from lib.run.errors import InputError, command
 
 STORED = paths.FIGURES / "default" / "01_n2o" / "neighbors.parquet"
 REPETITIONS, CONFIDENCE = 1000, 0.95
@@ -173,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-@said_in_a_sentence
+@command
 def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status: 0, or 2 for input that cannot be used."""
     options = _parser().parse_args(arguments)

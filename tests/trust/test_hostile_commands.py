@@ -46,7 +46,7 @@ def test_a_wrong_option_gets_a_sentence_and_status_2(capsys, main, arguments, me
 
 
 def test_an_interrupt_is_said_in_a_word_and_has_the_shells_status(capsys) -> None:
-    @errors.said_in_a_sentence
+    @errors.command
     def command() -> int:
         raise KeyboardInterrupt
 
@@ -57,8 +57,8 @@ def test_an_interrupt_is_said_in_a_word_and_has_the_shells_status(capsys) -> Non
 def test_a_reader_that_has_gone_ends_a_command_in_silence() -> None:
     """As in `make data | head -1`."""
     program = (
-        "import sys\nfrom lib.run.errors import said_in_a_sentence\n"
-        "@said_in_a_sentence\ndef main():\n    print('line\\n' * 100_000)\n    return 0\nsys.exit(main())"
+        "import sys\nfrom lib.run.errors import command\n"
+        "@command\ndef main():\n    print('line\\n' * 100_000)\n    return 0\nsys.exit(main())"
     )
     command = [sys.executable, "-c", program]
     first = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -66,19 +66,6 @@ def test_a_reader_that_has_gone_ends_a_command_in_silence() -> None:
     _, said = first.communicate(timeout=120)
     assert said == b""
     assert first.returncode == 141
-
-
-def test_bytes_that_are_no_text_are_shown_all_the_same() -> None:
-    program = (
-        "import sys\nfrom lib.run.errors import said_in_a_sentence\n"
-        "@said_in_a_sentence\ndef main():\n    print('a\\udcffé')\n    return 0\nsys.exit(main())"
-    )
-    for encoding, shown in (("utf-8", "a\\udcffé\n".encode()), ("ascii", b"a\\udcff\\xe9\n")):
-        environment = os.environ | {"PYTHONIOENCODING": encoding}
-        found = subprocess.run(
-            [sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, check=True
-        )
-        assert (found.stdout, found.stderr) == (shown, b"")
 
 
 # -- make -------------------------------------------------------------------------------------------

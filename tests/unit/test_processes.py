@@ -13,7 +13,7 @@ import pytest
 
 from lib.run import paths
 from lib.run.errors import InputError
-from lib.run.processes import exiting_on_signals, in_processes
+from lib.run.processes import in_processes
 
 # Two processes are busy while more work is on its way to them.
 SCRIPT = """
@@ -117,21 +117,3 @@ def _lives(pid: int) -> bool:
     except ProcessLookupError:
         return False
     return True
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
-def test_a_signal_to_end_is_an_exit_with_a_shells_status(number, status) -> None:
-    before = signal.getsignal(number)
-    with pytest.raises(SystemExit) as raised, exiting_on_signals():
-        os.kill(os.getpid(), number)
-    assert raised.value.code == status
-    assert signal.getsignal(number) is before
-
-
-def test_what_nohup_ignores_stays_ignored() -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        with exiting_on_signals():
-            os.kill(os.getpid(), signal.SIGHUP)
-    finally:
-        signal.signal(signal.SIGHUP, before)

@@ -1,17 +1,22 @@
-"""The runner skips what is unchanged, replaces results only by whole ones, and lets no failure stop the others."""
+"""The runner skips what is up to date, replaces results only by whole ones, and lets no failure stop the others."""
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
 
-from lib.run import parameters, paths
-from lib.run import runner as run
+from lib.run import jobs, parameters, paths, runner
 from lib.run.digest import library_files
 from lib.run.errors import InputError
 
@@ -22,111 +27,132 @@ GOOD = (
     "with progress.bar(3, 'counting', 'steps') as bar:\n"
     "    bar.update(3)"
 )
+SLOW = f"import time\ntime.sleep(5)\n{GOOD}"
 BAD = "from lib.run.errors import InputError\nraise InputError('k: 5 is not accepted; give 1 to 3')"
 BROKEN = "1 / 0"
 
 
+def write_notebook(folder: Path, name: str, source: str) -> None:
+    cells = [
+        nbformat.v4.new_code_cell("k = 5", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(source),
+    ]
+    python = {"kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"}}
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=python), folder / f"{name}.ipynb")
+
+
 @pytest.fixture
-def project(tmp_path, monkeypatch):
+def project(tmp_path, monkeypatch) -> Callable[[str, str], None]:
     """Places for notebooks, parameters, figures and records; returns a function that writes a notebook."""
     for name in ("NOTEBOOKS", "PARAMS", "FIGURES", "RUNS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())
         (tmp_path / name.lower()).mkdir()
-
-    def write(name: str, source: str) -> None:
-        cells = [
-            nbformat.v4.new_code_cell("k = 5", metadata={"tags": ["parameters"]}),
-            nbformat.v4.new_code_cell(source),
-        ]
-        python = {"kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"}}
-        nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=python), paths.NOTEBOOKS / f"{name}.ipynb")
-
-    return write
+    return lambda name, source: write_notebook(paths.NOTEBOOKS, name, source)
 
 
-def job(name: str, profile: str = "default") -> run.Job:
-    (found,) = run.select(name, profile)
+def job(name: str, profile: str = "default") -> jobs.Job:
+    (found,) = jobs.select(name, profile)
     return found
 
 
 def test_done_then_unchanged_then_done_again_when_anything_changes(project) -> None:
     project("01_good", GOOD)
-    assert run.run(job("01")).status == "done"
-    results = {file.name for file in job("01").results.iterdir()}
-    assert results == {"01_good.ipynb", "table.csv", paths.COST}
-    assert run.run(job("01")).status == "unchanged"
-    (job("01").results / "table.csv").write_text("edited by hand")
-    assert run.run(job("01")).status == "done"
+    assert runner.run(job("01")).startswith("done (")
+    assert {file.name for file in job("01").results.iterdir()} == {"01_good.ipynb", "table.csv"}
+    assert runner.run(job("01")) == "unchanged, skipped"
+    (job("01").results / "table.csv").unlink()
+    assert runner.run(job("01")).startswith("done (")
     project("01_good", GOOD + "\n# edited")
-    assert run.run(job("01")).status == "done"
-    assert run.run(job("01"), force=True).status == "done"
+    assert runner.run(job("01")).startswith("done (")
+    assert runner.run(job("01"), force=True).startswith("done (")
 
 
 def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder(project) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()
     (paths.PARAMS / "smoke" / "01_good.yaml").write_text("k: 7\n")
-    assert run.run(job("01", "smoke")).status == "done"
+    assert runner.run(job("01", "smoke")).startswith("done (")
     assert (paths.FIGURES / "smoke" / "01_good" / "table.csv").read_text() == "k\n7\n"
 
 
 def test_progress_is_printed_and_kept_as_plain_lines(project, capsys) -> None:
     project("01_good", GOOD)
-    run.run(job("01"))
+    runner.run(job("01"))
     line = "counting: 3 of 3 steps (100 %)"
-    assert line in (paths.RUNS / "default" / "01_good.log").read_text()
+    assert line in job("01").log.read_text()
     assert f"01_good  {line}" in capsys.readouterr().out
 
 
 def test_a_failure_leaves_the_old_results_and_says_why_in_a_sentence(project) -> None:
     project("01_good", GOOD)
-    run.run(job("01"))
+    runner.run(job("01"))
     project("01_good", BAD)
-    outcome = run.run(job("01"))
-    assert (outcome.status, outcome.reason) == ("failed", "k: 5 is not accepted; give 1 to 3")
+    (reason,) = runner.run_all([job("01")], 1, force=False).values()
+    assert reason == "k: 5 is not accepted; give 1 to 3"
     assert (job("01").results / "table.csv").read_text() == "k\n5\n"
     assert [folder.name for folder in job("01").results.parent.iterdir()] == ["01_good"]
-    assert run.run(job("01")).status == "failed"
 
 
 def test_an_error_of_ours_names_the_cell_and_keeps_what_was_executed(project) -> None:
     project("01_broken", BROKEN)
-    outcome = run.run(job("01"))
-    assert "ZeroDivisionError in cell 2: division by zero" in outcome.reason
-    assert (paths.RUNS / "default" / "01_broken.failed.ipynb").exists()
+    (reason,) = runner.run_all([job("01")], 1, force=False).values()
+    assert "ZeroDivisionError in cell 2: division by zero" in reason
+    assert job("01").failed.exists()
 
 
-def test_digest_covers_what_a_notebook_imports_and_nothing_else(project) -> None:
+def test_a_kernel_that_dies_is_a_sentence(project) -> None:
+    project("01_killed", "import os\nos.kill(os.getpid(), 9)")
+    (reason,) = runner.run_all([job("01")], 1, force=False).values()
+    assert reason == "the kernel died, most often for lack of memory"
+
+
+def test_results_that_cannot_be_written_are_a_sentence(project) -> None:
+    project("01_good", GOOD)
+    paths.FIGURES.rmdir()
+    paths.FIGURES.write_text("no folder")
+    (reason,) = runner.run_all([job("01")], 1, force=False).values()
+    assert str(paths.FIGURES) in reason
+    assert "Not a directory" in reason
+
+
+def test_digest_covers_what_a_notebook_imports_and_nothing_else() -> None:
     files = {file.name for file in library_files([GOOD])}
     assert {"paths.py", "progress.py"} <= files
     assert not {"n2o.py", "heatmaps.py", "store.py"} & files
     embedding = {file.name for file in library_files(["from lib import embedders\nfrom lib.catalog import published"])}
-    assert {"transformer.py", "composition.py", "n2o.csv"} <= embedding
+    assert {"transformer.py", "composition.py", "catalog.toml", "n2o.csv"} <= embedding
+
+
+def test_digest_covers_every_module_that_a_notebook_has_loaded() -> None:
+    source = "from lib import embedders, neighbors, plotting"
+    program = f"{source}\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if n.startswith('lib.')))"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=paths.ROOT, capture_output=True, text=True, check=True)
+    assert set(ended.stdout.split()) <= set(map(str, library_files([source])))
 
 
 def test_a_users_text_is_part_of_the_digest(project, tmp_path) -> None:
     project("01_good", GOOD)
     text = tmp_path / "mine.txt"
     text.write_text("one\n")
-    with_text = run.Job(job("01").notebook, "default", {"corpus_name": f"lines:{text}"})
-    before = with_text.digest
+    with_text = jobs.Job(job("01").notebook, "default", {"corpus_name": f"lines:{text}"})
+    before = with_text.digest()
     text.write_text("one\ntwo\n")
-    assert with_text.digest != before
+    assert with_text.digest() != before
 
 
 def test_unknown_notebooks_and_profiles_point_to_the_nearest(project) -> None:
     project("01_good", GOOD)
     with pytest.raises(InputError, match="NOTEBOOK: '02' is not known"):
-        run.select("02", "default")
+        jobs.select("02", "default")
     with pytest.raises(InputError, match="PROFILE: 'papre' is not known"):
-        run.select("", "papre")
+        jobs.select("", "papre")
 
 
 def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()
     (paths.PARAMS / "smoke" / "01_good.yaml").write_text("K: 7\n")
-    assert run.main(["--profile", "smoke"]) == 2
+    assert runner.main(["--profile", "smoke"]) == 2
     assert "unknown parameter 'K'" in capsys.readouterr().err
     assert not list(paths.FIGURES.iterdir())
 
@@ -135,25 +161,85 @@ def test_the_parameters_cell_of_the_runner_is_that_of_papermill() -> None:
     assert parameters.TAG == "parameters"
 
 
-def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(project, tmp_path) -> None:
-    """In a project of its own, since the runner's worker processes know only the folder that they stand in."""
+# -- the command --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def start(tmp_path) -> Callable[..., subprocess.Popen]:
+    """A function that starts the command in a project of its own, with notebooks."""
     for name in ("lib", "requirements.lock"):
         source = paths.ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, tmp_path / name)
-    for name, source in (("01_bad", BAD), ("02_good", GOOD), ("03_broken", BROKEN)):
-        project(name, source)
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("SENTENCE_")}
-    ended = subprocess.run(
-        [sys.executable, "-m", "lib.run", "--jobs", "2"],
-        cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert ended.returncode == 1
+    for name in ("notebooks", "params", "temporary"):
+        (tmp_path / name).mkdir()
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("SENTENCE_")}
+    variables = kept | {"PYTHONPATH": str(tmp_path), "TMPDIR": "temporary"}
+
+    def start(*options: str, **notebooks: str) -> subprocess.Popen:
+        for name, source in notebooks.items():
+            write_notebook(tmp_path / "notebooks", name.removeprefix("_"), source)
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen([sys.executable, "-m", "lib.run", *options], cwd=tmp_path, env=variables, **pipes)
+
+    return start
+
+
+def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(start, tmp_path) -> None:
+    command = start("--jobs", "2", _01_bad=BAD, _02_good=GOOD, _03_broken=BROKEN)
+    out, err = command.communicate(timeout=120)
+    assert command.returncode == 1
     assert (tmp_path / "figures" / "default" / "02_good" / "table.csv").exists()
-    assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in ended.stderr
-    assert "FAILED 03_broken: ZeroDivisionError" in ended.stderr
-    assert "1 of 3 notebooks up to date" in ended.stdout
-    assert "Traceback" not in ended.stdout + ended.stderr
+    assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in err
+    assert "FAILED 03_broken: ZeroDivisionError" in err
+    assert "1 of 3 notebooks up to date" in out
+    assert "Traceback" not in out + err
+
+
+def test_two_commands_execute_a_notebook_once(start, tmp_path) -> None:
+    commands = [start(_01_slow=SLOW), start()]
+    out = [command.communicate(timeout=120)[0] for command in commands]
+    assert [command.returncode for command in commands] == [0, 0]
+    assert sorted(re.findall(r"^01_slow  (done \(|done by another run)", "\n".join(out), re.M)) == [
+        "done (", "done by another run",
+    ]  # fmt: skip
+    assert sum("waiting for another run that is executing it" in each for each in out) == 1
+    assert (tmp_path / "figures" / "default" / "01_slow" / "table.csv").read_text() == "k\n5\n"
+
+
+def kernel_of(command: subprocess.Popen) -> psutil.Process:
+    """Of a command that executes a notebook: waits until it has started the kernel."""
+    while True:
+        assert command.poll() is None
+        for child in psutil.Process(command.pid).children(recursive=True):
+            if "ipykernel_launcher" in child.cmdline():
+                return child
+        time.sleep(0.1)
+
+
+@pytest.mark.parametrize(("number", "status"), [(15, 143), (2, 130), (1, 129)])
+def test_a_command_that_is_told_to_stop_ends_its_kernel_and_leaves_nothing(start, tmp_path, number, status) -> None:
+    command = start(_01_slow="import time\ntime.sleep(600)", _02_slow="import time\ntime.sleep(600)")
+    kernel = kernel_of(command)
+    command.send_signal(number)
+    out, err = command.communicate(timeout=30)
+    assert command.returncode == status
+    assert "Traceback" not in out + err
+    assert not kernel.is_running()
+    assert not list((tmp_path / "figures").glob("*/.*"))
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(start, tmp_path) -> None:
+    first = start(_01_slow=SLOW)
+    kernel = kernel_of(first)
+    first.kill()
+    first.wait()
+    second = start()
+    out, _ = second.communicate(timeout=120)
+    assert second.returncode == 0
+    assert "01_slow  done" in out
+    assert not kernel.is_running()
+    assert [file.name for file in (tmp_path / "figures" / "default").iterdir()] == ["01_slow"]
+    record = json.loads((tmp_path / ".cache" / "runs" / "default" / "01_slow.json").read_text())
+    assert record["sizes"].keys() == {"01_slow.ipynb", "table.csv"}

@@ -284,4 +284,4 @@ def test_the_digest_takes_any_other_text_for_text(tmp_path, value) -> None:
     notebook = tmp_path / "09_own.ipynb"
     cell = nbformat.v4.new_code_cell("query = ''", metadata={"tags": ["parameters"]})
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
-    assert len(digest(notebook, "default", {"query": value})) == 32
+    assert len(digest(notebook, "default", {"query": value})) == 64

@@ -6,12 +6,12 @@ import argparse
 import sys
 
 from lib.run import paths
-from lib.run.errors import InputError, said_in_a_sentence
+from lib.run.errors import InputError, command
 from tools.site.build import Report, build
 from tools.site.sources import Sources, library
 
 
-@said_in_a_sentence
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Build it; the exit status is 2, by an InputError in a sentence, if it cannot be built."""
     parser = argparse.ArgumentParser(
