@@ -218,7 +218,7 @@ def token_overlap(
 ) -> np.ndarray:
     """How much of a query's words its neighbors repeat (figure 5), averaged over the k neighbors.
 
-    The paper does not define its token overlap. Here it is |T(q) & T(s)| / |T(q)|, with T(s) the set of word
+    The paper does not define its token overlap. Here it is ``|T(q) & T(s)| / |T(q)|``, with T(s) the set of word
     types of a sentence s; give `lib.corpora.text.jaccard` as `compare` for the symmetric reading.
 
     Parameters

@@ -303,7 +303,7 @@ class USIF(SIF):
     Attributes
     ----------
     alpha : float, the share of V that is likelier by chance than by the random walk
-    partition : float, Z = |V| / 2
+    partition : float, ``Z = |V| / 2``
     a : float, (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given
     """
 

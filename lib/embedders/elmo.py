@@ -43,8 +43,13 @@ class Elmo(Embedder):
         the fifty nearest, measured with random weights of the original model's size)
     device : "cpu"; "cuda"; "auto", a GPU where there is one
 
-    Raises InputError if a file is missing, damaged, a web page, or if the two do not fit together.
+    Raises
+    ------
+    InputError
+        If a file is missing, damaged, a web page, or if the two do not fit together.
 
+    Notes
+    -----
     Vectors are float32[n, 2 * projection_dim]: 256 of the small model, 1024 of the original ones; the forward
     language model's half, then the backward one's. The first layer, of words without their context, is in both.
     The ends of a sentence are read by the language models and are not in the mean. An empty sentence has a zero

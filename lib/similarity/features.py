@@ -65,7 +65,7 @@ def _squared_distance(matrix: Embeddings, mean: np.ndarray) -> np.ndarray:
 
 
 def pair_features(left: Embeddings, right: Embeddings) -> Embeddings:
-    """[|u - v|, u * v] of each pair, float[n, 2 d] (Tai et al., 2015, section 4.2; SentEval)."""
+    """``[|u - v|, u * v]`` of each pair, float[n, 2 d] (Tai et al., 2015, section 4.2; SentEval)."""
     if sp.issparse(left):
         return sp.csr_array(sp.hstack([abs(left - right), left.multiply(right)], format="csr"))
     return np.hstack([np.abs(left - right), left * right])
@@ -108,7 +108,7 @@ class Features:
         return self
 
     def transform(self, vectors: Vectors) -> Embeddings:
-        """`dtype`[n, d], or [n, 2 d] for pairs; CSR if the vectors are."""
+        """``dtype[n, d]``, or [n, 2 d] for pairs; CSR if the vectors are."""
         features = self._features(vectors)
         with np.errstate(over="ignore", invalid="ignore"):
             if sp.issparse(features):

@@ -1,4 +1,4 @@
-"""A similarity that is learned: a regression on [|u - v|, u * v], trained on one split, chosen on another."""
+"""A similarity that is learned: a regression on ``[|u - v|, u * v]``, trained on one split, chosen on another."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def regress(
     normalize: Sequence[bool] = (False, True),
     penalties: Sequence[float] | None = None,
 ) -> Regression:
-    """Predict gold scores from [|u - v|, u * v]; penalty and normalization are those with the best Pearson on dev.
+    """Predict gold scores from ``[|u - v|, u * v]``; penalty and normalization are those with the best Pearson on dev.
 
     Parameters
     ----------

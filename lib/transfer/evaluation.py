@@ -32,7 +32,7 @@ def cross_validate(
 
     Parameters
     ----------
-    vectors : float[n, d], dense or CSR; a tuple of two for pairs, of which the classifier sees [|u - v|, u * v]
+    vectors : float[n, d], dense or CSR; a tuple of two for pairs, of which the classifier sees ``[|u - v|, u * v]``
     labels : int or str[n]
     groups : int[n], sentences that must stay in one fold, in the inner folds too; a negative number stands alone
     options : `Options`

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-SCREENSHOTS = Path(__file__).parent / "screenshots"
 KERNEL = "Python 3 (ipykernel)"
 SECONDS = 1000  # in milliseconds, which the browser counts in
 ERROR = '[data-mime-type="application/vnd.jupyter.error"]'
@@ -41,8 +39,6 @@ MOVES = {
     ".noUi-handle": _slide,
     "input[list]": _pick,
     "select": _choose,
-    "input[type=checkbox]": lambda box: box.click(),
-    "button.widget-toggle-button": lambda button: button.click(),
 }
 
 
@@ -62,20 +58,12 @@ class Lesson:
     def wait_until_idle(self, seconds: float) -> None:
         self.page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').wait_for(timeout=seconds * SECONDS)
 
-    def screenshot(self, name: str) -> None:
-        SCREENSHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}.png")
-
     def run_all(self, seconds: float) -> None:
         """Choose Run > Run All Cells and wait until the last cell has run, or one has failed."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         self.page.wait_for_function(ENDED, timeout=seconds * SECONDS)
         self.wait_until_idle(seconds)
-
-    def show(self, selector: str) -> None:
-        """Scroll to the first element that a selector finds."""
-        self.page.locator(selector).first.scroll_into_view_if_needed()
 
     def errors(self) -> list[str]:
         """The errors among the outputs."""
@@ -86,7 +74,7 @@ class Lesson:
         return self.page.locator(".jp-OutputArea-output img").evaluate_all("images => images.map(i => i.alt)")
 
     def controls(self) -> list[Locator]:
-        """What a reader can move: sliders, fields, menus and boxes of ipywidgets, from top to bottom."""
+        """What a reader can move: sliders, fields and menus of ipywidgets, from top to bottom."""
         return self.page.locator(f".jp-Cell-outputArea .jupyter-widgets :is({', '.join(MOVES)})").all()
 
     def move(self, control: Locator) -> None:

@@ -1,120 +1,157 @@
-"""The site in a real browser: from disk, without a network, on a phone, in the dark."""
+"""The site: every page is there, every link leads somewhere, no page asks another machine for anything."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import IPython.display
+import matplotlib.pyplot as plt
+import nbformat
+import pandas as pd
 import pytest
 
-from tests import small_site
-from tools.site import build
+from lib import plotting
+from lib.run import paths
 
-# Sphinx's extensions use what its version after next will not have.
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")
-PHONE = {"width": 390, "height": 844}
-LESSON = "notebooks/01_first.html"
+ALT = 'Two bars: "a" < b'
+LESSON = "notebooks/00_start_here.html"
+# What a browser loads by itself.
+LOADED = {("script", "src"), ("img", "src"), ("source", "srcset"), ("iframe", "src"), ("link", "href")}
+
+
+class Page(HTMLParser):
+    """The elements of a page: their tags and attributes."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file = file
+        self.text = file.read_text(encoding="utf-8")
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attributes}))
+
+    def all(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
-def site(browser, tmp_path_factory):
-    sources = small_site.make(tmp_path_factory.mktemp("project"))
-    return build(sources, tmp_path_factory.mktemp("built") / "site").start.parent
+def built(tmp_path_factory) -> tuple[Path, list[str]]:
+    """The site of this project with results of one notebook, and what Sphinx complains of."""
+    folder = tmp_path_factory.mktemp("site")
+    write_results(folder / "results" / "00_start_here")
+    command = [Path(sys.prefix) / "bin/sphinx-build", "-q", "-c", "tools/site", "-d", folder / "doctrees"]
+    command += ["-D", f"results={folder / 'results'}", ".", folder / "html"]
+    done = subprocess.run(command, cwd=paths.ROOT, stderr=subprocess.PIPE, text=True, check=True)
+    return folder / "html", done.stderr.splitlines()
 
 
-@pytest.fixture
-def open_page(browser, site):
-    """A function that opens one of the pages; in the end none of them has asked for anything that is not on disk."""
-    contexts, asked, complaints = [], [], []
+def write_results(folder: Path) -> None:
+    """The first notebook with three outputs: a figure, a table, and words with a formula."""
+    shown = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IPython.display, "display", lambda data, **options: shown.append(data))
+        plotting.preview(plt.figure(figsize=(1, 1)), ALT)
+    shown.append({"text/html": pd.DataFrame({"a": [1], "b": [2]}).to_html()})
+    shown.append({"text/markdown": "Ours is **3**: $a < b$."})
+    notebook = nbformat.read(paths.NOTEBOOKS / "00_start_here.ipynb", as_version=4)
+    first = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    first.outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+    folder.mkdir(parents=True)
+    nbformat.write(notebook, folder / "00_start_here.ipynb")
+    (folder / "scores.csv").write_text("a,b\n1,2\n")
 
-    def opened(name: str, **settings):
-        contexts.append(browser.new_context(offline=True, **settings))
-        page = contexts[-1].new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("requestfailed", lambda request: complaints.append(request.url))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+
+@pytest.fixture(scope="module")
+def site(built) -> Path:
+    return built[0]
+
+
+@pytest.fixture(scope="module")
+def pages(site) -> list[Page]:
+    return [Page(file) for file in sorted(site.rglob("*.html"))]
+
+
+def test_sphinx_complains_of_nothing_but_notebooks_that_have_not_been_run(built) -> None:
+    missing = [f"{name.stem} has no results here" for name in sorted(paths.NOTEBOOKS.glob("*.ipynb"))[1:]]
+    complaints = [line for line in built[1] if not any(each in line for each in missing)]
+    assert complaints == []
+    assert len(built[1]) == len(missing)
+
+
+def test_every_page_is_there(site) -> None:
+    sources = ["README.md", "SECURITY.md"]
+    sources += [file.relative_to(paths.ROOT) for file in paths.ROOT.glob("docs/**/*.md")]
+    sources += [file.relative_to(paths.ROOT) for file in paths.NOTEBOOKS.glob("[0-9]*.ipynb")]
+    modules = re.findall(r"^ +(lib\.\S+)$", (paths.ROOT / "tools/site/api.md").read_text(), re.M)
+    expected = [Path(source).with_suffix(".html") for source in sources]
+    expected += ["index.html", "tools/site/about.html", *(f"tools/site/api/{module}.html" for module in modules)]
+    assert [page for page in expected if not (site / page).is_file()] == []
+    assert "url=README.html" in (site / "index.html").read_text()
+
+
+def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site) -> None:
+    lesson = Page(site / LESSON)
+    assert [image["alt"] for image in lesson.all("img")] == [ALT]
+    assert [table["class"] for table in lesson.all("table")].count("dataframe") == 1
+    assert re.search(r"Ours is <strong>3</strong>: <math", lesson.text)
+    assert "<details><summary>" in lesson.text
+    (table,) = [link["href"] for link in lesson.all("a") if link.get("href", "").endswith("scores.csv")]
+    assert (site / "notebooks" / table).read_text() == "a,b\n1,2\n"
+
+
+def test_the_reference_the_citations_and_the_license_are_shown(site) -> None:
+    assert 'id="lib.n2o.overlap"' in (site / "tools/site/api/lib.n2o.html").read_text()
+    about = (site / "tools/site/about.html").read_text()
+    for words in ("Situating sentence embedders", "Array programming with NumPy", "MIT License"):
+        assert words in about
+
+
+def test_every_link_leads_to_a_page_and_to_a_place_in_it(site, pages) -> None:
+    places = {page.file: {attributes.get("id") for _, attributes in page.elements} for page in pages}
+    for page in pages:
+        for link in [attributes.get("href", "") for tag, attributes in page.elements if tag in ("a", "link")]:
+            path, _, place = unquote(link).partition("#")
+            if re.match(r"\w+:", path):
+                continue
+            target = (page.file.parent / path.partition("?")[0]).resolve() if path else page.file
+            assert target.exists(), f"{page.file.relative_to(site)}: {link}"
+            assert not place or place in places[target], f"{page.file.relative_to(site)}: {link}"
+
+
+def test_no_page_and_no_style_loads_anything_from_another_machine(site, pages) -> None:
+    elements = [element for page in pages for element in page.elements]
+    loaded = [attributes.get(name, "") for tag, attributes in elements for other, name in LOADED if tag == other]
+    assert any(loaded)
+    assert [address for address in loaded if re.match(r"(?!data:)(\w+:)?//", address)] == []
+    styles = [page.text for page in pages] + [file.read_text(encoding="utf-8") for file in site.rglob("*.css")]
+    assert re.findall(r"(?:url\(|@import)\s*[\"']?\s*(?:https?:)?//[^)]*", "\n".join(styles)) == []
+
+
+def test_every_picture_has_alternative_text(pages) -> None:
+    pictures = [attributes for page in pages for attributes in page.all("img")]
+    assert len(pictures) > 10
+    assert [picture["src"][:80] for picture in pictures if not picture.get("alt")] == []
+
+
+def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(browser, site) -> None:
+    context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    asked, complaints = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    for name in ("README.html", LESSON, "docs/data.html", "tools/site/api/lib.n2o.html"):
         page.goto(f"{site.as_uri()}/{name}")
-        return page
-
-    yield opened
-    for context in contexts:
-        context.close()
-    assert asked
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.goto(f"{site.as_uri()}/search.html?q=twenty+sentences")
+    page.locator("ul.search a[href*='00_start_here']").first.wait_for()
+    context.close()
     assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
     assert complaints == []
-
-
-def test_every_page_fits_a_phone_without_scrolling_sideways(open_page, site) -> None:
-    page = open_page("index.html", viewport=PHONE)
-    names = sorted(str(file.relative_to(site)) for file in site.rglob("*.html"))
-    widths = {}
-    for name in names:
-        page.goto(f"{site.as_uri()}/{name}")
-        widths[name] = page.evaluate("document.documentElement.scrollWidth")
-    assert widths == dict.fromkeys(names, PHONE["width"])
-
-
-def test_a_wide_table_and_a_wide_formula_scroll_by_themselves(open_page) -> None:
-    page = open_page(LESSON, viewport=PHONE)
-    for frame in (".table-wrapper:has(.dataframe)", ".formula"):
-        inner, outer = page.locator(frame).evaluate("frame => [frame.scrollWidth, frame.clientWidth]")
-        assert inner > outer
-
-
-def test_on_a_laptop_code_of_the_full_line_length_is_seen_whole(open_page) -> None:
-    page = open_page(LESSON, viewport={"width": 1280, "height": 800})
-    hidden = page.locator(".cell_input pre").evaluate_all("all => all.map(pre => pre.scrollWidth - pre.clientWidth)")
-    assert hidden
-    assert max(hidden) <= 0
-
-
-@pytest.mark.parametrize(("scheme", "is_dark"), [("light", False), ("dark", True)])
-def test_the_page_is_as_dark_as_the_reader_likes_and_figures_stay_on_white(open_page, scheme, is_dark) -> None:
-    page = open_page(LESSON, color_scheme=scheme)
-    background = "element => getComputedStyle(element).backgroundColor.match(/\\d+/g).map(Number)"
-    assert (sum(page.locator("body").evaluate(background)[:3]) < 3 * 128) == is_dark
-    assert page.locator("a.enlarge").first.evaluate(background) == [255, 255, 255]
-
-
-def test_a_table_sorts_by_numbers_both_ways_with_empty_cells_last(open_page) -> None:
-    page = open_page(LESSON)
-    table = page.locator("table.dataframe")
-    head, cells = table.locator("thead th").nth(1), table.locator("tbody td:nth-child(2)")
-    head.click()
-    assert cells.all_inner_texts() == ["9", "10", "1,000", ""]
-    assert head.get_attribute("aria-sort") == "ascending"
-    head.press("Enter")
-    assert cells.all_inner_texts() == ["1,000", "10", "9", ""]
-    assert head.get_attribute("aria-sort") == "descending"
-
-
-def test_a_figure_opens_in_its_vector_form_and_closes(open_page) -> None:
-    page = open_page(LESSON)
-    page.locator("a.enlarge").first.click()
-    dialog = page.locator("dialog.lightbox")
-    assert dialog.is_visible()
-    assert dialog.locator("img").get_attribute("src").endswith("figures/01_first/bars.svg")
-    assert dialog.locator("p").inner_text() == small_site.ALT
-    page.keyboard.press("Escape")
-    dialog.wait_for(state="hidden")
-
-
-def test_a_folded_solution_unfolds(open_page) -> None:
-    page = open_page(LESSON)
-    solution = page.locator("details", has_text="Solution")
-    assert not solution.locator("pre").is_visible()
-    solution.locator("summary").click()
-    assert solution.locator("pre").is_visible()
-    assert "Two comes out." in solution.inner_text()
-
-
-def test_the_gallery_leads_to_the_lesson(open_page) -> None:
-    page = open_page("index.html", viewport=PHONE)
-    page.locator("a.card").first.click()
-    page.wait_for_url("**/01_first.html")
-    assert page.locator("h1").inner_text().startswith("1. Bars: which is longer?")
-
-
-def test_the_search_finds_a_lesson_from_disk(open_page) -> None:
-    page = open_page("search.html?q=neighbors")
-    page.locator("ul.search a").first.wait_for()
-    links = page.locator("ul.search a").evaluate_all("links => links.map(link => link.href)")
-    assert any("notebooks/01_first.html" in link for link in links)

@@ -14,7 +14,6 @@ from lib.finetuning import __main__ as finetuning
 from lib.run import cache, errors, paths
 from lib.run import runner as run
 from lib.situate import __main__ as situate
-from tools.site import __main__ as site
 
 ROOT = paths.ROOT
 OWN = str(paths.NOTEBOOKS / "own_embedder.py:encode")
@@ -28,7 +27,7 @@ REFUSED = [
     (situate.main, [f"--embedder={OWN}", "--seed=-1"], "--seed: -1 is not accepted; give 0 to 4294967296"),
     (finetuning.main, ["--task=mrcp"], "task: 'mrcp' is not known; did you mean mrpc?"),
     (finetuning.main, ["--task=mrpc", "--epochs=0"], "epochs: 0 is not accepted; give 1 to 1000"),
-    *((main, ["nonsense"], "unrecognized arguments: nonsense") for main in (cache.main, fetching.main, site.main)),
+    *((main, ["nonsense"], "unrecognized arguments: nonsense") for main in (cache.main, fetching.main)),
 ]
 
 

@@ -1,0 +1,93 @@
+"""Sphinx's settings for the site: the README, docs/, every notebook with its last results, and lib's docstrings.
+
+``make site`` calls ``sphinx-build``. No page loads anything from another machine, or has a date.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.application import Sphinx
+from sphinx.util.logging import getLogger
+from sphinx.writers.html5 import HTML5Translator
+
+project = html_title = "Sentence-embedding studies"
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "sphinxcontrib.bibtex",
+]
+root_doc = "README"
+include_patterns = ["README.md", "SECURITY.md", "docs/**", "notebooks/*.ipynb", "tools/site/**"]
+exclude_patterns = [".*", "benchmarks", "data", "figures", "lib", "params", "site", "tests"]
+suppress_warnings = ["myst.header", "ref.python"]  # lessons may begin with a small heading, classes share names
+
+html_theme = "furo"
+html_static_path = ["style.css"]
+html_css_files = ["style.css"]
+html_extra_path = ["index.html"]
+html_math_renderer = "mathml"
+html_copy_source = False
+html_show_copyright = False
+html_show_search_summary = False  # they are fetched, which a browser refuses to a page that is read from disk
+
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+nb_merge_streams = True
+nb_render_markdown_format = "myst"
+myst_enable_extensions = ["dollarmath", "html_image"]
+myst_dmath_double_inline = True
+myst_heading_anchors = 4
+
+default_role = "code"
+autodoc_default_options = {"members": True, "member-order": "bysource"}
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+autosummary_ignore_module_all = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True
+bibtex_bibfiles = ["../../references.bib"]
+bibtex_reference_style = "author_year"
+
+CONTENTS = "\n\n```{include} tools/site/contents.txt\n```\n"
+SIZES = re.compile(r"\\[bB]igg?[lmr]?(?=\\)")  # of delimiters that have a name, which the converter does not know
+
+
+def setup(app: Sphinx) -> None:
+    """Called by Sphinx."""
+    app.add_config_value("results", "figures/default", "env")
+    app.connect("source-read", read)
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))
+
+
+def read(app: Sphinx, page: str, source: list[str]) -> None:
+    """Take a notebook with its last results and links to its tables; add the table of contents to the README."""
+    if page == root_doc:
+        source[0] += CONTENTS
+    if not page.startswith("notebooks/"):
+        return
+    name = Path(page).name
+    results = app.srcdir / app.config.results / name
+    executed = results / f"{name}.ipynb"
+    if not executed.exists():
+        getLogger(__name__).warning("%s has no results here: run make figures NOTEBOOK=%s", page, name)
+        return
+    notebook = nbformat.read(executed, as_version=4)
+    folder = os.path.relpath(results, app.srcdir / "notebooks")
+    links = [f"- [{table.name}]({folder}/{table.name})" for table in sorted(results.glob("*.csv"))]
+    notebook.cells.append(nbformat.v4.new_markdown_cell("\n".join(["## Tables as files", "", *links])))
+    source[0] = nbformat.writes(notebook)
+
+
+def formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """A formula as MathML, which needs no script."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    translator.body.append(convert(SIZES.sub("", node.astext()), display=display))
+    raise nodes.SkipNode
