@@ -86,7 +86,6 @@ def outliers(ids: Mapping[str, np.ndarray], near: int, far: int) -> pd.DataFrame
     -------
     DataFrame with columns query, embedder, rank (from 1) and sentence, sorted by query, rank and the order of `ids`
     """
-    in_range("near", near, 1, far, "far")
     lists = _stacked(ids, "far", far)[:, :, :far]
     _, which, counts = np.unique(_pairs(lists), return_inverse=True, return_counts=True)
     alone = (counts[which] == 1).reshape(lists.shape)[:, :, :near]
@@ -108,8 +107,6 @@ def known(ids: Mapping[str, np.ndarray], query: int, rank: int, far: int) -> pd.
     Returns a DataFrame of whole numbers from 1 on, a row an embedder, a column a rank from 1 to `rank`. 1 marks an
     outlier.
     """
-    in_range("rank", rank, 1, far, "far")
-    in_range("query", query, 0, min((len(lists) for lists in ids.values()), default=0) - 1, "a row of the lists")
     lists = _stacked({name: lists[query : query + 1] for name, lists in ids.items()}, "far", far)[:, 0, :far]
     _, which, counts = np.unique(lists, return_inverse=True, return_counts=True)
     found = counts[which].reshape(lists.shape)[:, :rank]

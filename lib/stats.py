@@ -80,7 +80,6 @@ def bootstrap_pearson(
 
     Raises InputError for columns of different length or a column that is constant.
     """
-    in_range("confidence", confidence, 0.01, 0.9999)
     x, y = arrays.column("x", x), arrays.column("y", y)
     if x.shape != y.shape:
         raise InputError(f"x and y: have {len(x)} and {len(y)} rows; give equally many")
@@ -126,7 +125,6 @@ def bootstrap_spearman(
     Raises InputError for columns of different length or a column that is constant.
     """
     in_range("repetitions", repetitions, 1, 10**7)
-    in_range("confidence", confidence, 0.01, 0.9999)
     both = (arrays.column(name, values) for name, values in (("x", x), ("y", y)))
     (x_values, x_levels), (y_values, y_levels) = (np.unique(values, return_inverse=True) for values in both)
     if len(x_levels) != len(y_levels):

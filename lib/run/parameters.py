@@ -63,10 +63,10 @@ def several(member: Accepted, at_least: int = 0, rising: bool = False) -> Accept
     """A list of different values, each one a `member`; `rising`: in rising order."""
 
     def accepts(values: Any) -> bool:
-        if not isinstance(values, list) or not all(map(member.accepts, values)):
+        if not isinstance(values, list | tuple) or not all(map(member.accepts, values)):
             return False
         different = sorted(set(values))
-        return len(values) == len(different) >= at_least and (values == different or not rising)
+        return len(values) == len(different) >= at_least and (list(values) == different or not rising)
 
     order = "rising" if rising else "different"
     return Accepted(f"a list of {at_least} or more {order} values, each {member.what}", accepts)
@@ -291,25 +291,15 @@ def in_range(parameter: str, value: float, low: float, high: float, why: str = "
     raise InputError(f"{parameter}: {shown(value)} is not accepted; give {low} to {high}{reason}{kind}")
 
 
-# -- for the callers that are left ----------------------------------------------------------------
+def text(parameter: str, value: str) -> str:
+    """Return `value` if it is a text; raise InputError otherwise."""
+    _check(parameter, value, TEXT)
+    return value
 
 
 def texts(parameter: str, value: Sequence[str], at_least: int = 0) -> Sequence[str]:
     """Return `value` if it is a list of so many texts or more, none twice; raise InputError otherwise."""
-    if not isinstance(value, list | tuple) or not all(isinstance(member, str) for member in value):
-        raise InputError(f"{parameter}: {shown(value)} is no list of texts; give one such as ['a', 'b']")
-    if len(set(value)) < len(value):
-        again = next(member for i, member in enumerate(value) if member in value[:i])
-        raise InputError(f"{parameter}: {shown(again)} is there twice; give each once")
-    if len(value) < at_least:
-        raise InputError(f"{parameter}: is {shown(value)}; give a list of at least {at_least}")
-    return value
-
-
-def text(parameter: str, value: str) -> str:
-    """Return `value` if it is a text; raise InputError otherwise."""
-    if not isinstance(value, str):
-        raise InputError(f"{parameter}: {shown(value)} is a {type(value).__name__}; give a text")
+    _check(parameter, value, several(TEXT, at_least))
     return value
 
 
@@ -317,6 +307,7 @@ def check(given: Mapping[str, Any], defaults: Mapping[str, Any], source: str) ->
     """Raise InputError if a key of `given` is unknown or has another type than in `defaults`."""
     for key, value in given.items():
         if key not in defaults:
-            raise InputError(f"{source}: unknown parameter {shown(key)}; {nearest(str(key), defaults)}")
-        if type(value) is not type(defaults[key]):
-            raise InputError(f"{source}: {key}: {shown(value)} is not accepted; give such as {defaults[key]}")
+            raise InputError(f"{source}: unknown parameter {shown(key)}; {nearest(key, defaults)}")
+        kind = type(defaults[key])
+        if type(value) is not kind:
+            raise InputError(f"{source}: {key}: {shown(value)} is a {type(value).__name__}; give a {kind.__name__}")

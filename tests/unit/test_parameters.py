@@ -30,7 +30,7 @@ def of(name: str) -> dict:
         (number(0, 1), [0, 1, 0.5, 1e-9], [-0.1, 1.1, True, "0.5", None, math.nan, math.inf]),
         (choice("a", "b"), ["a"], ["c", "", None, ["a"], {}]),
         (parameters.TEXT, ["", "a b"], [1, None, ["a"], True]),
-        (several(whole(1, 9)), [[], [3, 1]], [[1, 1], [0], [1.0], (1, 2), "12", None, [[1]], {1: 2}]),
+        (several(whole(1, 9)), [[], [3, 1]], [[1, 1], [0], [1.0], "12", None, [[1]], {1: 2}]),
         (several(number(0, 1), at_least=2, rising=True), [[0, 0.5]], [[0.5], [0.5, 0], [0.5, 0.5], [0, math.nan]]),
     ],
 )

@@ -299,8 +299,6 @@ def test_all_queries_have_a_row_with_favorite_and_nearest_outlier(read, small) -
         (lambda: popularity.popular(TOY, 4), r"k: 4 is not accepted; give 1 to 3 \(as many neighbors are stored\)"),
         (lambda: popularity.popular(TOY, 0), "k: 0 is not accepted"),
         (lambda: popularity.outliers(TOY, 2, 51), "far: 51 is not accepted; give 1 to 3"),
-        (lambda: popularity.outliers(TOY, 3, 2), r"near: 3 is not accepted; give 1 to 2 \(far\)"),
-        (lambda: popularity.known(TOY, 0, 4, 3), "rank: 4 is not accepted"),
         (lambda: popularity.popular({}, 1), r"ids: shapes \{\}; give each embedder's neighbors"),
         (lambda: popularity.popular(TOY | {"E": np.array([[1, 2]])}, 1), r"ids: shapes .*'E': \(1, 2\)"),
         (lambda: popularity.popular({"A": np.array([1, 2])}, 1), "one shape"),

@@ -339,7 +339,6 @@ VECTORS, LABELS = clouds(np.random.default_rng(0), 20)
         ({"groups": LABELS}, r"too few groups \(1\)"),
         ({"groups": LABELS[:5]}, "groups: 5 for 20 labels"),
         ({"folds": 1}, "folds: 1 is not accepted"),
-        ({"inner_folds": 0}, "inner_folds: 0 is not accepted"),
         ({"normalize": ()}, "normalize: is empty"),
         ({"vectors": VECTORS * np.nan}, "the vectors hold NaN"),
         ({"vectors": np.ones((20, 3))}, "all training rows are alike"),
