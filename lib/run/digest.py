@@ -72,20 +72,15 @@ def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:
     """Files outside the project that a run may read: those that it names, and the data folders where they count."""
     texts = [value for value in values if isinstance(value, str)]
     for text in texts:
-        yield from _named_files(text)
+        for part in text.partition(":"):  # lines:PATH, PATH.py:function, PATH
+            path = paths.from_root(part)
+            if os.path.isfile(path):
+                yield path
+            elif os.path.isfile(path / "config.json"):  # a model
+                yield from _files_below(path)
     if profile == "paper" or any(re.match(r"reuters$|gigaword:", text) for text in texts):
         for folder in catalog.folders():
             yield from _files_below(folder)
-
-
-def _named_files(text: str) -> Iterator[Path]:
-    """The files of a user's text (``lines:PATH``), embedder (``PATH.py:function``, a model's folder) or neighbors."""
-    kind, _, rest = text.partition(":")
-    path = paths.from_root(rest if kind in ("lines", "text") else kind)
-    if os.path.isfile(path):
-        yield path
-    elif os.path.isfile(path / "config.json"):
-        yield from _files_below(path)
 
 
 def _files_below(folder: Path) -> list[Path]:

@@ -22,11 +22,8 @@ def escape(text: str) -> str:
 
 
 def code(name: str) -> str:
-    """Markdown that shows `name` on one line as code: between more backticks than stand together in it."""
-    name = " ".join(name.splitlines())
-    fence = "`" * (1 + max(map(len, re.findall("`+", name)), default=0))
-    apart = " " if name.startswith(("`", " ")) or name.endswith(("`", " ")) else ""
-    return f"{fence}{apart}{name}{apart}{fence}" if name.strip() else ""
+    """Markdown that shows `name` as code, or as text if a backtick is in it."""
+    return escape(name) if "`" in name else f"`{name}`"
 
 
 def _reference(match: re.Match[str]) -> str:
@@ -38,7 +35,12 @@ def _reference(match: re.Match[str]) -> str:
 def table(frame: pd.DataFrame, digits: int = 2) -> str:
     """A Markdown table of a DataFrame without its index: text escaped and to the left, numbers to the right.
 
-    Numbers that are not whole have so many `digits` after the point; what is missing is an empty cell.
+    Parameters
+    ----------
+    frame : DataFrame
+        What is missing becomes an empty cell.
+    digits : int
+        After the point, of numbers that are not whole.
     """
     numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
     rules = ["---:" if is_number else ":---" for is_number in numeric]
