@@ -96,3 +96,16 @@ def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
     command = [sys.executable, "-c", f"import sys; sys.exit({output!r})"] if output else ["false"]
     with pytest.raises(SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"):
         bootstrap.run(command)
+
+
+def test_pins_that_resolve_as_before_give_the_same_files(tmp_path, monkeypatch) -> None:
+    names = ("requirements.txt", "requirements.lock", "environment.yml")
+    before = [(Path(bootstrap.ROOT) / name).read_bytes() for name in names]
+    (tmp_path / "requirements.txt").write_bytes(before[0])
+    frozen = before[1].decode().replace("torch==2.13.0\n", "torch==2.13.0+cpu\n") + "pip==25.0\n"
+    monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
+    monkeypatch.setattr(bootstrap, "CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(bootstrap, "build", lambda folder, requirements: os.makedirs(folder))
+    monkeypatch.setattr(bootstrap.subprocess, "check_output", lambda *arguments, **options: frozen)
+    bootstrap.lock()
+    assert [(tmp_path / name).read_bytes() for name in names] == before

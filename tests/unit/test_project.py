@@ -11,6 +11,7 @@ import sys
 import tomllib
 from importlib.metadata import metadata as installed_metadata
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 
 import yaml
 from packaging.specifiers import SpecifierSet
@@ -161,6 +162,12 @@ def test_readme_shows_every_notebook_with_its_title_and_its_figures() -> None:
         assert f"[{title}](notebooks/{notebook.name})" in readme
     for target in re.findall(r"\]\(([^)#]+)\)", readme):
         assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def test_every_module_of_the_api_reference_is_there() -> None:
+    modules = re.findall(r"^ +(lib\.\S+)$", (ROOT / "tools/site/api.md").read_text(), re.M)
+    assert modules
+    assert [module for module in modules if find_spec(module) is None] == []
 
 
 def test_params_hold_only_what_differs() -> None:
