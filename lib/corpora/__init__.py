@@ -83,7 +83,8 @@ def load(name: str) -> Corpus:
     if not source.files:
         return assemble(name, source.records())
     digests = [_digest(file) for file in source.files]
-    key = {"version": VERSION, "spacy": metadata.version("spacy"), "files": digests}
+    packages = {package: metadata.version(package) for package in ("gensim", "spacy")}
+    key = {"version": VERSION, "packages": packages, "files": digests}
     entry = Entry(paths.CACHE / "corpora", name, key)
     facts = entry.made(lambda: _save(entry, assemble(name, source.records())), f"segmenting {name}")
     return _read(entry, facts)

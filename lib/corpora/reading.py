@@ -40,7 +40,8 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
     except UnicodeDecodeError as error:
         raise InputError(f"{place}: byte {error.object[error.start]:#04x} is not {encoding}; get it again") from error
     except (EOFError, OSError, zlib.error) as error:
-        raise InputError(f"{place}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{place}: cannot be read ({reason}); give a text file, plain or gzip") from error
     if place == str(path):
         raise InputError(f"{path}: the file is empty; get it again")
 
