@@ -19,8 +19,8 @@ from lib.neighbors import exact
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 from lib.sent2vec import Sent2Vec
-from lib.sent2vec.dictionary import END_OF_LINE
 from lib.sent2vec.settings import Settings
+from lib.sent2vec.text import END_OF_LINE
 
 # Our name of a set: the paper's.
 PUBLISHED_NAMES = {

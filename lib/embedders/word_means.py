@@ -10,7 +10,7 @@ import numpy as np
 from lib.embedders.lexicon import Words
 from lib.run.compiled import njit
 from lib.run.processor import cores
-from lib.sent2vec.prefetch import prefetch_row
+from lib.sent2vec.primitives import prefetch_row
 
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread
 PLAIN, DIVIDE, MULTIPLY = 0, 1, 2

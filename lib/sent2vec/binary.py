@@ -4,7 +4,7 @@
 2. int32 dim, window, epochs, min_count, negatives, word_ngrams, loss, model, bucket, shortest, longest, update_rate;
    float64 subsample. A Sent2Vec model is model 4; the rest of the settings is not in the file
 3. int32 entries, words, labels; int64 tokens; int64 pruned (-1, unless the model is quantized)
-4. an entry: its bytes, a zero, int64 count, int8 type
+4. an entry: its bytes, a zero, int64 count, int8 type (0 word, 1 label)
 5. uint8 quantized; int64 rows (words + bucket + 1), int64 dim, float32[rows, dim]: the input matrix
 6. uint8 quantized; int64 rows (words), int64 dim, float32[rows, dim]: the output matrix
 """
@@ -13,24 +13,19 @@ from __future__ import annotations
 
 import mmap
 import os
-import struct
-from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from struct import Struct
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from lib.run import files
 from lib.run.errors import InputError
-from lib.sent2vec.dictionary import LABEL, WORD, Dictionary
+from lib.sent2vec.text import Dictionary
 
 MAGIC, VERSION, SENT2VEC = 793712314, 11, 4
-OTHER_MODELS = {1: "cbow", 2: "skip-gram", 3: "supervised", 5: "cbow with n-grams of characters"}
-START, HEADER, SIZES, MATRIX = (struct.Struct(layout) for layout in ("<2i", "<12id", "<3i2q", "<B2q"))
-TAIL = struct.Struct("<qb")  # of an entry
-BLOCK = 1 << 24  # numbers that are written at once
-WEB_PAGE = "is a web page, not a model; get the file itself"
-QUANTIZED = "is a quantized model, which has lost its vectors' precision; give the .bin that it was made from"
+START, HEADER, SIZES, ENTRY, MATRIX = (Struct(layout) for layout in ("<2i", "<12id", "<3i2q", "<qb", "<B2q"))
 
 
 class Header(NamedTuple):
@@ -62,8 +57,8 @@ class ModelFile(NamedTuple):
     ----------
     header : Header
     dictionary : Dictionary
-    input_matrix : float32[words + bucket + 1, dim], vectors of words, of n-grams, and a row that is not used, which
-        may be missing
+    input_matrix : float32[words + bucket + 1, dim]
+        Vectors of words, of n-grams, and a row that is not used, which may be missing.
     output_matrix : float32[words, dim]
     """
 
@@ -82,14 +77,13 @@ def read(path: str | Path) -> ModelFile:
     Raises
     ------
     InputError
-        A file that is missing, empty, cut short or goes on after its end; that is a web page or something else; a
-        model of another version, of another kind, or quantized; numbers in it that cannot be.
+        A file that is missing, cut short or goes on after its end; that is a web page or something else; a model of
+        another version, of another kind, or quantized; numbers in it that cannot be.
     """
     try:
         with files.opened(path) as stream:
-            if not os.fstat(stream.fileno()).st_size:
-                raise InputError(f"{path}: is empty; get the file again")
-            return parse(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), path)
+            size = os.fstat(stream.fileno()).st_size
+            return parse(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ) if size else b"", path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); give a model file (.bin)") from error
 
@@ -99,106 +93,83 @@ def parse(data: bytes | mmap.mmap, name: str | Path) -> ModelFile:
 
     Raises InputError for bytes that are not such a model or not whole.
     """
-    cursor = _Cursor(data, name)
-    header = _header(cursor)
-    dictionary = _dictionary(cursor)
+    part = _Parts(data, name)
+    header = _header(part)
+    dictionary = _dictionary(part)
     n, ngrams = dictionary.n_words, header.bucket if header.word_ngrams > 1 else 0
-    input_matrix = _matrix(cursor, "input", header.dim, range(n + ngrams, n + header.bucket + 2))
-    output_matrix = _matrix(cursor, "output", header.dim, range(n, n + 1))
-    if cursor.remaining:
-        raise InputError(f"{name}: goes on for {cursor.remaining} bytes after its output matrix; get the file again")
+    input_matrix = _matrix(part, header.dim, range(n + ngrams, n + header.bucket + 2))
+    output_matrix = _matrix(part, header.dim, range(n, n + 1))
+    if part.position < len(data):
+        raise part.refused("goes on after its output matrix")
     return ModelFile(header, dictionary, input_matrix, output_matrix)
 
 
-class _Cursor:
-    """A place in the bytes of a file."""
+class _Parts:
+    """The bytes of a file, taken one part after the other."""
 
     def __init__(self, data: bytes | mmap.mmap, name: str | Path) -> None:
         self.data, self.name, self.position = data, name, 0
 
-    @property
-    def remaining(self) -> int:
-        return len(self.data) - self.position
-
-    def skip(self, size: int, what: str) -> int:
+    def skip(self, size: int) -> int:
         """Go on by `size` bytes; the position where they begin."""
-        if size > self.remaining:
-            raise self.cut_short(what)
+        if size > len(self.data) - self.position:
+            raise self.refused("is cut short")
         self.position += size
         return self.position - size
 
-    def unpack(self, layout: struct.Struct, what: str) -> tuple:
-        return layout.unpack_from(self.data, self.skip(layout.size, what))
+    def unpack(self, layout: Struct) -> tuple:
+        return layout.unpack_from(self.data, self.skip(layout.size))
 
-    def cut_short(self, what: str) -> InputError:
-        return InputError(f"{self.name}: is cut short, it ends in its {what}; get the file again")
+    def refused(self, problem: str, remedy: str = "get the file again") -> InputError:
+        return InputError(f"{self.name}: {problem}; {remedy}")
 
-    def damaged(self, what: str) -> InputError:
-        return InputError(f"{self.name}: is damaged, {what}; get the file again")
+    def refuse_quantized(self, quantized: bool) -> None:
+        if quantized:
+            raise self.refused("is a quantized model, which has lost precision", "give the .bin that it was made from")
 
 
-def _header(cursor: _Cursor) -> Header:
-    if files.begins_web_page(cursor.data[:512]):
-        raise InputError(f"{cursor.name}: {WEB_PAGE}")
-    magic, version = cursor.unpack(START, "header")
+def _header(part: _Parts) -> Header:
+    if files.begins_web_page(part.data[:512]):
+        raise part.refused("is a web page, not a model", "get the file itself")
+    magic, version = part.unpack(START)
     if magic != MAGIC:
-        raise InputError(
-            f"{cursor.name}: is no model of the Sent2Vec program; give a .bin of its first release or later"
-        )
+        raise part.refused("is no model of the Sent2Vec program", "give a .bin of its first release or later")
     if version != VERSION:
-        raise InputError(f"{cursor.name}: has version {version} of the format; give a file of version {VERSION}")
-    header = Header(*cursor.unpack(HEADER, "header"))
+        raise part.refused(f"has version {version} of the format", f"give a file of version {VERSION}")
+    header = Header(*part.unpack(HEADER))
     if header.model != SENT2VEC:
-        kind = OTHER_MODELS.get(header.model, f"unknown ({header.model})")
-        raise InputError(f"{cursor.name}: is a fastText model of kind {kind}; give one trained with sent2vec")
-    if header.dim < 1 or header.word_ngrams < 0 or header.bucket < (header.word_ngrams > 1):
-        raise cursor.damaged(
-            f"its header says {header.dim} dimensions, n-grams of {header.word_ngrams} words, {header.bucket} buckets"
-        )
+        raise part.refused(f"is a fastText model of kind {header.model}", "give one trained with sent2vec (kind 4)")
+    if header.dim < 1 or header.bucket < (header.word_ngrams > 1):
+        raise part.refused(f"is damaged, its header says {header.dim} dimensions, {header.bucket} buckets")
     return header
 
 
-def _dictionary(cursor: _Cursor) -> Dictionary:
-    entries, words, labels, tokens, pruned = cursor.unpack(SIZES, "dictionary")
-    if min(words, labels, tokens) < 0 or words < 1 or words + labels != entries or pruned < -1:
-        raise cursor.damaged(f"its dictionary says {words} words and {labels} labels of {entries}, {tokens} tokens")
-    if pruned >= 0:
-        raise InputError(f"{cursor.name}: {QUANTIZED}")
-    names, tails = _entries(cursor, entries)
-    counts, types = tails["count"].copy(), tails["type"].copy()
-    expected = np.repeat(np.int8([WORD, LABEL]), [words, labels])
-    if (counts < 0).any() or (types != expected).any():
-        raise cursor.damaged("its dictionary holds negative counts, or labels among its words")
-    return Dictionary(names, counts, types, tokens)
+def _dictionary(part: _Parts) -> Dictionary:
+    entries, n_words, labels, tokens, pruned = part.unpack(SIZES)
+    part.refuse_quantized(pruned >= 0)
+    if n_words < 1 or labels < 0 or n_words + labels != entries:
+        raise part.refused(f"is damaged, its dictionary says {n_words} words and {labels} labels of {entries}")
+    words, counts = [], []
+    for number in range(entries):
+        size = part.data.find(b"\0", part.position) - part.position
+        start = part.skip(size + 1 if size >= 0 else len(part.data))
+        count, is_label = part.unpack(ENTRY)
+        if count < 0 or is_label != (number >= n_words):
+            raise part.refused("is damaged, its dictionary holds negative counts, or labels among its words")
+        words.append(part.data[start : start + size])
+        counts.append(count)
+    return Dictionary(words, np.array(counts, np.int64), n_words, tokens)
 
 
-def _entries(cursor: _Cursor, count: int) -> tuple[list[bytes], np.ndarray]:
-    """The names of the entries, and what follows each of them, as an array of records."""
-    data, find, names, ends = cursor.data, cursor.data.find, [], []
-    start = cursor.position
-    for _ in range(count):
-        end = find(b"\0", start)
-        if end < 0:
-            raise cursor.cut_short("dictionary")
-        names.append(data[start:end])
-        ends.append(end + 1)
-        start = end + 1 + TAIL.size
-    cursor.skip(start - cursor.position, "dictionary")
-    bytes_of_tails = np.frombuffer(data, np.uint8)[np.array(ends)[:, None] + np.arange(TAIL.size)]
-    return names, bytes_of_tails.view([("count", "<i8"), ("type", "i1")])[:, 0]
-
-
-def _matrix(cursor: _Cursor, which: str, dim: int, rows_expected: range) -> np.ndarray:
+def _matrix(part: _Parts, dim: int, rows_expected: range) -> np.ndarray:
     """float32[rows, dim] over the bytes of the file."""
-    quantized, rows, columns = cursor.unpack(MATRIX, f"{which} matrix")
-    if quantized:
-        raise InputError(f"{cursor.name}: {QUANTIZED}")
+    quantized, rows, columns = part.unpack(MATRIX)
+    part.refuse_quantized(quantized)
     if columns != dim or rows not in rows_expected:
-        raise cursor.damaged(
-            f"its {which} matrix has {rows} rows of {columns} numbers where {rows_expected[-1]} of {dim} should be"
+        raise part.refused(
+            f"is damaged, a matrix has {rows} rows of {columns} numbers, not {rows_expected[-1]} of {dim}"
         )
-    start = cursor.skip(4 * rows * dim, f"{which} matrix")
-    return np.frombuffer(cursor.data, "<f4", rows * dim, start).reshape(rows, dim)
+    return np.frombuffer(part.data, "<f4", rows * dim, part.skip(4 * rows * dim)).reshape(rows, dim)
 
 
 # -- writing ------------------------------------------------------------------------------------
@@ -209,29 +180,24 @@ def write(path: str | Path, model: ModelFile) -> None:
 
     A process that is killed leaves the old file as it was. Raises InputError if the file cannot be written.
     """
-    path = Path(path)
-    try:
-        with files.replacing(path) as stream:
-            for part in _parts(model):
-                stream.write(part)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror}); give a file in a folder with room") from error
+    with files.writing(Path(path)), files.replacing(Path(path)) as stream:
+        _write(stream, model)
 
 
 def dumps(model: ModelFile) -> bytes:
     """The bytes of a model's file."""
-    return b"".join(_parts(model))
+    stream = BytesIO()
+    _write(stream, model)
+    return stream.getvalue()
 
 
-def _parts(model: ModelFile) -> Iterator[bytes | memoryview]:
+def _write(stream: BinaryIO, model: ModelFile) -> None:
     dictionary = model.dictionary
-    words, entries = dictionary.n_words, len(dictionary.words)
-    yield START.pack(MAGIC, VERSION) + HEADER.pack(*model.header)
-    yield SIZES.pack(entries, words, entries - words, dictionary.tokens, -1)
-    listed = zip(dictionary.words, dictionary.counts.tolist(), dictionary.types.tolist(), strict=True)
-    yield b"".join(word + b"\0" + TAIL.pack(count, type) for word, count, type in listed)
+    n_words, entries = dictionary.n_words, len(dictionary.words)
+    stream.write(START.pack(MAGIC, VERSION) + HEADER.pack(*model.header))
+    stream.write(SIZES.pack(entries, n_words, entries - n_words, dictionary.tokens, -1))
+    for number, (word, count) in enumerate(zip(dictionary.words, dictionary.counts.tolist(), strict=True)):
+        stream.write(word + b"\0" + ENTRY.pack(count, number >= n_words))
     for matrix in (model.input_matrix, model.output_matrix):
-        yield MATRIX.pack(0, *matrix.shape)
-        step = max(1, BLOCK // matrix.shape[1])
-        for start in range(0, len(matrix), step):
-            yield np.ascontiguousarray(matrix[start : start + step], "<f4").view(np.uint8).data
+        stream.write(MATRIX.pack(0, *matrix.shape))
+        stream.write(np.ascontiguousarray(matrix, "<f4").data)

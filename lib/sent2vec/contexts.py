@@ -12,39 +12,76 @@ from typing import NamedTuple
 import numpy as np
 
 from lib.run.compiled import njit
-from lib.sent2vec.draws import below, uniform
-from lib.sent2vec.ngrams import extended, list_rows, row_of
+from lib.sent2vec.primitives import STEP, below, njit_inline, uniform
 
 PLACEHOLDER = 0  # its row
 ABSENT = -1
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
+MULTIPLIER = np.uint64(116049371)
 HIGH = np.uint64(32)
 
 
-class Recipe(NamedTuple):
-    """How contexts are made: see the attributes of the same names of `Settings`."""
-
-    word_ngrams: int
-    n_words: int
-    bucket: int
-    placeholder: bool  # variant "reference"
-    dropout_k: int
-    dropout_probability: float
-
-
-class Line(NamedTuple):
-    """Room for what is known of one line and of one target in it.
+class Method(NamedTuple):
+    """How contexts, targets and negatives are chosen.
 
     Attributes
     ----------
-    rows : int64, each element's row; ABSENT for a dropped n-gram
-    firsts : int64, at i the number of elements before the n-grams that begin at word i
-    slots : int64, each element's place in `keys` and `counts`
-    keys, counts : int64, a hash table: how often a row is among the elements
-    dropped : bool, the words whose n-grams are dropped for this target
-    chosen : int64, those words
-    lost, lost_rows : int64, numbers of elements, their rows
-    gained : int64, rows
+    word_ngrams, bucket, dropout_k, dropout_probability, subsample_context, window, l1 : int, float or bool
+        As in `Settings`; `bucket` is 0 for words only.
+    n_words : int
+    reference : bool
+        Whether the variant is "reference".
+    keep : float32[n_words]
+        The paper's q_p.
+    eligible : bool[n_words]
+        Whether the word is frequent enough for a target.
+    negatives : int32[table]
+        Words by the square root of their count, shuffled.
+    """
+
+    word_ngrams: int
+    bucket: int
+    dropout_k: int
+    dropout_probability: float
+    subsample_context: bool
+    window: int
+    l1: np.float32
+    n_words: int
+    reference: bool
+    keep: np.ndarray
+    eligible: np.ndarray
+    negatives: np.ndarray
+
+
+class Room(NamedTuple):
+    """What a thread works with: what is known of one line, and of one target in it.
+
+    Attributes
+    ----------
+    rows : int64
+        Each element's row; ABSENT for a dropped n-gram.
+    firsts : int64
+        At i the number of elements before the n-grams that begin at word i.
+    slots : int64
+        Each element's place in `keys` and `counts`.
+    keys, counts : int64
+        A hash table: how often a row is among the elements.
+    dropped : bool
+        The words whose n-grams are dropped for this target.
+    chosen : int64
+        Those words.
+    lost : int64
+        Numbers of elements.
+    changed : int64
+        The rows of the lost elements, then those gained.
+    targets : int64
+        Positions of the targets of a line.
+    drawn : int64[2, 1 + negatives]
+        Rows of the output matrix, the target first: for this target and for the next.
+    state, cursor : uint64[1], int64[1]
+        Of the random numbers, and in the table of negatives.
+    report : float64[2]
+        Sum of the loss, number of targets.
+    total, moved, hidden, gradient : float32[width]
     """
 
     rows: np.ndarray
@@ -55,102 +92,174 @@ class Line(NamedTuple):
     dropped: np.ndarray
     chosen: np.ndarray
     lost: np.ndarray
-    lost_rows: np.ndarray
-    gained: np.ndarray
+    changed: np.ndarray
+    targets: np.ndarray
+    drawn: np.ndarray
+    state: np.ndarray
+    cursor: np.ndarray
+    report: np.ndarray
+    total: np.ndarray
+    moved: np.ndarray
+    hidden: np.ndarray
+    gradient: np.ndarray
 
 
-def room(longest: int, recipe: Recipe) -> Line:
-    """A `Line` for lines of up to `longest` words."""
-    elements = longest * recipe.word_ngrams + 1
-    size = 4
-    while size < 2 * elements:
-        size *= 2
-    return Line(
-        np.empty(elements, np.int64),
-        np.empty(longest + 1, np.int64),
-        np.empty(elements, np.int64),
-        np.full(size, ABSENT),
-        np.zeros(size, np.int64),
-        np.zeros(longest, np.bool_),
-        np.empty(longest, np.int64),
-        np.empty(elements, np.int64),
-        np.empty(elements, np.int64),
-        np.empty(recipe.word_ngrams * recipe.word_ngrams, np.int64),
+def furnish(longest: int, negatives: int, width: int, method: Method) -> Room:
+    """A `Room` for lines of up to `longest` words."""
+    elements = longest * method.word_ngrams + 1
+    size = 1 << (2 * elements).bit_length()
+    return Room(
+        rows=np.empty(elements, np.int64),
+        firsts=np.empty(longest, np.int64),
+        slots=np.empty(elements, np.int64),
+        keys=np.full(size, ABSENT),
+        counts=np.zeros(size, np.int64),
+        dropped=np.zeros(longest, np.bool_),
+        chosen=np.empty(longest, np.int64),
+        lost=np.empty(elements, np.int64),
+        changed=np.empty(elements + method.word_ngrams**2, np.int64),
+        targets=np.empty(longest, np.int64),
+        drawn=np.empty((2, 1 + negatives), np.int64),
+        state=np.zeros(1, np.uint64),
+        cursor=np.zeros(1, np.int64),
+        report=np.zeros(2),
+        **{name: np.zeros(width, np.float32) for name in ("total", "moved", "hidden", "gradient")},
     )
+
+
+# -- n-grams, hashed as the authors' program hashes them ----------------------------------------
+
+
+@njit_inline
+def extended(hashed, word):
+    """The hash (uint64) of an n-gram with one more word; that of a single word is its id."""
+    return np.uint64(hashed) * MULTIPLIER + np.uint64(word)
+
+
+@njit_inline
+def row_of(hashed, n_words, bucket):
+    """The row of the n-gram with this hash: the rows of n-grams come behind those of the words."""
+    return np.int64(n_words) + np.int64(np.uint64(hashed) % np.uint64(bucket))
+
+
+@njit_inline
+def list_rows(words, longest, n_words, bucket, rows):
+    """Write the rows of a line: its words, then its n-grams by their first word, shorter ones first."""
+    at = len(words)
+    for start in range(len(words)):
+        rows[start] = words[start]
+        hashed = np.uint64(words[start])
+        for end in range(start + 1, min(start + longest, len(words))):
+            hashed = extended(hashed, words[end])
+            rows[at] = row_of(hashed, n_words, bucket)
+            at += 1
+
+
+@njit(nogil=True)
+def input_rows(ids, starts, longest, n_words, bucket):
+    """The rows whose mean is a line's vector: its words, then all its n-grams of 2 to `longest` words.
+
+    Parameters
+    ----------
+    ids : int32[t]
+        The words of all lines, one line behind the other.
+    starts : int64[n + 1]
+        Line i is ``ids[starts[i]:starts[i + 1]]``.
+    longest, n_words, bucket : int
+        The longest n-gram in words, rows of words, rows of n-grams.
+
+    Returns
+    -------
+    rows : int64[r]
+        Repeated where words or n-grams are.
+    row_starts : int64[n + 1]
+        Those of line i are ``rows[row_starts[i]:row_starts[i + 1]]``.
+    """
+    row_starts = np.zeros_like(starts)
+    for line in range(len(starts) - 1):
+        length = starts[line + 1] - starts[line]
+        row_starts[line + 1] = row_starts[line]
+        for order in range(min(longest, length)):
+            row_starts[line + 1] += length - order
+    rows = np.empty(row_starts[-1], np.int64)
+    for line in range(len(starts) - 1):
+        words = ids[starts[line] : starts[line + 1]]
+        list_rows(words, longest, n_words, bucket, rows[row_starts[line] : row_starts[line + 1]])
+    return rows, row_starts
 
 
 # -- a line -------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, forceinline=True)
-def lay_out(words, recipe, line, state):
-    """Fill `line` with the elements of these words; returns the number of elements, dropped n-grams included."""
-    longest, size = recipe.word_ngrams, len(words)
+@njit_inline
+def lay_out(words, method, room):
+    """Write the elements of these words to `room`; returns their number, dropped n-grams included."""
+    longest, size = method.word_ngrams, len(words)
     for i in range(len(words)):
-        line.firsts[i] = size
+        room.firsts[i] = size
         size += min(longest, len(words) - i) - 1
-    list_rows(words, longest, recipe.n_words, recipe.bucket, line.rows[:size])
-    if recipe.placeholder:
-        line.rows[size] = PLACEHOLDER
+    list_rows(words, longest, method.n_words, method.bucket, room.rows[:size])
+    if method.reference:
+        room.rows[size] = PLACEHOLDER
         return size + 1
     if longest > 1:
-        _drop_ngrams(len(words), size, recipe, line, state)
+        _drop_ngrams(len(words), size, method, room)
     return size
 
 
-@njit(nogil=True, forceinline=True)
-def _drop_ngrams(first, size, recipe, line, state):
+@njit_inline
+def _drop_ngrams(first, size, method, room):
     """Variant "paper": n-grams are dropped, once for all targets of a line."""
-    if recipe.dropout_probability > 0:
+    if method.dropout_probability > 0:
         for e in range(first, size):
-            if uniform(state) < recipe.dropout_probability:
-                line.rows[e] = ABSENT
+            if uniform(room.state) < method.dropout_probability:
+                room.rows[e] = ABSENT
         return
-    left = min(recipe.dropout_k, size - first)
+    left = min(method.dropout_k, size - first)
     while left > 0:
-        e = first + below(state, size - first)
-        if line.rows[e] != ABSENT:
-            line.rows[e] = ABSENT
+        e = first + below(room.state, size - first)
+        if room.rows[e] != ABSENT:
+            room.rows[e] = ABSENT
             left -= 1
 
 
-@njit(nogil=True, forceinline=True)
-def count_rows(size, line):
+@njit_inline
+def count_rows(size, room):
     """Count how often each row is among the elements; returns how many are present, and the sum of their counts."""
     present = total = 0
     for e in range(size):
-        if line.rows[e] != ABSENT:
-            slot = _slot(line.rows[e], line)
+        if room.rows[e] != ABSENT:
+            slot = _slot(room.rows[e], room)
             # Each of the c times that a row is there adds its place among them twice, less one: c * c in the end.
-            total += 2 * line.counts[slot] + 1
-            line.keys[slot] = line.rows[e]
-            line.counts[slot] += 1
-            line.slots[e] = slot
+            total += 2 * room.counts[slot] + 1
+            room.keys[slot] = room.rows[e]
+            room.counts[slot] += 1
+            room.slots[e] = slot
             present += 1
     return present, total
 
 
-@njit(nogil=True, forceinline=True)
-def forget_rows(size, line):
+@njit_inline
+def forget_rows(size, room):
     """Empty the table that `count_rows` has filled."""
     for e in range(size):
-        if line.rows[e] != ABSENT:
-            line.keys[line.slots[e]] = ABSENT
-            line.counts[line.slots[e]] = 0
+        if room.rows[e] != ABSENT:
+            room.keys[room.slots[e]] = ABSENT
+            room.counts[room.slots[e]] = 0
 
 
-@njit(nogil=True, forceinline=True)
-def count_of(row, line):
+@njit_inline
+def count_of(row, room):
     """How often a row is among the elements."""
-    return line.counts[_slot(row, line)]
+    return room.counts[_slot(row, room)]
 
 
-@njit(nogil=True, forceinline=True)
-def _slot(row, line):
+@njit_inline
+def _slot(row, room):
     """Where a row is in the table, or where it would be put (linear probing)."""
-    mask = len(line.keys) - 1
-    slot = np.int64((np.uint64(row) * SPREAD) >> HIGH) & mask
-    while line.keys[slot] != ABSENT and line.keys[slot] != row:
+    mask = len(room.keys) - 1
+    slot = np.int64((np.uint64(row) * STEP) >> HIGH) & mask
+    while room.keys[slot] != ABSENT and room.keys[slot] != row:
         slot = (slot + 1) & mask
     return slot
 
@@ -158,74 +267,75 @@ def _slot(row, line):
 # -- a target -----------------------------------------------------------------------------------
 
 
-@njit(nogil=True, forceinline=True)
-def depart(words, target, recipe, line, state):
-    """Write what a target's context lost and gained to `line`; returns how many of each."""
-    n_lost, n_gained, n_chosen = np.int64(1), np.int64(0), np.int64(0)
-    line.lost[0], line.lost_rows[0] = target, line.rows[target]
-    if recipe.word_ngrams == 1:
-        return n_lost, n_gained
-    if recipe.placeholder:
-        n_chosen = choose_dropped(len(words), recipe, line, state)
-        if not line.dropped[target]:
-            n_gained = _gain_ngrams(words, target, recipe, line)
-    if not line.dropped[target]:
-        line.dropped[target] = True
-        line.chosen[n_chosen] = target
-        n_chosen += 1
-    for c in range(n_chosen):
-        n_lost = _lose_ngrams(line.chosen[c], len(words), recipe, line, n_lost)
-    for c in range(n_chosen):
-        line.dropped[line.chosen[c]] = False
-    return n_lost, n_gained
+@njit_inline
+def depart(words, target, method, room):
+    """Write what a target's context lost and gained to `room`; returns how many of each."""
+    lost, gained = np.int64(1), np.int64(0)
+    room.lost[0], room.changed[0] = target, words[target]
+    if method.word_ngrams == 1:
+        return lost, gained
+    chosen = choose_dropped(len(words), method, room) if method.reference else 0
+    was_dropped = room.dropped[target]
+    if not was_dropped:
+        room.dropped[target] = True
+        room.chosen[chosen] = target
+        chosen += 1
+    for c in range(chosen):
+        lost = _lose_ngrams(room.chosen[c], len(words), method, room, lost)
+    if method.reference and not was_dropped:
+        room.dropped[target] = False
+        gained = _gain_ngrams(words, target, method, room, lost)
+    for c in range(chosen):
+        room.dropped[room.chosen[c]] = False
+    return lost, gained
 
 
-@njit(nogil=True, forceinline=True)
-def choose_dropped(n, recipe, line, state):
+@njit_inline
+def choose_dropped(n, method, room):
     """Variant "reference": choose the words whose n-grams are dropped, so that two are left; returns how many."""
-    n_chosen = 0
-    if recipe.dropout_probability > 0:
+    chosen = 0
+    if method.dropout_probability > 0:
         for i in range(n):
-            if uniform(state) < recipe.dropout_probability:
-                line.dropped[i] = True
-                line.chosen[n_chosen] = i
-                n_chosen += 1
-        return n_chosen
-    while n_chosen < min(recipe.dropout_k, n - 2):
-        i = below(state, n)
-        if not line.dropped[i]:
-            line.dropped[i] = True
-            line.chosen[n_chosen] = i
-            n_chosen += 1
-    return n_chosen
+            if uniform(room.state) < method.dropout_probability:
+                room.dropped[i] = True
+                room.chosen[chosen] = i
+                chosen += 1
+        return chosen
+    while chosen < min(method.dropout_k, n - 2):
+        i = below(room.state, n)
+        if not room.dropped[i]:
+            room.dropped[i] = True
+            room.chosen[chosen] = i
+            chosen += 1
+    return chosen
 
 
-@njit(nogil=True, forceinline=True)
-def _gain_ngrams(words, target, recipe, line):
-    """The n-grams that hold the placeholder in place of the target, and no dropped word."""
-    start, longest, n_gained = target, recipe.word_ngrams, 0
-    while start >= 0 and start > target - longest and not line.dropped[start]:
+@njit_inline
+def _lose_ngrams(position, n, method, room, lost):
+    """The n-grams of which this is the first dropped word."""
+    start, longest = position, method.word_ngrams
+    while start >= 0 and start > position - longest and (start == position or not room.dropped[start]):
+        for end in range(max(position, start + 1), min(start + longest, n)):
+            element = room.firsts[start] + end - start - 1
+            if room.rows[element] != ABSENT:
+                room.lost[lost], room.changed[lost] = element, room.rows[element]
+                lost += 1
+        start -= 1
+    return lost
+
+
+@njit_inline
+def _gain_ngrams(words, target, method, room, lost):
+    """The n-grams that hold the placeholder in place of the target, and no dropped word; returns how many."""
+    start, longest, gained = target, method.word_ngrams, 0
+    while start >= 0 and start > target - longest and not room.dropped[start]:
         hashed = np.uint64(PLACEHOLDER if start == target else words[start])
         for end in range(start + 1, min(start + longest, len(words))):
-            if line.dropped[end]:
+            if room.dropped[end]:
                 break
             hashed = extended(hashed, PLACEHOLDER if end == target else words[end])
             if end >= target:
-                line.gained[n_gained] = row_of(hashed, recipe.n_words, recipe.bucket)
-                n_gained += 1
+                room.changed[lost + gained] = row_of(hashed, method.n_words, method.bucket)
+                gained += 1
         start -= 1
-    return n_gained
-
-
-@njit(nogil=True, forceinline=True)
-def _lose_ngrams(position, n, recipe, line, n_lost):
-    """The n-grams of which this is the first dropped word."""
-    start, longest = position, recipe.word_ngrams
-    while start >= 0 and start > position - longest and (start == position or not line.dropped[start]):
-        for end in range(max(position, start + 1), min(start + longest, n)):
-            element = line.firsts[start] + end - start - 1
-            if line.rows[element] != ABSENT:
-                line.lost[n_lost], line.lost_rows[n_lost] = element, line.rows[element]
-                n_lost += 1
-        start -= 1
-    return n_lost
+    return gained

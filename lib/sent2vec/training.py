@@ -1,12 +1,18 @@
-"""Training Sent2Vec: one pass counts words, one numbers them, then come epochs in threads without locks (Hogwild)."""
+"""Training Sent2Vec: one pass counts words, one numbers them, then come epochs in threads without locks (Hogwild).
+
+Every ten minutes the training is kept in the cache, whole or not at all; the same training, run again, goes on from
+there. When it is done, that is deleted.
+"""
 
 from __future__ import annotations
 
+import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
@@ -15,21 +21,23 @@ from typing import NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from lib.run import paths, progress
+from lib.run import files, paths, progress
+from lib.run.cache import Entry
 from lib.run.errors import InputError
-from lib.sent2vec import kernels, matrices
-from lib.sent2vec.checkpoints import Checkpoint
-from lib.sent2vec.contexts import Recipe
-from lib.sent2vec.corpus_ids import CorpusIds, Text
-from lib.sent2vec.dictionary import Dictionary
+from lib.sent2vec.contexts import Room, furnish
+from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.settings import Settings
-from lib.sent2vec.tables import targets_of
+from lib.sent2vec.targets import method_of
+from lib.sent2vec.text import CorpusIds, Dictionary, Text
 
+VERSION = 2  # of the checkpoint and of everything that decides which numbers a training arrives at
 STEPS = 200  # about as many entries has a history
 ROUND = 256  # blocks for each thread between two chances of a checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
 # A mean loss of as many times what chance has, log 2 for each word scored, comes from weights that only grow.
 DIVERGED = 10.0
+LINE = 16  # float32 in a line of the processor's cache
+CHUNK = 1 << 20  # numbers that are worked on at once
 
 
 class Step(NamedTuple):
@@ -37,12 +45,17 @@ class Step(NamedTuple):
 
     Attributes
     ----------
-    epoch : from 1
-    words : words trained on so far, over all epochs
-    lr : learning rate
-    loss : the paper's objective for a target and its negatives, mean over the targets since the step before; NaN if
-        there were none
-    seconds : that training has taken, without the two passes before it; differs from run to run
+    epoch : int
+        From 1.
+    words : int
+        Words trained on so far, over all epochs.
+    lr : float
+        Learning rate.
+    loss : float
+        The paper's objective for a target and its negatives, mean over the targets since the step before; NaN if there
+        were none.
+    seconds : float
+        That training has taken, without the two passes before it; differs from run to run.
     """
 
     epoch: int
@@ -52,14 +65,14 @@ class Step(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(NamedTuple):
     """What a training made.
 
     Attributes
     ----------
     dictionary : Dictionary
-    input_matrix : float32[n_words + n-gram rows + 1, dim]; the last row is never trained, as in the program's files
+    input_matrix : float32[n_words + n-gram rows + 1, dim]
+        The last row is never trained, as in the program's files.
     output_matrix : float32[n_words, dim]
     history : list of Step
     """
@@ -70,80 +83,94 @@ class Trained:
     history: list[Step]
 
 
+class Job(NamedTuple):
+    """A block to train on: its number over all epochs, its place in the text, and the words trained on before it."""
+
+    number: int
+    block: int
+    before: int
+
+
 def train(
     source: Sequence[str] | str | Path,
     settings: Settings,
-    checkpoint: Path | None = None,
     show_progress_bar: bool = False,
     log: Callable[[Step], None] | None = None,
-    seconds_between_checkpoints: float = SECONDS_BETWEEN_CHECKPOINTS,
 ) -> Trained:
     """Train on a text. With one thread the result depends on text and settings only, to the last bit.
 
     Parameters
     ----------
-    source : sentences, or the path of a file with one a line, which may be compressed by gzip
+    source : sequence of str, or path
+        Sentences; or a file with one a line, which may be compressed by gzip.
     settings : Settings
-    checkpoint : a file that the training is written to from time to time and at its end. If it is there, training goes
-        on from it; it must come from the same text and settings (the number of threads may differ). It is as large as
-        both matrices, and it stays: delete it when the model is saved.
     show_progress_bar : bool
-    log : called with each new entry of the history
-    seconds_between_checkpoints : float
+    log : callable, optional
+        Called with each new entry of the history.
 
     Raises
     ------
     InputError
-        For a text that no model can be trained on, for a checkpoint of another training, and when the training
-        diverges; the last checkpoint is kept then.
+        For a text that no model can be trained on, and when the training diverges.
     """
     text = Text(source)
-    lines = text.lines("count words", show_progress_bar)
-    dictionary = Dictionary.build(lines, settings.min_count, settings.min_target_count, settings.max_vocabulary)
-    with CorpusIds(text.lines("number words", show_progress_bar), dictionary, paths.CACHE) as corpus:
+    blocks = text.blocks("count words", show_progress_bar)
+    dictionary = Dictionary.build(blocks, settings.min_count, settings.min_target_count, settings.max_vocabulary)
+    with CorpusIds(text.blocks("number words", show_progress_bar), dictionary, paths.CACHE) as corpus:
         if not len(corpus.words):
             raise InputError("sentences: none has two words that occur min_count times; give more text, or lower it")
-        vars(dictionary).pop("index", None)  # some 100 MB for a million words; it comes back when it is needed
         training = _Training(dictionary, corpus, settings)
-        file = Checkpoint(checkpoint, settings, corpus.digest) if checkpoint else None
-        with file.alone() if file else nullcontext():
-            training.restore(file)
-            training.run(file, seconds_between_checkpoints, show_progress_bar, log)
-    return training.result()
+        training.run(show_progress_bar, log)
+    inputs, outputs = (packed(matrix, settings.dim) for matrix in training.model)
+    return Trained(dictionary, inputs, outputs, training.history)
 
 
 class _Training:
     """A training at some block: all of its state, and how it goes on."""
 
     def __init__(self, dictionary: Dictionary, corpus: CorpusIds, settings: Settings) -> None:
-        self.dictionary, self.corpus, self.settings = dictionary, corpus, settings
-        self.targets, self.recipe = targets_of(dictionary, settings), _recipe(dictionary, settings)
+        self.corpus, self.settings, self.method = corpus, settings, method_of(dictionary, settings)
         rows = dictionary.n_words + settings.ngram_rows + 1
-        inputs = matrices.padded(rows, settings.dim)
-        self.model = kernels.Model(inputs, matrices.padded(dictionary.n_words, settings.dim))
+        self.model = Model(padded(rows, settings.dim), padded(dictionary.n_words, settings.dim))
         self.blocks, self.words = len(corpus.words) * settings.epochs, int(corpus.words.sum()) * settings.epochs
         self.done, self.words_done, self.seconds = 0, 0, 0.0
         self.report = np.zeros(2)  # the sum of the loss and the number of targets since the last step
         self.history: list[Step] = []
+        key = {"version": VERSION, "settings": str(replace(settings, threads=1)), "text": corpus.digest}
+        self.folder = Entry(paths.CACHE / "trainings", "sent2vec", key).folder
+        self.checkpoint = self.folder / "checkpoint"
 
-    def restore(self, file: Checkpoint | None) -> None:
-        """Go to where a checkpoint stands, or to the beginning."""
-        if file is None or not file.exists():
-            matrices.randomize(self.model.inputs, self.settings.dim, self.settings.seed)
+    # -- checkpoints ----------------------------------------------------------------------------
+
+    def _restore(self) -> None:
+        """Go to where the checkpoint stands, or to the beginning."""
+        try:
+            with self.checkpoint.open("rb") as stream:
+                state = json.loads(stream.readline())
+                for matrix in self.model:
+                    stream.readinto(matrix)
+        except FileNotFoundError:
+            randomize(self.model.inputs, self.settings.dim, self.settings.seed)
             return
-        state = file.read(self.model)
-        self.done, self.words_done, self.seconds = state["blocks"], state["words"], state["seconds"]
+        self.done, self.words_done, self.seconds = state["done"], state["words_done"], state["seconds"]
         self.report[:], self.history = state["report"], [Step(*step) for step in state["history"]]
 
-    def result(self) -> Trained:
-        inputs, outputs = (matrices.packed(matrix, self.settings.dim) for matrix in self.model)
-        return Trained(self.dictionary, inputs, outputs, self.history)
+    def _keep(self) -> None:
+        """Write the checkpoint. The same training in another process may write or delete it at the same time."""
+        state = {name: getattr(self, name) for name in ("done", "words_done", "seconds", "history")}
+        with files.writing(self.folder), suppress(FileNotFoundError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with files.replacing(self.checkpoint) as stream:
+                stream.write(json.dumps(state | {"report": self.report.tolist()}).encode() + b"\n")
+                for matrix in self.model:
+                    stream.write(matrix.data)
 
     # -- going on -------------------------------------------------------------------------------
 
-    def run(self, file: Checkpoint | None, interval: float, show: bool, log: Callable[[Step], None] | None) -> None:
-        """Train to the end, with a checkpoint each `interval` seconds and after the last block."""
-        rooms, written = self._rooms(), time.monotonic()
+    def run(self, show: bool, log: Callable[[Step], None] | None) -> None:
+        """Train to the end, from the checkpoint if there is one."""
+        self._restore()
+        rooms, kept = self._rooms(), time.monotonic()
         with (
             ThreadPoolExecutor(self.settings.threads) as pool,
             progress.bar(self.words, "train", "words", self.words_done, show) as bar,
@@ -151,61 +178,62 @@ class _Training:
             while self.done < self.blocks:
                 start = time.monotonic() - self.seconds
                 for job, failed, report in pool.map(lambda job: self._learn(rooms, job), self._round()):
-                    self._note(job, failed, report, bar)
+                    self._note(job, failed, report)
                     self.seconds = time.monotonic() - start
+                    bar.update(self.words_done - bar.n)
                     self._log(bar, log)
-                if self.done == self.blocks or time.monotonic() - written >= interval:
-                    self._check(all(matrices.is_finite(matrix) for matrix in self.model), self.words_done)
-                    self._write(file)
-                    written = time.monotonic()
+                due = time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS
+                if due or self.done == self.blocks:
+                    self._check(all(is_finite(matrix) for matrix in self.model), self.words_done)
+                if due and self.done < self.blocks:
+                    self._keep()
+                    kept = time.monotonic()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _round(self) -> Iterator[_Job]:
+    def _round(self) -> Iterator[Job]:
         """The blocks until the next chance of a checkpoint."""
-        before = self.words_done
+        before, in_epoch = self.words_done, len(self.corpus.words)
         for number in range(self.done, min(self.done + ROUND * self.settings.threads, self.blocks)):
-            epoch, block = divmod(number, len(self.corpus.words))
-            if self.settings.variant == "paper":
-                block = int(_order(self.settings.seed, epoch, len(self.corpus.words))[block])
-            yield _Job(number, block, before)
+            epoch, block = divmod(number, in_epoch)
+            if not self.method.reference:
+                block = int(_order(self.settings.seed, epoch, in_epoch)[block])
+            yield Job(number, block, before)
             before += int(self.corpus.words[block])
 
-    def _rooms(self) -> SimpleQueue[kernels.Room]:
+    def _rooms(self) -> SimpleQueue[Room]:
         """A room for each thread."""
-        rooms: SimpleQueue[kernels.Room] = SimpleQueue()
-        width = self.model.inputs.shape[1]
+        rooms: SimpleQueue[Room] = SimpleQueue()
         for _ in range(self.settings.threads):
-            room = kernels.furnish(self.corpus.longest, self.settings.negatives, width, self.recipe)
+            room = furnish(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
             self._call(np.empty(0, np.int32), (0.0, 0.0), 0, room)  # compiles, which is not time spent training
             rooms.put(room)
         return rooms
 
-    def _learn(self, rooms: SimpleQueue[kernels.Room], job: _Job) -> tuple[_Job, int, np.ndarray]:
+    def _learn(self, rooms: SimpleQueue[Room], job: Job) -> tuple[Job, int, np.ndarray]:
         """Train on a block, in a thread."""
-        room, lines = rooms.get(), self.corpus.read(job.block)
+        room = rooms.get()
         room.report[:] = 0
         rate = self._lr(job.before), self.settings.lr / self.words
-        try:
-            return job, self._call(lines, rate, job.number, room), room.report.copy()
-        finally:
-            rooms.put(room)
+        failed = self._call(self.corpus.read(job.block), rate, job.number, room)
+        report = room.report.copy()
+        rooms.put(room)
+        return job, failed, report
 
-    def _call(self, lines: np.ndarray, rate: tuple[float, float], stream: int, room: kernels.Room) -> int:
-        l1, seed = float(self.settings.l1), self.settings.seed
-        return kernels.learn_block(lines, rate, l1, self.model, self.recipe, self.targets, seed, stream, room)
+    def _call(self, lines: np.ndarray, rate: tuple[float, float], stream: int, room: Room) -> int:
+        return learn_block(lines, rate, self.model, self.method, self.settings.seed, stream, room)
 
     def _lr(self, words: int) -> float:
         return self.settings.lr * (1 - words / self.words)
 
     # -- what comes of it -----------------------------------------------------------------------
 
-    def _note(self, job: _Job, failed: int, report: np.ndarray, bar: tqdm) -> None:
+    def _note(self, job: Job, failed: int, report: np.ndarray) -> None:
         """Count a block. Blocks come in order, however many threads there are."""
         worst = DIVERGED * np.log(2) * (1 + self.settings.negatives)
         self._check(failed < 0 and report[0] <= worst * report[1], job.before + max(failed, 0))
-        self.done, words = job.number + 1, int(self.corpus.words[job.block])
-        self.words_done += words
+        self.done = job.number + 1
+        self.words_done += int(self.corpus.words[job.block])
         self.report += report
-        bar.update(words)
 
     def _log(self, bar: tqdm, log: Callable[[Step], None] | None) -> None:
         """Add to the history if it is time."""
@@ -222,38 +250,59 @@ class _Training:
 
     def _check(self, fine: bool, words: int) -> None:
         if not fine:
-            epoch = min(words * self.settings.epochs // self.words + 1, self.settings.epochs)
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise InputError(
-                f"lr: training diverged in epoch {epoch} of {self.settings.epochs}, after {words:,} of {self.words:,} "
-                f"words; give a lower one than {self.settings.lr:g} (a checkpoint made before is kept)"
+                f"lr: training diverged after {words:,} of {self.words:,} words; give a lower one than "
+                f"{self.settings.lr:g}"
             )
-
-    def _write(self, file: Checkpoint | None) -> None:
-        if file:
-            state = {"blocks": self.done, "words": self.words_done, "seconds": self.seconds}
-            file.write(state | {"report": self.report.tolist(), "history": self.history}, self.model)
-
-
-class _Job(NamedTuple):
-    """A block to train on: its number over all epochs, its place in the text, and the words trained on before it."""
-
-    number: int
-    block: int
-    before: int
-
-
-def _recipe(dictionary: Dictionary, settings: Settings) -> Recipe:
-    return Recipe(
-        word_ngrams=settings.word_ngrams,
-        n_words=dictionary.n_words,
-        bucket=settings.ngram_rows,
-        placeholder=settings.variant == "reference",
-        dropout_k=settings.dropout_k,
-        dropout_probability=float(settings.dropout_probability),
-    )
 
 
 @lru_cache(maxsize=2)
 def _order(seed: int, epoch: int, blocks: int) -> np.ndarray:
     """Variant "paper": the blocks in the order of an epoch."""
     return np.random.default_rng([seed, 2, epoch]).permutation(blocks)
+
+
+# -- matrices: rows of whole lines of the cache, so that threads and vector registers like them --
+
+
+def padded(rows: int, dim: int) -> np.ndarray:
+    """float32[rows, dim and up to 15 more] of zeros, C order, every row at the beginning of a line of the cache.
+
+    Raises InputError where there is not that much memory.
+    """
+    width = -(-dim // LINE) * LINE
+    try:
+        buffer = np.zeros(rows * width + LINE, np.float32)
+    except MemoryError as error:
+        size = f"{rows * width * 4 / 1e9:,.0f} GB"
+        raise InputError(f"dim: {rows:,} rows of {dim} numbers need {size}; lower dim or bucket") from error
+    first = (-buffer.ctypes.data % (4 * LINE)) // 4
+    return buffer[first : first + rows * width].reshape(rows, width)
+
+
+def randomize(matrix: np.ndarray, dim: int, seed: int) -> None:
+    """Fill the first `dim` columns uniformly from [-1/dim, 1/dim), in place."""
+    rng = np.random.default_rng([seed, 0])
+    for part in _parts(matrix):
+        part[:, :dim] = (2 * rng.random((len(part), dim), np.float32) - 1) / np.float32(dim)
+
+
+def packed(matrix: np.ndarray, dim: int) -> np.ndarray:
+    """float32[rows, dim], C order, in the memory of `matrix`, which is not to be used afterwards."""
+    whole, at = matrix.reshape(-1), 0
+    for part in _parts(matrix):
+        numbers = part[:, :dim].ravel().copy()
+        whole[at : at + len(numbers)] = numbers
+        at += len(numbers)
+    return whole[:at].reshape(-1, dim)
+
+
+def is_finite(matrix: np.ndarray) -> bool:
+    """Whether there is neither NaN nor infinity in it."""
+    return all(np.isfinite(part).all() for part in _parts(matrix))
+
+
+def _parts(matrix: np.ndarray) -> Iterator[np.ndarray]:
+    rows = max(1, CHUNK // matrix.shape[1])
+    return (matrix[start : start + rows] for start in range(0, len(matrix), rows))

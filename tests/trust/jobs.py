@@ -16,6 +16,7 @@ from lib.corpora import segmentation
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.run import locks, paths
+from lib.sent2vec import Sent2Vec, training
 
 SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
 segmentation.segment("Load the segmenter. Now.")
@@ -26,6 +27,8 @@ def prepare(folder: Path) -> None:
     paths.CACHE = folder
     locks.SECONDS = 0.05
     store.SHARD = 64
+    training.SECONDS_BETWEEN_CHECKPOINTS = 0
+    training.ROUND = 2
 
 
 class Letters(Embedder):
@@ -96,6 +99,14 @@ def trained(folder: Path) -> bytes:
     """Word vectors that are trained on the text."""
     embedder = store.fit(embedders.load("w2v-corpus-8d"), SENTENCES)
     return embedder.encode(SENTENCES[:20]).tobytes()
+
+
+def sent2vec(folder: Path) -> bytes:
+    """A training of Sent2Vec, with a checkpoint after each two blocks, of which nothing stays."""
+    words = np.random.default_rng(0).zipf(1.4, size=(20_000, 8)) % 500
+    lines = [" ".join(f"w{word}" for word in line) for line in words]
+    model = Sent2Vec.train(lines, dim=12, epochs=2, min_count=1, word_ngrams=2, bucket=1000)
+    return model.encode(lines[:20]).tobytes()
 
 
 JOBS: dict[str, Callable[[Path], bytes]] = {

@@ -5,10 +5,8 @@ A finished job that is run again does nothing.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-import numpy as np
 import scipy.stats  # noqa: F401 - what the jobs import in their functions is imported here, once for all runs
 import sklearn.metrics  # noqa: F401
 import torch
@@ -17,25 +15,8 @@ from transformers import AutoTokenizer, BertForSequenceClassification, BertToken
 
 from lib.finetuning import finetune
 from lib.run.errors import InputError
-from lib.sent2vec import Sent2Vec, training
-from lib.sent2vec import model as sent2vec
 
-SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
 torch.set_num_threads(1)
-
-
-def train(folder: Path) -> None:
-    """Sent2Vec, with a checkpoint after each two blocks."""
-    training.ROUND = 2
-    sent2vec.train = partial(training.train, seconds_between_checkpoints=0)
-    text, work = folder / "text.txt", folder / "work"
-    if not text.exists():
-        words = np.random.default_rng(0).zipf(1.4, size=(20_000, 8)) % 500
-        text.write_text("".join(" ".join(f"w{word}" for word in line) + "\n" for line in words))
-    if not (work / "model.bin").exists():
-        options = {"dim": 12, "epochs": 3, "min_count": 1, "word_ngrams": 2, "bucket": 1000, "threads": 1}
-        Sent2Vec.train(text, checkpoint=work / "checkpoint", **options).save(work / "model.bin")
-    (work / "checkpoint").unlink(missing_ok=True)
 
 
 def tune(folder: Path, bert: str) -> None:
@@ -47,4 +28,4 @@ def tune(folder: Path, bert: str) -> None:
             raise
 
 
-JOBS = {job.__name__: job for job in (train, tune)}
+JOBS = {job.__name__: job for job in (tune,)}

@@ -53,6 +53,7 @@ def test_a_second_run_reads(undisturbed, place) -> None:
     assert tree(place) == files
 
 
+@pytest.mark.parametrize("undisturbed", [*JOBS, "sent2vec"], indirect=True)
 def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(undisturbed, place) -> None:
     job, answer, files = undisturbed
     rng = random.Random(job)
@@ -65,6 +66,7 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(undisturbed,
     finish(job, place, answer, files)
 
 
+@pytest.mark.parametrize("undisturbed", [*JOBS, "sent2vec"], indirect=True)
 def test_killed_at_random_times(undisturbed, place) -> None:
     job, answer, files = undisturbed
     rng = random.Random(f"{job} times")
@@ -121,16 +123,18 @@ def test_where_the_one_that_works_is_killed_the_other_goes_on(undisturbed, place
     assert tree(place) == files
 
 
+@pytest.mark.parametrize("undisturbed", [*JOBS, "sent2vec"], indirect=True)
 def test_a_full_disk_gets_a_sentence_and_loses_nothing(undisturbed, place) -> None:
     job, answer, files = undisturbed
     empty(place)
-    largest = max(map(len, files.values()))
+    largest = max(map(len, files.values()), default=1000)
     refused = Run(job, place, Plan(largest_file=largest - 1)).end()["refused"]
     assert "cannot be written (File too large); make room there" in refused
     assert "\n" not in refused
     finish(job, place, answer, files)
 
 
+@pytest.mark.parametrize("undisturbed", [*JOBS, "sent2vec"], indirect=True)
 def test_a_folder_that_cannot_be_written_gets_a_sentence(undisturbed, place) -> None:
     job, _, _ = undisturbed
     refused = Run(job, empty(place), Plan(read_only=True)).end()["refused"]

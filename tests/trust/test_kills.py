@@ -50,7 +50,7 @@ def tuning(launcher) -> dict[str, str]:
     return {"bert": str(tiny_bert(launcher.folder / "bert", [*WORDS, *CUES.values()]))}
 
 
-@pytest.mark.parametrize("job", ["train", "tune"])
+@pytest.mark.parametrize("job", ["tune"])
 def test_a_killed_job_is_finished_by_the_next_run_with_the_same_bytes(launcher, job, request) -> None:
     """All files are compared, hidden ones among them: nothing is missing, nothing is left over."""
     given = {"tune": "tuning"}.get(job)

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lib.sent2vec import contexts, kernels, matrices, outputs, vectors
-from lib.sent2vec.contexts import Recipe
-from lib.sent2vec.dictionary import Dictionary
-from lib.sent2vec.ngrams import input_rows
+from lib.sent2vec import contexts, kernels, primitives, targets, training
+from lib.sent2vec.contexts import Method, Room, furnish, input_rows
 from lib.sent2vec.settings import Settings
-from lib.sent2vec.tables import keep_probabilities, negatives_table
+from lib.sent2vec.targets import keep_probabilities, negatives_table
+from lib.sent2vec.text import Dictionary
 
 DIM, WORDS, LR, SEED = 5, 9, 0.7, 3
 LINES = [[1, 2, 3, 4, 5, 6], [2, 7, 2, 2, 8, 7, 2], [3, 1], [4, 5, 6, 4, 5, 6, 1, 2]]
@@ -54,14 +53,14 @@ def table_sigmoid(x: float) -> float:
     return 1 / (1 + np.exp(-(16 * int((x + 8) * 32) / 512 - 8)))
 
 
-def row_of(words: list[int], recipe: Recipe) -> int:
+def row_of(words: list[int], method: Method) -> int:
     """The row of a word or an n-gram."""
     if len(words) == 1:
         return words[0]
     hashed = 0
     for word in words:
         hashed = (hashed * 116049371 + word) % 2**64
-    return recipe.n_words + hashed % recipe.bucket
+    return method.n_words + hashed % method.bucket
 
 
 def spans(n: int, longest: int) -> list[range]:
@@ -72,75 +71,75 @@ def spans(n: int, longest: int) -> list[range]:
 class Replica:
     """Section 5 of the program's description, word for word, in float64: nothing is deferred, nothing is shared."""
 
-    def __init__(self, model: kernels.Model, recipe: Recipe, targets: outputs.Targets, l1: float, stream: int) -> None:
+    def __init__(self, model: kernels.Model, method: Method, stream: int) -> None:
         self.inputs, self.outputs = (matrix.astype(np.float64) for matrix in model)
-        self.recipe, self.targets, self.l1 = recipe, targets, l1
+        self.method = method
         self.draws = Draws(SEED, stream)
-        self.cursor = self.draws.below(len(targets.negatives))
+        self.cursor = self.draws.below(len(method.negatives))
         self.learned = 0
 
     def kept(self, word: int) -> bool:
-        return self.draws.uniform() <= self.targets.keep[word]
+        return self.draws.uniform() <= self.method.keep[word]
 
     def line(self, words: list[int], lr: float) -> None:
-        thin = self.targets.thin
+        thin = self.method.subsample_context
         if thin:
             words = [word for word in words if self.kept(word)]
         if len(words) < 2:
             return
-        chosen = [i for i, word in enumerate(words) if (thin or self.kept(word)) and self.targets.eligible[word]]
-        if not self.targets.window:
+        chosen = [i for i, word in enumerate(words) if (thin or self.kept(word)) and self.method.eligible[word]]
+        if not self.method.window:
             self.part(words, chosen, lr)
             return
         for i in chosen:
-            reach = 1 + self.draws.below(self.targets.window)
+            reach = 1 + self.draws.below(self.method.window)
             start = max(0, i - reach)
             self.part(words[start : i + reach + 1], [i - start], lr)
 
     def negatives(self, words: list[int], chosen: list[int], t: int, count: int) -> list[int]:
         found: list[int] = []
         while t < len(chosen) and len(found) < count:
-            self.cursor = (self.cursor + 1) % len(self.targets.negatives)
-            at = self.cursor if self.targets.in_turn else self.draws.below(len(self.targets.negatives))
-            found += [int(word) for word in self.targets.negatives[at : at + 1] if word != words[chosen[t]]]
+            self.cursor = (self.cursor + 1) % len(self.method.negatives)
+            at = self.cursor if self.method.reference else self.draws.below(len(self.method.negatives))
+            found += [int(word) for word in self.method.negatives[at : at + 1] if word != words[chosen[t]]]
         return found
 
     def part(self, words: list[int], chosen: list[int], lr: float) -> None:
         following = self.negatives(words, chosen, 0, NEGATIVES)
-        dropped = set() if self.recipe.placeholder else self.dropped_ngrams(len(words))
+        dropped = set() if self.method.reference else self.dropped_ngrams(len(words))
         for t, target in enumerate(chosen):
             negatives, following = following, self.negatives(words, chosen, t + 1, NEGATIVES)
-            rows = self.reference(words, target) if self.recipe.placeholder else self.paper(words, target, dropped)
+            rows = self.reference(words, target) if self.method.reference else self.paper(words, target, dropped)
             self.update(words[target], negatives, rows, lr)
 
     def reference(self, words: list[int], target: int) -> list[int]:
         """The placeholder in place of the target; K words are marked, and no n-gram holds a marked word."""
         words, n = [*words[:target], 0, *words[target + 1 :]], len(words)
         marked: set[int] = set()
-        if self.recipe.word_ngrams > 1 and self.recipe.dropout_probability:
-            marked = {i for i in range(n) if self.draws.uniform() < self.recipe.dropout_probability}
-        elif self.recipe.word_ngrams > 1:
-            while len(marked) < self.recipe.dropout_k and n - len(marked) > 2:
+        if self.method.word_ngrams > 1 and self.method.dropout_probability:
+            marked = {i for i in range(n) if self.draws.uniform() < self.method.dropout_probability}
+        elif self.method.word_ngrams > 1:
+            while len(marked) < self.method.dropout_k and n - len(marked) > 2:
                 marked.add(self.draws.below(n))
-        whole = [span for span in spans(n, self.recipe.word_ngrams) if not marked.intersection(span)]
-        return words + [row_of([words[i] for i in span], self.recipe) for span in whole]
+        whole = [span for span in spans(n, self.method.word_ngrams) if not marked.intersection(span)]
+        return words + [row_of([words[i] for i in span], self.method) for span in whole]
 
     def dropped_ngrams(self, n: int) -> set[range]:
         """K n-grams of the line, all of them if it has fewer."""
-        every = spans(n, self.recipe.word_ngrams)
-        if self.recipe.dropout_probability:
-            return {span for span in every if self.draws.uniform() < self.recipe.dropout_probability}
+        every = spans(n, self.method.word_ngrams)
+        if self.method.dropout_probability:
+            return {span for span in every if self.draws.uniform() < self.method.dropout_probability}
         dropped: set[range] = set()
-        while len(dropped) < min(self.recipe.dropout_k, len(every)):
+        while len(dropped) < min(self.method.dropout_k, len(every)):
             dropped.add(every[self.draws.below(len(every))])
         return dropped
 
     def paper(self, words: list[int], target: int, dropped: set[range]) -> list[int]:
         """Words and n-grams without the target."""
-        left = [span for span in spans(len(words), self.recipe.word_ngrams) if span not in dropped]
+        left = [span for span in spans(len(words), self.method.word_ngrams) if span not in dropped]
         left = [span for span in left if target not in span]
         others = words[:target] + words[target + 1 :]
-        return others + [row_of([words[i] for i in span], self.recipe) for span in left]
+        return others + [row_of([words[i] for i in span], self.method) for span in left]
 
     def update(self, target: int, negatives: list[int], rows: list[int], lr: float) -> None:
         hidden = sum(self.inputs[row] for row in rows) / len(rows)
@@ -152,9 +151,9 @@ class Replica:
         for row in rows:
             self.inputs[row] += gradient / len(rows)
         for row in rows:
-            self.inputs[row] = soft(self.inputs[row], self.l1 * lr / len(rows))
+            self.inputs[row] = soft(self.inputs[row], self.method.l1 * lr / len(rows))
         for row in [target, *negatives]:
-            self.outputs[row] = soft(self.outputs[row], self.l1 * lr)
+            self.outputs[row] = soft(self.outputs[row], self.method.l1 * lr)
         self.learned += 1
 
 
@@ -167,59 +166,71 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
 NEGATIVES = 4
 
 
-def model_of(recipe: Recipe, rng: np.random.Generator) -> kernels.Model:
-    model = kernels.Model(matrices.padded(WORDS + recipe.bucket + 1, DIM), matrices.padded(WORDS, DIM))
+def model_of(method: Method, rng: np.random.Generator) -> kernels.Model:
+    model = kernels.Model(training.padded(WORDS + method.bucket + 1, DIM), training.padded(WORDS, DIM))
     for matrix in model:
         matrix[:, :DIM] = rng.uniform(-1, 1, (len(matrix), DIM))
     return model
 
 
-def recipe_of(variant: str, longest: int = 1, bucket: int = 20, k: int = 0, probability: float = 0.0) -> Recipe:
-    return Recipe(longest, WORDS, bucket if longest > 1 else 0, variant == "reference", k, probability)
-
-
-def targets_of(variant: str, **changes: object) -> outputs.Targets:
+def method_of(variant: str, **changes: object) -> Method:
+    """Words only, without subsampled contexts, windows and L1."""
     table = np.repeat(np.arange(WORDS, dtype=np.int32), [0, 9, 8, 7, 6, 5, 4, 3, 2])
     np.random.default_rng(5).shuffle(table)
-    keep = np.linspace(1.1, 0.4, WORDS, dtype=np.float32)
-    targets = outputs.Targets(keep, np.arange(WORDS) != 6, table, variant == "reference", False, 0)
-    return targets._replace(**changes)
+    return Method(
+        word_ngrams=1,
+        bucket=20 if changes.get("word_ngrams", 1) > 1 else 0,
+        dropout_k=0,
+        dropout_probability=0.0,
+        subsample_context=False,
+        window=0,
+        l1=np.float32(changes.pop("l1", 0)),
+        n_words=WORDS,
+        reference=variant == "reference",
+        keep=np.linspace(1.1, 0.4, WORDS, dtype=np.float32),
+        eligible=np.arange(WORDS) != 6,
+        negatives=table,
+    )._replace(**changes)
+
+
+def room_of(method: Method, longest: int, negatives: int = NEGATIVES, seed: int = 0) -> Room:
+    room = furnish(longest, negatives, training.LINE, method)
+    room.state[0] = seed
+    return room
 
 
 def stream_of(lines: list[list[int]]) -> np.ndarray:
     return np.array([number for line in lines for number in (len(line), *line)], np.int32)
 
 
-def learn(model: kernels.Model, recipe: Recipe, targets: outputs.Targets, lines=None, l1=0.0, stream=0, lr=LR) -> tuple:
+def learn(model: kernels.Model, method: Method, lines: list[list[int]], stream: int = 0, lr: float = LR) -> tuple:
     """What `learn_block` returns, and its report."""
-    lines = LINES if lines is None else lines
-    room = kernels.furnish(max(map(len, lines)), NEGATIVES, model.inputs.shape[1], recipe)
-    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), l1, model, recipe, targets, SEED, stream, room)
+    room = room_of(method, max(map(len, lines)))
+    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), model, method, SEED, stream, room)
     return failed, room.report
 
 
 CASES = {
-    "words": ({}, {}, 0.0),
-    "bigrams, dropout": ({"longest": 2, "k": 2}, {}, 0.0),
-    "bigrams, more dropout than words": ({"longest": 2, "k": 50}, {}, 0.0),
-    "trigrams that collide": ({"longest": 3, "bucket": 2, "k": 1}, {}, 0.0),
-    "bigrams, fixed probability": ({"longest": 2, "probability": 0.3}, {}, 0.0),
-    "words, L1": ({}, {}, 0.05),
-    "trigrams, dropout, L1": ({"longest": 3, "bucket": 7, "k": 2}, {}, 0.02),
-    "bigrams, subsampled contexts": ({"longest": 2, "k": 1}, {"thin": True}, 0.0),
-    "bigrams, dynamic windows": ({"longest": 2, "k": 1}, {"window": 2}, 0.0),
+    "words": {},
+    "bigrams, dropout": {"word_ngrams": 2, "dropout_k": 2},
+    "bigrams, more dropout than words": {"word_ngrams": 2, "dropout_k": 50},
+    "trigrams that collide": {"word_ngrams": 3, "bucket": 2, "dropout_k": 1},
+    "bigrams, fixed probability": {"word_ngrams": 2, "dropout_probability": 0.3},
+    "words, L1": {"l1": 0.05},
+    "trigrams, dropout, L1": {"word_ngrams": 3, "bucket": 7, "dropout_k": 2, "l1": 0.02},
+    "bigrams, subsampled contexts": {"word_ngrams": 2, "dropout_k": 1, "subsample_context": True},
+    "bigrams, dynamic windows": {"word_ngrams": 2, "dropout_k": 1, "window": 2},
 }
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 @pytest.mark.parametrize("case", CASES)
 def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng) -> None:
-    how, changes, l1 = CASES[case]
-    recipe, targets = recipe_of(variant, **how), targets_of(variant, **changes)
+    method = method_of(variant, **CASES[case])
     for line, stream in ((line, stream) for line in LINES for stream in range(5)):
-        model = model_of(recipe, rng)
-        replica = Replica(model, recipe, targets, l1, stream)
-        failed, report = learn(model, recipe, targets, [line], l1, stream)
+        model = model_of(method, rng)
+        replica = Replica(model, method, stream)
+        failed, report = learn(model, method, [line], stream)
         replica.line(line, LR)
         assert failed == -1
         assert report[1] == replica.learned
@@ -234,33 +245,32 @@ def test_one_update_by_hand() -> None:
     Scores: 0.25 * 2 = 0.5 and -0.5 * 2 = -1. Steps: 1 - sigmoid(0.5) = 0.377541 and -sigmoid(-1) = -0.268941.
     Gradient: (0.377541 * 0.25 + 0.268941 * 0.5) / 2 = 0.114428, for both members of the context.
     """
-    recipe = recipe_of("reference")
-    model = model_of(recipe, np.random.default_rng(0))
+    method = method_of("reference", eligible=np.arange(WORDS) == 1, negatives=np.array([3], np.int32))
+    model = model_of(method, np.random.default_rng(0))
     model.inputs[:, 0], model.outputs[:, 0] = [1, 9, 3, *[9] * 7], [9, 0.25, 9, -0.5, *[9] * 5]
     model.inputs[:, 1:] = model.outputs[:, 1:] = 0
-    targets = targets_of("reference", eligible=np.arange(WORDS) == 1, negatives=np.array([3], np.int32))
-    room = kernels.furnish(2, 1, model.inputs.shape[1], recipe)
-    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), 0.0, model, recipe, targets, SEED, 0, room)
+    room = room_of(method, 2, negatives=1)
+    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, room)
     np.testing.assert_allclose(model.inputs[:4, 0], [1.114428, 9, 3.114428, 9], atol=1e-6)
     np.testing.assert_allclose(model.outputs[:4, 0], [9, 1.005081, 9, -1.037883], atol=1e-6)
     np.testing.assert_allclose(room.report, [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1], rtol=1e-6)
 
 
 def test_a_score_that_is_not_a_number_is_reported_with_the_words_read(rng) -> None:
-    recipe = recipe_of("reference")
-    model = model_of(recipe, rng)
+    method = method_of("reference")
+    model = model_of(method, rng)
     model.inputs[5] = np.inf
     model.inputs[6] = -np.inf
-    assert learn(model, recipe, targets_of("reference"), [[1, 2, 3], [3, 4], [4, 5, 6, 5, 6, 5, 6], [1, 2]])[0] == 12
+    assert learn(model, method, [[1, 2, 3], [3, 4], [4, 5, 6, 5, 6, 5, 6], [1, 2]])[0] == 12
 
 
 def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> None:
     lines = [[i % 8 + 1, (i + 3) % 8 + 1, 1] for i in range(60)]
     for variant in ("reference", "paper"):
-        recipe, targets = recipe_of(variant), targets_of(variant)
-        model = model_of(recipe, rng)
-        replica = Replica(model, recipe, targets, 0.0, 0)
-        learn(model, recipe, targets, lines, lr=0.1)
+        method = method_of(variant)
+        model = model_of(method, rng)
+        replica = Replica(model, method, 0)
+        learn(model, method, lines, lr=0.1)
         order = list(range(len(lines)))
         if variant == "paper":
             for i in range(len(lines) - 1, 0, -1):
@@ -276,21 +286,20 @@ def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> No
 
 def test_sigmoid_is_read_from_the_programs_table() -> None:
     for x in np.linspace(-9, 9, 1001, dtype=np.float32):
-        assert outputs.sigmoid(x) == pytest.approx(table_sigmoid(float(x)), abs=1e-7)
-    assert outputs.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
-    assert outputs.loss(np.float32(-20)) == 20
-    assert outputs.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
+        assert targets.sigmoid(x) == pytest.approx(table_sigmoid(float(x)), abs=1e-7)
+    assert targets.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
+    assert targets.loss(np.float32(-20)) == 20
+    assert targets.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
 
 
 @given(st.integers(1, 5), st.integers(1, 50), st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=4))
 def test_rows_of_lines_are_words_then_hashed_ngrams(longest, bucket, lines) -> None:
     starts = np.cumsum([0, *map(len, lines)])
-    rows, row_starts = input_rows(
-        np.array([word for line in lines for word in line], np.int32), starts, longest, WORDS, bucket
-    )
-    recipe = Recipe(longest, WORDS, bucket, True, 0, 0.0)
+    words = np.array([word for line in lines for word in line], np.int32)
+    rows, row_starts = input_rows(words, starts, longest, WORDS, bucket)
+    method = method_of("reference", word_ngrams=longest, bucket=bucket)
     for i, line in enumerate(lines):
-        expected = line + [row_of([line[at] for at in span], recipe) for span in spans(len(line), longest)]
+        expected = line + [row_of([line[at] for at in span], method) for span in spans(len(line), longest)]
         assert rows[row_starts[i] : row_starts[i + 1]].tolist() == expected
 
 
@@ -300,55 +309,51 @@ def test_a_hash_by_hand() -> None:
     assert rows.tolist() == [3, 4, 5, 10 + 117, 10 + (348148117 * 116049371 + 5) % 2**64 % 1000, 10 + 489]
 
 
-def state_of(seed: int) -> np.ndarray:
-    return np.array([seed], np.uint64)
-
-
 @given(st.integers(2, 12), st.integers(0, 14), st.integers(0, 2**63))
 def test_reference_drops_k_words_but_two_survive(n, k, seed) -> None:
-    recipe = recipe_of("reference", 2, k=k)
-    line = contexts.room(n, recipe)
-    chosen = contexts.choose_dropped(n, recipe, line, state_of(seed))
+    method = method_of("reference", word_ngrams=2, dropout_k=k)
+    room = room_of(method, n, seed=seed)
+    chosen = contexts.choose_dropped(n, method, room)
     assert chosen == min(k, n - 2)
-    assert sorted(np.flatnonzero(line.dropped)) == sorted(line.chosen[:chosen])
+    assert sorted(np.flatnonzero(room.dropped)) == sorted(room.chosen[:chosen])
 
 
 @given(st.integers(2, 12), st.integers(0, 14), st.integers(2, 4), st.integers(0, 2**63))
 def test_paper_drops_k_ngrams_and_no_word(n, k, longest, seed) -> None:
-    recipe = recipe_of("paper", longest, k=k)
-    line = contexts.room(n, recipe)
+    method = method_of("paper", word_ngrams=longest, dropout_k=k)
+    room = room_of(method, n, seed=seed)
     words = np.arange(n, dtype=np.int32) % 8 + 1
-    size = contexts.lay_out(words, recipe, line, state_of(seed))
+    size = contexts.lay_out(words, method, room)
     assert size == n + len(spans(n, longest))
-    assert line.rows[:n].tolist() == words.tolist()
-    assert np.count_nonzero(line.rows[:size] == contexts.ABSENT) == min(k, size - n)
+    assert room.rows[:n].tolist() == words.tolist()
+    assert np.count_nonzero(room.rows[:size] == contexts.ABSENT) == min(k, size - n)
 
 
 def test_every_word_is_as_likely_to_be_dropped() -> None:
-    recipe, n, state = recipe_of("reference", 2, k=3), 9, state_of(1)
-    line, counts = contexts.room(n, recipe), np.zeros(n)
+    method, n = method_of("reference", word_ngrams=2, dropout_k=3), 9
+    room, counts = room_of(method, n, seed=1), np.zeros(n)
     for _ in range(3000):
-        chosen = line.chosen[: contexts.choose_dropped(n, recipe, line, state)]
+        chosen = room.chosen[: contexts.choose_dropped(n, method, room)]
         counts[chosen] += 1
-        line.dropped[chosen] = False
+        room.dropped[chosen] = False
     assert stats.chisquare(counts).pvalue > 0.001
 
 
 def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
     """`</s>` is word 2."""
     words = [b"<PLACEHOLDER>", b"a", b"</s>", b"b", b"c", b"d"][: len(counts)]
-    return Dictionary(words, np.array(counts, np.int64), np.zeros(len(counts), np.int8), tokens)
+    return Dictionary(words, np.array(counts, np.int64), len(counts), tokens)
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(variant) -> None:
     dictionary = dictionary_of([0, 400, 100, 64, 25, 9])
     table = negatives_table(dictionary, Settings(variant=variant))
-    targets = targets_of(variant, negatives=table)
-    state, cursor, drawn = state_of(4), np.zeros(1, np.int64), np.empty(6, np.int64)
+    method = method_of(variant, negatives=table)
+    room, drawn = room_of(method, 1, seed=4), np.empty(6, np.int64)
     counts = np.zeros(6)
     for _ in range(4000):
-        outputs.draw_outputs(3, targets, state, cursor, drawn)
+        targets.draw_negatives(3, method, room, drawn)
         assert drawn[0] == 3
         counts += np.bincount(drawn[1:], minlength=6)
     expected = np.sqrt([0, 400, 100 * (variant == "reference"), 0, 25, 9])
@@ -368,18 +373,18 @@ def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> No
 
 
 def test_soft_thresholding_by_hand() -> None:
-    matrix = np.array([[0.5, -0.5, 0.1, -0.2, 0.0]], np.float32)
-    vectors.shrink(matrix, 0, np.float32(0.2))
-    np.testing.assert_allclose(matrix, [[0.3, -0.3, 0, 0, 0]], atol=1e-7)
+    vector = np.array([0.5, -0.5, 0.1, -0.2, 0.0], np.float32)
+    primitives.shrink(vector, np.float32(0.2))
+    np.testing.assert_allclose(vector, [0.3, -0.3, 0, 0, 0], atol=1e-7)
 
 
 @pytest.mark.parametrize("dim", [1, 16, 37])
 def test_a_padded_matrix_is_aligned_and_packs_to_the_same_numbers(dim, rng, monkeypatch) -> None:
-    monkeypatch.setattr(matrices, "CHUNK", 100)
-    matrix = matrices.padded(50, dim)
+    monkeypatch.setattr(training, "CHUNK", 100)
+    matrix = training.padded(50, dim)
     assert matrix.ctypes.data % 64 == matrix.strides[0] % 64 == 0
-    matrices.randomize(matrix, dim, seed=1)
+    training.randomize(matrix, dim, seed=1)
     assert np.abs(matrix).max() <= 1 / dim
     assert not matrix[:, dim:].any()
     numbers = matrix[:, :dim].copy()
-    np.testing.assert_array_equal(matrices.packed(matrix, dim), numbers)
+    np.testing.assert_array_equal(training.packed(matrix, dim), numbers)

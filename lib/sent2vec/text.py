@@ -1,0 +1,245 @@
+"""A text as Sent2Vec reads it: its lines, the words that they have, and these words as numbers.
+
+Text is bytes: nothing is lower-cased, and white space is that of ASCII and the zero byte. Every end of a line counts as
+one token ``</s>``; it takes a place in the dictionary like a word does, but no sentence holds it. The authors' program
+stops at a byte 0xFF; here it is a byte like any other (UTF-8 has none).
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, repeat
+from pathlib import Path
+from tempfile import TemporaryFile
+
+import numpy as np
+
+from lib.corpora.text import mend
+from lib.run import files, progress
+from lib.run.errors import InputError
+
+PLACEHOLDER, END_OF_LINE, LABEL = b"<PLACEHOLDER>", b"</s>", b"__label__"
+GZIP = b"\x1f\x8b"
+LONGEST_LINE = 1 << 22  # bytes
+BLOCK = 1 << 17  # bytes of text, some 25,000 words
+
+
+class Text:
+    """The lines of a text as bytes, to be gone through more than once.
+
+    Parameters
+    ----------
+    source : sequence of str, or path
+        Sentences, in each of which a newline is a blank; or a file with one sentence a line, which may be compressed by
+        gzip.
+
+    Raises
+    ------
+    InputError
+        Here or while it is read: what is neither, a file that cannot be read, a line of more than 4 MB.
+    """
+
+    def __init__(self, source: Sequence[str] | str | Path) -> None:
+        self.file = Path(source) if isinstance(source, str | Path) else None
+        if self.file and not self.file.is_file():
+            raise InputError(f"{self.file}: no such file; give a text with one sentence a line, or a list of sentences")
+        if not self.file and not hasattr(source, "__len__"):
+            raise InputError(f"sentences: a {type(source).__name__} can be read only once; give a list, or a file")
+        self._sentences = source
+
+    def blocks(self, description: str, show: bool) -> Iterator[list[bytes]]:
+        """All lines with their newlines, some 130 kB at a time, under a progress bar."""
+        unit, total = ("bytes", self.file.stat().st_size) if self.file else ("sentences", len(self._sentences))
+        with progress.bar(total, description, unit, show=show) as bar:
+            block, size = [], 0
+            for line, position in self._read() if self.file else self._encode():
+                if len(line) > LONGEST_LINE:
+                    raise InputError(f"{self.file or 'sentences'}: a line has over 4 MB; give one sentence a line")
+                block.append(line)
+                size += len(line)
+                if size >= BLOCK:
+                    yield block
+                    bar.update(position - bar.n)
+                    block, size = [], 0
+            if block:
+                yield block
+            bar.update(total - bar.n)
+
+    def _encode(self) -> Iterator[tuple[bytes, int]]:
+        for number, sentence in enumerate(self._sentences):
+            if not isinstance(sentence, str):
+                raise InputError(f"sentences: number {number} is a {type(sentence).__name__}; give strings")
+            yield mend(sentence).replace("\n", " ").encode() + b"\n", number
+
+    def _read(self) -> Iterator[tuple[bytes, int]]:
+        try:
+            with self.file.open("rb") as raw:
+                stream = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
+                while line := stream.readline(LONGEST_LINE + 1):
+                    yield line, raw.tell()
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"{self.file}: this gzip file is damaged ({error}); get it again") from error
+        except OSError as error:
+            raise InputError(f"{self.file}: cannot be read ({error.strerror}); give a readable text") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Dictionary:
+    """Words and labels, each with the number of times that it occurs.
+
+    Attributes
+    ----------
+    words : list of bytes
+        Words first, in the order of their rows in the matrices, then labels. The first one is ``<PLACEHOLDER>``, which
+        takes the place of a target.
+    counts : int64
+        One an entry; 0 for ``<PLACEHOLDER>``.
+    n_words : int
+        Words, labels left out: the rows of the output matrix.
+    tokens : int
+        All tokens of the text: ends of lines, labels and what the dictionary leaves out among them.
+    """
+
+    words: list[bytes]
+    counts: np.ndarray
+    n_words: int
+    tokens: int
+
+    @classmethod
+    def build(
+        cls, blocks: Iterable[list[bytes]], min_count: int, min_target_count: int = 0, max_vocabulary: int = -1
+    ) -> Dictionary:
+        """The dictionary of a text: words by falling count, and where counts are equal by their first occurrence.
+
+        Parameters
+        ----------
+        blocks : iterable of list of bytes
+            The lines of the text; a newline counts a token ``</s>``, and what begins with ``__label__`` is a label.
+        min_count, min_target_count : int
+            Words and labels that occur less often are left out.
+        max_vocabulary : int
+            Entries at most, ``<PLACEHOLDER>``, ``</s>`` and labels among them; -1 for no limit.
+
+        Raises
+        ------
+        InputError
+            Fewer than two words are left.
+        """
+        counts: Counter[bytes] = Counter()
+        for lines in blocks:
+            counts.update(split(b" ".join(lines).replace(b"\n", b" </s> ")))
+        words, labels = [(PLACEHOLDER, 0)], []
+        for word, count in counts.most_common():
+            is_label = word.startswith(LABEL)
+            if count >= (min_target_count if is_label else min_count):
+                (labels if is_label else words).append((word, count))
+        if max_vocabulary > 0:
+            words, labels = words[:max_vocabulary], labels[: max(0, max_vocabulary - len(words))]
+        if sum(word != END_OF_LINE for word, _ in words) < 3:
+            raise InputError(
+                f"min_count: fewer than two words occur {min_count} times, or max_vocabulary leaves fewer; give more "
+                "text, or change them"
+            )
+        names, listed = zip(*words, *labels, strict=True)
+        return cls(list(names), np.array(listed, np.int64), len(words), counts.total())
+
+    @cached_property
+    def index(self) -> dict[bytes, int]:
+        """The row of each word that a sentence may hold: all but labels and ``</s>``."""
+        rows = {word: row for row, word in enumerate(self.words[: self.n_words])}
+        rows.pop(END_OF_LINE, None)
+        return rows
+
+    def ids(self, lines: Sequence[bytes]) -> tuple[np.ndarray, np.ndarray]:
+        """The words of lines that are in the dictionary, without labels and ``</s>``.
+
+        Returns
+        -------
+        ids : int32[t]
+            One line after the other.
+        starts : int64[n + 1]
+            Where each line starts.
+        """
+        tokens = [split(line) for line in lines]
+        rows = np.fromiter(map(self.index.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
+        known = rows >= 0
+        known_before = np.concatenate([[0], np.cumsum(known, dtype=np.int64)])
+        starts = np.concatenate([[0], np.cumsum([len(line) for line in tokens], dtype=np.int64)])
+        return rows[known], known_before[starts]
+
+
+def split(text: bytes) -> list[bytes]:
+    """The tokens of a text; a newline is white space like any other."""
+    return text.replace(b"\0", b" ").split()
+
+
+class CorpusIds:
+    """The numbers of the words of a text, in blocks of lines, in a temporary file; to be used in a ``with`` statement.
+
+    Words that the dictionary does not have are left out, and so are lines of fewer than two words. The file has no name
+    where the system allows that: it is gone when this process is, however it ends.
+
+    Parameters
+    ----------
+    blocks : iterable of list of bytes
+    dictionary : Dictionary
+    folder : Path
+        Where the temporary file is made.
+
+    Attributes
+    ----------
+    words : int64[blocks]
+        Words of each block.
+    longest : int
+        Words of the longest line.
+    digest : str
+        Stands for the text and the dictionary.
+    """
+
+    def __init__(self, blocks: Iterable[list[bytes]], dictionary: Dictionary, folder: Path) -> None:
+        self._starts, words, self.longest = [0], [], 0
+        digest = hashlib.blake2b(dictionary.counts.tobytes() + b"\0".join(dictionary.words), digest_size=16)
+        # Closing a file on a full disk fails as writing does.
+        with files.writing(folder), ExitStack() as opened:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = opened.enter_context(TemporaryFile(dir=folder))
+            for lines in blocks:
+                stream, lengths = _numbered(lines, dictionary)
+                if len(lengths):
+                    self._file.write(stream.data)
+                    digest.update(stream.data)
+                    self._starts.append(self._starts[-1] + stream.nbytes)
+                    words.append(lengths.sum())
+                    self.longest = max(self.longest, int(lengths.max()))
+            self._file.flush()
+            opened.pop_all()
+        self.words, self.digest = np.array(words, np.int64), digest.hexdigest()
+
+    def __enter__(self) -> CorpusIds:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, block: int) -> np.ndarray:
+        """int32: of each line of a block the number of its words, then its words. Threads may call this at once."""
+        start, end = self._starts[block : block + 2]
+        return np.frombuffer(bytearray(os.pread(self._file.fileno(), end - start, start)), np.int32)
+
+
+def _numbered(lines: list[bytes], dictionary: Dictionary) -> tuple[np.ndarray, np.ndarray]:
+    """As `CorpusIds.read` returns them; and the lengths of the lines."""
+    ids, starts = dictionary.ids(lines)
+    lengths = np.diff(starts)
+    enough = lengths > 1
+    ids, lengths = ids[np.repeat(enough, lengths)], lengths[enough]
+    firsts = np.cumsum(lengths) - lengths
+    return np.insert(ids, firsts, lengths.astype(np.int32)), lengths
