@@ -30,8 +30,8 @@ help: ## this list
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-reference: $(READY) ## make the tables and figures of the last run the committed ones (run without SENTENCE_DATA)  [NOTEBOOK=01] [PROFILE=default|paper]
-	@$(BIN)/python -m lib.run.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
+reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]
+	@$(BIN)/python -m lib.run --reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile

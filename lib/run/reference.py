@@ -1,24 +1,18 @@
-"""The committed results in ``figures/reference``: how a run compares with them, and how they are renewed.
-
-``python -m lib.run.reference``, which is what ``make reference`` calls, copies the tables and figures of the last run,
-and the parameters that it had.
-"""
+"""The committed results in ``figures/reference``: how a run compares with them, and how they are renewed."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
 import shutil
-import sys
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from lib.run import parameters, paths
-from lib.run.errors import InputError, command
-from lib.run.jobs import Job, select
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.jobs import Job
 
 ABSOLUTE, RELATIVE = 0.002, 0.01  # numbers agree that differ by no more than one of the two
 PARAMETERS = "parameters.json"
@@ -37,6 +31,8 @@ def compare(jobs: Sequence[Job]) -> str:
             names = sorted({file.name for place in (job.results, folder) for file in _kept(place, ".csv")})
             total += len(names)
             differing += [f"{job.name}/{name}" for name in names if not agree(job.results / name, folder / name)]
+    if missing and len(missing) == len(jobs):
+        return f"no reference to compare with in {_folder(jobs[0]).parent}"
     parts = [
         f"{total - len(differing)} of {total} tables agree with the reference within {ABSOLUTE} or {100 * RELATIVE:g} %"
     ]
@@ -73,7 +69,10 @@ def _cells_agree(cell: str, expected: str) -> bool:
 
 
 def renew(job: Job) -> Path:
-    """Make the results of a job the reference; returns its folder. Raises InputError if they are not up to date."""
+    """Make the tables, figures and parameters of a job's last run the reference; returns its folder.
+
+    Raises InputError if the results are not up to date.
+    """
     if not job.is_up_to_date():
         raise InputError(f"{job.results}: not up to date; run make figures first")
     folder = _folder(job)
@@ -94,22 +93,3 @@ def _folder(job: Job) -> Path:
 def _kept(folder: Path, *kinds: str) -> list[Path]:
     """The files of some kinds in a folder, but for what measures time."""
     return [file for file in folder.iterdir() if file.suffix in kinds and not file.name.startswith("timings")]
-
-
-@command
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status: 0, or 2 if something is not up to date."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lib.run.reference", description="Keep the results of the last run in figures/reference."
-    )
-    parser.add_argument("--profile", default="default", help="default or paper")
-    parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
-    options = parser.parse_args(arguments)
-    parameters.one_of("PROFILE", options.profile, ["default", "paper"])
-    for job in select(options.notebook, options.profile):
-        print(f"{job.name}  kept in {renew(job)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

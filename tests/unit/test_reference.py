@@ -82,9 +82,11 @@ def test_results_that_are_not_up_to_date_are_no_reference(job) -> None:
 
 
 def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None:
-    assert reference.compare([job]) == f"0 of 0 {AGREE}; without a reference: 01_toy"
+    assert reference.compare([job]) == f"no reference to compare with in {paths.FIGURES}/reference/default"
     reference.renew(job)
     assert reference.compare([job]) == f"2 of 2 {AGREE}"
+    other = jobs.Job(job.notebook.with_name("02_toy.ipynb"), "default", {})
+    assert reference.compare([job, other]) == f"2 of 2 {AGREE}; without a reference: 02_toy"
     write(job.results, "one.csv", "x\n")
     write(job.results, "three.csv", "x\n")
     assert reference.compare([job]) == f"1 of 3 {AGREE}; not 01_toy/one.csv, 01_toy/three.csv"
