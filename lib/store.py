@@ -123,7 +123,11 @@ def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: b
     entry.made(learn, f"fitting {embedder.name}")
     if embedder.fitted_on is None:
         with np.load(entry.folder / "state.npz", allow_pickle=False) as state:
-            embedder.restore(dict(state), fingerprint)
+            learned = dict(state)
+        try:
+            embedder.restore(learned, fingerprint)
+        except KeyError:  # word vectors that it was made of have gone from the cache
+            embedder.fit(getattr(corpus, "sentences", corpus), show_progress_bar)
     return embedder
 
 

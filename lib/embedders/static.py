@@ -1,18 +1,39 @@
-"""Static word vectors: mappings from words to vectors over a memory-mapped matrix."""
+"""Static word vectors: mappings from words to vectors over a memory-mapped matrix.
+
+A published file is converted once, into an entry of the cache (`lib.run.cache`)::
+
+    matrix.npy               float32[v, d]
+    buckets.npy              float32[b, d], fastText's character n-grams, of models that have them
+    words.npy                the words, a line each
+    hashes.npy, order.npy    the index: hashes of the words, ascending, and the row of each
+
+It takes 4 d bytes for each word and each bucket: 3.7 GB for GoogleNews-vectors-negative300, 4.9 GB for
+crawl-300d-2M-subword.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import hashlib
+import logging
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from lib.corpora import text
+from lib.embedders import word_files
 from lib.embedders.registry import ENTRIES, STATIC, embedder
-from lib.embedders.word_vectors.cache import Entry, open_entry
-from lib.embedders.word_vectors.word_table import Fingerprint, WordIndex, WordList, digest_numbers, encode
+from lib.run import paths, progress
+from lib.run.cache import Entry
 from lib.run.errors import InputError
+
+MATRIX, BUCKETS, WORDS, HASHES, ORDER = "matrix.npy", "buckets.npy", "words.npy", "hashes.npy", "order.npy"
+HEADER = 128  # bytes of NumPy's, in which there is room for the number of rows
+
+_log = logging.getLogger(__name__)
 
 
 class WordVectors(Mapping[str, np.ndarray]):
@@ -21,25 +42,30 @@ class WordVectors(Mapping[str, np.ndarray]):
     Parameters
     ----------
     name : str
-    words : sequence of str, length v, all different
-    matrix : float32[v, d]; a memory-map will do
+        Which vectors these are.
+    words : sequence of str, length v
+        All different.
+    matrix : float32[v, d]
+        A memory-map will do.
+    index : (uint64[v], int64[v]), optional
+        Of the words, if it has been made before (`_index`).
 
     Attributes
     ----------
-    name : str, which vectors these are
+    name, words, matrix : as above; `matrix` is read-only where it is memory-mapped
     dim : int, d
-    words : sequence of str, length v, decoded when asked for
-    matrix : float32[v, d]; read-only where it is memory-mapped
     """
 
-    def __init__(self, name: str, words: Sequence[str], matrix: np.ndarray) -> None:
-        if matrix.ndim != 2 or len(words) != len(matrix):
+    def __init__(
+        self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
+    ) -> None:
+        self.name, self.words, self.matrix = name, words, matrix
+        self._hashes, self._order = index or _index(list(map(_encoded, words)))
+        if matrix.ndim != 2 or len(self._order) != len(matrix):
             raise InputError(f"{name}: {len(words)} words and a matrix of shape {matrix.shape}; give one row a word")
-        self.name, self.matrix = name, matrix
-        self._index = WordIndex.of(WordList.of(map(encode, words)))
-        repeated = np.flatnonzero(self.rows(words) != np.arange(len(words)))
-        if len(repeated):
-            raise InputError(f"{name}: the word {words[repeated[0]]!r} is there twice; give each word once")
+        if index is None and (repeated := self._hashes[1:] == self._hashes[:-1]).any():
+            word = words[self._order[1:][repeated][0]]
+            raise InputError(f"{name}: the word {word!r} is there twice; give each word once")
 
     @classmethod
     def load(
@@ -47,81 +73,85 @@ class WordVectors(Mapping[str, np.ndarray]):
     ) -> WordVectors:
         """The vectors of a published file.
 
-        The first call converts the file into the cache (`lib.embedders.word_vectors.cache` says what disk that
-        takes); later ones map the result, so that they take no time and all processes share one copy in memory.
+        The first call converts the file into the cache; later ones map the result, so that they take no time and all
+        processes share one copy in memory.
 
         Parameters
         ----------
-        path : a file of word2vec (binary or text), GloVe, PARAGRAM, ParaNMT or fastText (``.vec`` or ``.bin``), which
+        path : str or Path
+            A file of word2vec (binary or text), GloVe, PARAGRAM, ParaNMT or fastText (``.vec`` or ``.bin``), which
             may be packed by gzip; or a folder with ``*_emb.npy`` (float[v, d]) and ``*_index.parquet`` (column
-            ``index``: words). Told apart by content (`lib.embedders.word_vectors.files`).
-        vocabulary : a collection of words; the others are left out. None for all words of the file
-        show_progress_bar : bool, while the file is converted
+            ``index``: words). Told apart by content (`lib.embedders.word_files`).
+        vocabulary : collection of str, optional
+            The other words are left out.
+        show_progress_bar : bool
+            While the file is converted.
 
         Returns
         -------
         WordVectors
             `SubwordVectors` for a fastText ``.bin`` with character n-grams. Of the rows that repeat a word, the first
-            is used, and a warning says how many there are: some published files have a few. A word whose bytes are
-            not UTF-8 is read as Latin-1.
+            is used, and a warning says how many there are. A word whose bytes are not UTF-8 is read as Latin-1.
 
         Raises
         ------
         InputError
-            A file that is missing, empty, not whole, or of another kind (a web page, an archive, a quantized,
-            supervised or Sent2Vec model); a row of other dimensions, that are not numbers, NaN or infinite; no word
-            in common with `vocabulary`; a full disk. A text without a header that ends exactly after a row cannot be
-            told from a whole one.
+            A file that is missing, empty, not whole, or of another kind; a row of other dimensions, that are not
+            numbers, NaN or infinite; no word in common with `vocabulary`; a full disk.
         """
-        entry = open_entry(Path(path), vocabulary, show_progress_bar)
-        return (WordVectors if entry.subwords is None else SubwordVectors)._of(entry)
+        path = Path(path)
+        if isinstance(vocabulary, str):
+            raise InputError(f"vocabulary: got one string ({vocabulary[:40]!r}); give a collection of words")
+        files = [(str(file.resolve()), file.stat()) for file in word_files.files_of(path)]
+        key = {
+            "files": [(name, status.st_size, status.st_mtime_ns) for name, status in files],
+            "vocabulary": None if vocabulary is None else text.fingerprint(sorted(vocabulary)),
+        }
+        name = path.name if path.is_dir() else re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", path.name)
+        entry = Entry(paths.CACHE / "vectors", name, key)
 
-    @classmethod
-    def _of(cls, entry: Entry) -> WordVectors:
-        vectors = cls.__new__(cls)
-        vectors.name, vectors.matrix, vectors._index = entry.name, entry.matrix, entry.index
-        vectors.fingerprint = entry.fingerprint  # in the place of the cached property
-        return vectors
+        def convert() -> dict[str, Any]:
+            with word_files.opened(path) as vectors:
+                return write(entry, vectors, vocabulary, show_progress_bar)
+
+        return of_entry(entry, entry.made(convert, f"converting {path.name}"))
 
     @property
     def dim(self) -> int:
         return self.matrix.shape[1]
 
-    @property
-    def words(self) -> WordList:
-        return self._index.words
-
     def rows(self, words: Sequence[str]) -> np.ndarray:
         """int64[n]: the row of each word in `matrix`, -1 for an unknown one."""
-        return self._index.rows([encode(word) for word in words])
+        hashes = _hashed(map(_encoded, words))
+        places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
+        return np.where(self._hashes[places] == hashes, self._order[places], -1)
 
     def __getitem__(self, word: str) -> np.ndarray:
-        row = self._index.row(encode(word)) if isinstance(word, str) else -1
+        row = self.rows([word])[0] if isinstance(word, str) else -1
         if row < 0:
             raise KeyError(word)
         return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._index.row(encode(word)) >= 0
+        return isinstance(word, str) and self.rows([word])[0] >= 0
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.matrix)
 
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that change with any word or number, and with nothing else."""
-        fingerprint, start = Fingerprint(), 0
-        for words in self.words.chunks():
-            fingerprint.add(words, self.matrix[start : start + len(words)])
-            start += len(words)
-        return fingerprint.hexdigest(*self._more())
+        digest = hashlib.sha256(_lines(map(_encoded, self.words)))
+        for part in self._parts():
+            digest.update(np.ascontiguousarray(part))
+        return digest.hexdigest()[:32]
 
-    def _more(self) -> tuple[object, ...]:
-        """What the vectors depend on besides the words and the matrix."""
-        return ()
+    def _parts(self) -> list[np.ndarray]:
+        """What the vectors depend on besides the words."""
+        return [self.matrix.astype("<f4", copy=False)]
 
 
 class SubwordVectors(WordVectors):
@@ -133,25 +163,26 @@ class SubwordVectors(WordVectors):
 
     Parameters
     ----------
-    name, words : as in WordVectors
-    matrix : float32[v, d], vectors of the words, n-grams included (the mean of the word's own row and of its n-grams')
-    buckets : float32[b, d], vectors of the n-grams; the one of an n-gram lies at its hash, modulo b
-    shortest, longest : lengths of the n-grams in code points, the angle brackets around the word among them
+    name, words, index : as in WordVectors
+    matrix : float32[v, d]
+        Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
+    buckets : float32[b, d]
+        Vectors of the n-grams; the one of an n-gram lies at its hash, modulo b.
+    lengths : (int, int)
+        Of the shortest and the longest n-gram in code points, the angle brackets around the word among them.
     """
 
     def __init__(
-        self, name: str, words: Sequence[str], matrix: np.ndarray, buckets: np.ndarray, shortest: int, longest: int
+        self,
+        name: str,
+        words: Sequence[str],
+        matrix: np.ndarray,
+        buckets: np.ndarray,
+        lengths: tuple[int, int],
+        index: Sequence[np.ndarray] | None = None,
     ) -> None:
-        super().__init__(name, words, matrix)
-        if buckets.ndim != 2 or buckets.shape[1] != matrix.shape[1] or not len(buckets):
-            raise InputError(f"{name}: buckets of shape {buckets.shape} beside {matrix.shape[1]} dimensions")
-        self.buckets, self.lengths = buckets, (shortest, longest)
-
-    @classmethod
-    def _of(cls, entry: Entry) -> SubwordVectors:
-        vectors = super()._of(entry)
-        vectors.buckets, vectors.lengths = entry.buckets, entry.subwords
-        return vectors
+        super().__init__(name, words, matrix, index)
+        self.buckets, self.lengths = buckets, lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
         if super().__contains__(word):
@@ -166,16 +197,149 @@ class SubwordVectors(WordVectors):
 
     def _composed(self, word: object) -> np.ndarray | None:
         """float32[d]: the mean over the vectors of the word's n-grams; None if it has none."""
-        from lib.embedders.word_vectors.character_ngrams import add_ngrams
-
         if not isinstance(word, str):
             return None
         sums = np.zeros((1, self.dim), np.float32)
-        count = add_ngrams([encode(word)], self.lengths, self.buckets, sums)[0]
+        count = _add_ngrams([_encoded(word)], self.lengths, self.buckets, sums)[0]
         return sums[0] * np.float32(1 / count) if count else None
 
-    def _more(self) -> tuple[object, ...]:
-        return (*self.lengths, digest_numbers(self.buckets))
+    def _parts(self) -> list[np.ndarray]:
+        return [*super()._parts(), self.buckets, np.array(self.lengths)]
+
+
+def _add_ngrams(*arguments: Any) -> np.ndarray:
+    from lib.embedders.character_ngrams import add_ngrams  # imports the compiler
+
+    return add_ngrams(*arguments)
+
+
+# -- words --------------------------------------------------------------------------------------
+
+
+def _encoded(word: str) -> bytes:
+    return word.encode("utf-8", "surrogatepass")
+
+
+def _lines(words: Iterable[bytes]) -> bytes:
+    return b"\n".join(words)
+
+
+def _hashed(words: Iterable[bytes]) -> np.ndarray:
+    """uint64[n]: of 3 million words, two have the same hash once in 4 million sets."""
+    digests = [hashlib.blake2b(word, digest_size=8).digest() for word in words]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
+
+
+def _index(words: Iterable[bytes]) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of words, ascending, and the row of each."""
+    hashes = _hashed(words)
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], order
+
+
+class _Words(Sequence[str]):
+    """The words of an entry, decoded when one is asked for."""
+
+    def __init__(self, letters: np.ndarray) -> None:
+        self._letters = letters
+
+    @cached_property
+    def _decoded(self) -> list[str]:
+        return self._letters.tobytes().decode("utf-8", "surrogatepass").split("\n")
+
+    def __len__(self) -> int:
+        return len(self._decoded)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._decoded[i]
+
+
+# -- the cache ----------------------------------------------------------------------------------
+
+
+def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
+    """The vectors that `write` has put into an entry of the cache."""
+    words, matrix = _Words(entry.array(WORDS)), entry.array(MATRIX)
+    index = entry.array(HASHES), entry.array(ORDER)
+    if facts["lengths"] is None:
+        vectors = WordVectors(entry.name, words, matrix, index)
+    else:
+        vectors = SubwordVectors(entry.name, words, matrix, entry.array(BUCKETS), tuple(facts["lengths"]), index)
+    vectors.fingerprint = facts.get("fingerprint") or vectors.fingerprint  # in the place of the cached property
+    return vectors
+
+
+def write(
+    entry: Entry, vectors: word_files.Vectors, vocabulary: Collection[str] | None = None, show: bool = False
+) -> dict[str, Any]:
+    """Put vectors into an entry of the cache; returns its facts.
+
+    Raises InputError for a `vocabulary` that has no word in common with the vectors, and for a full disk; ValueError
+    for a vector with NaN or infinity.
+    """
+    buckets = None
+    if vectors.lengths:
+        _write_rows(entry, BUCKETS, vectors.dim, vectors.buckets)
+        buckets = entry.array(BUCKETS)
+    wanted = None if vocabulary is None else frozenset(map(_encoded, vocabulary))
+    words: dict[bytes, None] = {}
+    repeated = 0
+
+    def kept() -> Iterator[np.ndarray]:
+        nonlocal repeated
+        with progress.bar(vectors.count, f"convert {entry.name}", unit="words", show=show) as bar:
+            for names, rows in vectors.blocks:
+                chosen = []
+                for i, name in enumerate(map(_as_utf8, names)):
+                    if name in words:
+                        repeated += 1
+                    elif wanted is None or name in wanted:
+                        words[name] = None
+                        chosen.append(i)
+                names = [names[i] for i in chosen]
+                rows = rows if len(chosen) == len(rows) else rows[chosen]
+                yield _with_ngrams(names, rows, vectors.lengths, buckets) if vectors.lengths else rows
+                bar.update(len(names))
+
+    _write_rows(entry, MATRIX, vectors.dim, kept())
+    if not words:
+        raise InputError(f"vocabulary: has no word in common with {entry.name}; give another one")
+    if repeated:
+        _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
+    hashes, order = _index(words)
+    letters = np.frombuffer(_lines(words), np.uint8)
+    for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
+        entry.save(file, array)
+    facts = {"lengths": vectors.lengths}
+    return facts | {"fingerprint": of_entry(entry, facts).fingerprint}
+
+
+def _as_utf8(word: bytes) -> bytes:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        word = word.decode("latin-1").encode()
+    return word.replace(b"\n", b" ")  # it is kept on a line
+
+
+def _with_ngrams(words: list[bytes], rows: np.ndarray, lengths: tuple[int, int], buckets: np.ndarray) -> np.ndarray:
+    """float32[n, d]: the mean of each word's own row and those of its n-grams."""
+    sums = rows.copy()
+    counts = _add_ngrams(words, lengths, buckets, sums)
+    return sums * (1 / (counts + 1)).astype(np.float32)[:, None]
+
+
+def _write_rows(entry: Entry, file: str, dim: int, blocks: Iterable[np.ndarray]) -> None:
+    """Write a matrix of which nobody knows the height beforehand; ValueError for NaN and infinity."""
+    with entry.writing(file) as stream:
+        stream.write(bytes(HEADER))
+        for rows in blocks:
+            if not np.isfinite(rows).all():
+                raise ValueError("holds vectors with NaN or infinity")
+            stream.write(np.ascontiguousarray(rows, "<f4"))
+        shape = ((stream.tell() - HEADER) // (4 * dim), dim)
+        stream.seek(0)
+        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
 
 
 # -- the registry -------------------------------------------------------------------------------

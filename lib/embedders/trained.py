@@ -5,24 +5,20 @@ Trained with one thread: the same text, seed and version of gensim give the same
 
 from __future__ import annotations
 
-import hashlib
-import json
-import logging
 from collections.abc import Sequence
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from lib.corpora import text
 from lib.embedders.registry import CORPUS, embedder
-from lib.embedders.static import WordVectors
+from lib.embedders.static import WordVectors, of_entry, write
 from lib.embedders.tokens import Tokenizer
-from lib.run import files, locks, paths, progress
+from lib.embedders.word_files import Vectors
+from lib.run import paths, progress
+from lib.run.cache import Entry
 from lib.run.errors import InputError
 
 VERSION = 2
-
-_log = logging.getLogger(__name__)
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent words by `sample`.
 COMMON = {"window": 5, "negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
@@ -85,34 +81,26 @@ class Training:
 
         Raises InputError if the text has no word that occurs twice.
         """
-        file = self._file(text.fingerprint(sentences))
-        if not _is_whole(file):
-            with locks.held_if_possible(file.with_suffix(".lock"), f"training {self.name}"):
-                if not _is_whole(file):
-                    tokens = [self._tokens(sentence) for sentence in sentences]
-                    self._train_into(file, tokens, show_progress_bar)
-        return WordVectors.load(file)
+        entry = self._entry(text.fingerprint(sentences))
 
-    def _tokens(self, sentence: str) -> list[str]:
-        # A zero byte would end the word in fastText's file, and all behind it would be read as something else.
-        return [token for token in self.tokenize(text.mend(sentence)) if "\0" not in token]
+        def learn() -> dict[str, Any]:
+            tokens = [self.tokenize(text.mend(sentence)) for sentence in sentences]
+            return write(entry, self._learned(tokens, show_progress_bar))
+
+        return of_entry(entry, entry.made(learn, f"training {self.name}"))
 
     def trained(self, fingerprint: str) -> WordVectors:
         """Vectors that `train` has made from the text with this fingerprint; KeyError if they are gone."""
-        file = self._file(fingerprint)
-        if not _is_whole(file):
+        entry = self._entry(fingerprint)
+        facts = entry.facts()
+        if facts is None:
             raise KeyError(fingerprint)
-        return WordVectors.load(file)
+        return of_entry(entry, facts)
 
-    def _file(self, fingerprint: str) -> Path:
-        description = json.dumps([self.settings, fingerprint], sort_keys=True)
-        return (
-            paths.CACHE
-            / "trained"
-            / f"{self.name}-{hashlib.blake2b(description.encode(), digest_size=8).hexdigest()}.bin"
-        )
+    def _entry(self, fingerprint: str) -> Entry:
+        return Entry(paths.CACHE / "trained", self.name, {"settings": self.settings, "text": fingerprint})
 
-    def _train_into(self, file: Path, tokens: list[list[str]], show: bool) -> None:
+    def _learned(self, tokens: list[list[str]], show: bool) -> Vectors:
         import gensim.models
 
         model = getattr(gensim.models, self.model)(**self.options)
@@ -121,45 +109,11 @@ class Training:
             raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
         with progress.bar(self.epochs, f"train {self.name}", unit="epochs", show=show) as bar:
             model.train(tokens, total_examples=len(tokens), epochs=self.epochs, callbacks=[epoch_counter(bar)])
-        with files.writing(file.parent):
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with files.replacing(file) as stream:
-                _save(model, Path(stream.name))
-            with files.replacing(_seal(file)) as stream:
-                stream.write(_content(file).encode())
-
-
-def _seal(file: Path) -> Path:
-    """The file that says what is in a file of vectors."""
-    return file.with_suffix(".json")
-
-
-def _content(file: Path) -> str:
-    size = file.stat().st_size
-    return files.sealed({"size": size, "crc32": files.crc32(file, size)})
-
-
-def _is_whole(file: Path) -> bool:
-    """Whether a file of vectors is there, as it was written."""
-    if not file.exists():
-        return False
-    try:
-        whole = _seal(file).read_text(encoding="utf-8") == _content(file)
-    except (OSError, ValueError):
-        whole = False
-    if not whole:
-        _log.warning("%s: is damaged, or of an older version; training again", file)
-    return whole
-
-
-def _save(model: Any, file: Path) -> None:
-    """In the official format of the program that the model is of."""
-    from gensim.models.fasttext import FastText, save_facebook_model
-
-    if isinstance(model, FastText):
-        save_facebook_model(model, str(file))
-    else:
-        model.wv.save_word2vec_format(str(file), binary=True)
+        words = [word.encode("utf-8", "surrogatepass") for word in model.wv.index_to_key]
+        rows = getattr(model.wv, "vectors_vocab", model.wv.vectors)  # fastText's, without their n-grams
+        lengths = (self.options["min_n"], self.options["max_n"]) if self.options.get("max_n") else None
+        ngrams = iter([model.wv.vectors_ngrams]) if lengths else iter(())
+        return Vectors(self.options["vector_size"], len(words), iter([(words, rows)]), lengths, ngrams)
 
 
 def epoch_counter(bar: Any) -> Any:

@@ -142,7 +142,9 @@ GIANTS: dict[str, tuple[str, Callable[[bytes, Path], bytes]]] = {
         "google.bin.gz",
         lambda good, folder: gzip.compress(b"9999999 1\na ") + MEGABYTES * gzip.compress(bytes(1 << 20)),
     ),
-    "text, blank lines": ("glove.txt", lambda good, folder: b"a" + b" 1" * 60_000 + b"\n" + b"\n" * 5_000_000 + b"b"),
+    "text, blank lines": (
+        "glove.txt.gz", lambda good, folder: gzip.compress(b"a" + b" 1" * 60_000 + b"\n" * 5_000_000 + b"b"),
+    ),
     "text, one line": (
         "glove.txt.gz", lambda good, folder: gzip.compress(b"a 1 ") + MEGABYTES * gzip.compress(b"1" * (1 << 20)),
     ),

@@ -21,7 +21,6 @@ from tests.official.infersent import random_weights, write_infersent
 from tests.official.sent2vec import write_model
 from tests.official.static import (
     write_fasttext_bin,
-    write_fasttext_vec,
     write_folder,
     write_glove_text,
     write_word2vec_binary,
@@ -203,17 +202,11 @@ def transformer(name: str, *how: Callable, tells: str = NOTHING) -> Reader:
 
 # -- all of them --------------------------------------------------------------------------------
 
-_FORMATS = {
-    "glove.txt": (write_glove_text, NOTHING),
-    "fasttext.vec": (write_fasttext_vec, NOTHING),
-    "word2vec.bin": (write_word2vec_binary, LENGTH),
-    "google.bin": (partial(write_word2vec_binary, newline=False), LENGTH),
-    "fasttext.bin": (write_with_ngrams, LENGTH),
-}
 _WORD_VECTORS = {
-    name: (write, tells)
-    for plain, (write, told) in _FORMATS.items()
-    for name, tells in ((plain, told), (f"{plain}.gz", CONTENT))
+    "glove.txt.gz": (write_glove_text, CONTENT),
+    "word2vec.bin": (write_word2vec_binary, LENGTH),
+    "google.bin.gz": (partial(write_word2vec_binary, newline=False), CONTENT),
+    "fasttext.bin": (write_with_ngrams, LENGTH),
 }
 READERS = {
     **{
