@@ -129,11 +129,9 @@ class _Parts:
 
 
 def _header(part: _Parts) -> Header:
-    if files.begins_web_page(part.data[:512]):
-        raise part.refused("is a web page, not a model", "get the file itself")
     magic, version = part.unpack(START)
     if magic != MAGIC:
-        raise part.refused("is no model of the Sent2Vec program", "give a .bin of its first release or later")
+        raise part.refused("is no model of the Sent2Vec program (perhaps a saved web page)")
     if version != VERSION:
         raise part.refused(f"has version {version} of the format", f"give a file of version {VERSION}")
     header = Header(*part.unpack(HEADER))
@@ -161,14 +159,12 @@ def _dictionary(part: _Parts) -> Dictionary:
     return Dictionary(words, np.array(counts, np.int64), n_words, tokens)
 
 
-def _matrix(part: _Parts, dim: int, rows_expected: range) -> np.ndarray:
+def _matrix(part: _Parts, dim: int, n_rows: range) -> np.ndarray:
     """float32[rows, dim] over the bytes of the file."""
     quantized, rows, columns = part.unpack(MATRIX)
     part.refuse_quantized(quantized)
-    if columns != dim or rows not in rows_expected:
-        raise part.refused(
-            f"is damaged, a matrix has {rows} rows of {columns} numbers, not {rows_expected[-1]} of {dim}"
-        )
+    if columns != dim or rows not in n_rows:
+        raise part.refused(f"is damaged, a matrix has {rows} rows of {columns} numbers, not {n_rows[-1]} of {dim}")
     return np.frombuffer(part.data, "<f4", rows * dim, part.skip(4 * rows * dim)).reshape(rows, dim)
 
 

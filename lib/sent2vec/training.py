@@ -15,16 +15,14 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from queue import SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from lib.run import files, paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
-from lib.sent2vec.contexts import Room, furnish
+from lib.sent2vec.contexts import furnish
 from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.targets import method_of
@@ -170,18 +168,27 @@ class _Training:
     def run(self, show: bool, log: Callable[[Step], None] | None) -> None:
         """Train to the end, from the checkpoint if there is one."""
         self._restore()
-        rooms, kept = self._rooms(), time.monotonic()
+        self._learn(Job(0, 0, 0), np.empty(0, np.int32))  # compiles, which is not time spent training
+        kept = time.monotonic()
+
+        def learn(job: Job) -> tuple[Job, int, np.ndarray]:
+            return self._learn(job, self.corpus.read(job.block))
+
         with (
             ThreadPoolExecutor(self.settings.threads) as pool,
             progress.bar(self.words, "train", "words", self.words_done, show) as bar,
         ):
             while self.done < self.blocks:
                 start = time.monotonic() - self.seconds
-                for job, failed, report in pool.map(lambda job: self._learn(rooms, job), self._round()):
-                    self._note(job, failed, report)
+                for job, failed, report in pool.map(learn, self._round()):
                     self.seconds = time.monotonic() - start
+                    self._count(job, failed, report)
                     bar.update(self.words_done - bar.n)
-                    self._log(bar, log)
+                    if self.done % max(1, self.blocks // STEPS) == 0 or self.done == self.blocks:
+                        step = self._step()
+                        bar.set_description_str(f"train (lr {step.lr:.4f}, loss {step.loss:.3f})", refresh=False)
+                        if log:
+                            log(step)
                 due = time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS
                 if due or self.done == self.blocks:
                     self._check(all(is_finite(matrix) for matrix in self.model), self.words_done)
@@ -200,34 +207,19 @@ class _Training:
             yield Job(number, block, before)
             before += int(self.corpus.words[block])
 
-    def _rooms(self) -> SimpleQueue[Room]:
-        """A room for each thread."""
-        rooms: SimpleQueue[Room] = SimpleQueue()
-        for _ in range(self.settings.threads):
-            room = furnish(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
-            self._call(np.empty(0, np.int32), (0.0, 0.0), 0, room)  # compiles, which is not time spent training
-            rooms.put(room)
-        return rooms
-
-    def _learn(self, rooms: SimpleQueue[Room], job: Job) -> tuple[Job, int, np.ndarray]:
-        """Train on a block, in a thread."""
-        room = rooms.get()
-        room.report[:] = 0
+    def _learn(self, job: Job, lines: np.ndarray) -> tuple[Job, int, np.ndarray]:
+        """Train on the lines of a block, in a thread."""
+        room = furnish(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
         rate = self._lr(job.before), self.settings.lr / self.words
-        failed = self._call(self.corpus.read(job.block), rate, job.number, room)
-        report = room.report.copy()
-        rooms.put(room)
-        return job, failed, report
-
-    def _call(self, lines: np.ndarray, rate: tuple[float, float], stream: int, room: Room) -> int:
-        return learn_block(lines, rate, self.model, self.method, self.settings.seed, stream, room)
+        failed = learn_block(lines, rate, self.model, self.method, self.settings.seed, job.number, room)
+        return job, failed, room.report
 
     def _lr(self, words: int) -> float:
         return self.settings.lr * (1 - words / self.words)
 
     # -- what comes of it -----------------------------------------------------------------------
 
-    def _note(self, job: Job, failed: int, report: np.ndarray) -> None:
+    def _count(self, job: Job, failed: int, report: np.ndarray) -> None:
         """Count a block. Blocks come in order, however many threads there are."""
         worst = DIVERGED * np.log(2) * (1 + self.settings.negatives)
         self._check(failed < 0 and report[0] <= worst * report[1], job.before + max(failed, 0))
@@ -235,18 +227,13 @@ class _Training:
         self.words_done += int(self.corpus.words[job.block])
         self.report += report
 
-    def _log(self, bar: tqdm, log: Callable[[Step], None] | None) -> None:
-        """Add to the history if it is time."""
-        if self.done % max(1, self.blocks // STEPS) and self.done < self.blocks:
-            return
-        epoch = (self.done - 1) // len(self.corpus.words) + 1
+    def _step(self) -> Step:
+        """Add to the history."""
         loss = float(self.report[0] / self.report[1]) if self.report[1] else float("nan")
-        step = Step(epoch, self.words_done, self._lr(self.words_done), loss, self.seconds)
-        self.history.append(step)
+        epoch = (self.done - 1) // len(self.corpus.words) + 1
+        self.history.append(Step(epoch, self.words_done, self._lr(self.words_done), loss, self.seconds))
         self.report[:] = 0
-        bar.set_description_str(f"train (lr {step.lr:.4f}, loss {loss:.3f})", refresh=False)
-        if log:
-            log(step)
+        return self.history[-1]
 
     def _check(self, fine: bool, words: int) -> None:
         if not fine:
