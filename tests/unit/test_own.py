@@ -213,12 +213,12 @@ def test_the_folder_of_a_plain_transformer_is_pooled_as_asked(minilm, tmp_path, 
         (lambda sentences: np.ones(5), r"mine: returned shape (5,) for 8 sentences; give (8, dim)"),
         (lambda sentences: np.ones((3, 5)), r"mine: returned shape (3, 5) for 8 sentences"),
         (lambda sentences: np.ones((8, 2, 2)), r"mine: returned shape (8, 2, 2) for 8 sentences"),
-        (lambda sentences: np.ones((8, 0)), r"mine: returned shape (8, 0) for 8 sentences"),
+        (lambda sentences: np.ones((8, 0)), r"mine: returned shape (8, 0); give a function"),
         (lambda sentences: sp.csr_array((5, 5)), r"mine: returned shape (5, 5) for 8 sentences"),
-        (lambda sentences: None, "mine: returned no array of numbers (type NoneType)"),
-        (lambda sentences: sentences, "mine: returned no array of numbers (type list)"),
-        (lambda sentences: [[1.0] * len(s) for s in sentences], "mine: returned no array of numbers (type list)"),
-        (lambda sentences: np.ones((8, 2)) * 1j, "mine: returned no array of numbers (type ndarray)"),
+        (lambda sentences: None, "mine: returned no array of numbers"),
+        (lambda sentences: sentences, "mine: returned no array of numbers"),
+        (lambda sentences: [[1.0] * len(s) for s in sentences], "mine: returned no array of numbers"),
+        (lambda sentences: np.ones((8, 2)) * 1j, "mine: returned no array of numbers"),
         (lambda sentences: lengths(sentences) / np.array([1, 0]), "NaN or infinity for 'one fish'"),
         (lambda sentences: np.log(lengths(sentences)), "NaN or infinity for ''"),
         (
@@ -229,10 +229,9 @@ def test_the_folder_of_a_plain_transformer_is_pooled_as_asked(minilm, tmp_path, 
         (lambda sentences: np.array([[np.inf, -np.inf]] * 8), "NaN or infinity for 'one fish'"),
         (
             lambda sentences: {}["key"],
-            "mine: raised KeyError: 'key' for a list of sentences; give a function that takes",
+            "mine: raised KeyError: 'key'; give a function that takes",
         ),
-        (lambda sentences: exit(3), "mine: raised SystemExit: 3 for a list of sentences"),
-        (lambda sentence: np.ones(len(sentence.split())), "mine: takes one sentence and no list; give a function"),
+        (lambda sentence: np.ones(len(sentence.split())), "mine: raised AttributeError: 'list' object has no"),
         (lambda: None, "mine: raised TypeError"),
     ],
 )
@@ -274,19 +273,6 @@ def test_the_exception_of_the_embedder_is_kept_for_those_who_look() -> None:
     assert isinstance(error.value.__cause__, ZeroDivisionError)
 
 
-def test_an_interrupt_is_no_fault_of_the_embedder(code) -> None:
-    def interrupted(sentences):
-        if isinstance(sentences, str):
-            raise KeyboardInterrupt
-        raise TypeError
-
-    code.write_text("raise KeyboardInterrupt")
-    with pytest.raises(KeyboardInterrupt):
-        own.load(interrupted).encode(SENTENCES)
-    with pytest.raises(KeyboardInterrupt):
-        own.load(f"{code}:encode")
-
-
 # -- what is doubtful ---------------------------------------------------------------------------
 
 
@@ -300,13 +286,17 @@ class Drifting:
         return lengths(sentences) + self.calls
 
 
+MOVED = "gives a sentence another vector from call to call, or in other company"
+CONSTANT = "gives different sentences one and the same vector"
+
+
 @pytest.mark.parametrize(
     ("inner", "doubt"),
     [
-        (Drifting(), "gave a sentence another vector on a second call"),
-        (lambda s: lengths(s) / len(s) + [0, 1], "gave a sentence another vector alone than among others"),
-        (lambda s: np.ones((len(s), 2)), "gave different sentences one and the same vector"),
-        (lambda s: np.zeros((len(s), 2)), "gave different sentences one and the same vector"),
+        (Drifting(), MOVED),
+        (lambda s: lengths(s) / len(s) + [0, 1], MOVED),
+        (lambda s: np.ones((len(s), 2)), CONSTANT),
+        (lambda s: np.zeros((len(s), 2)), CONSTANT),
     ],
 )
 def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -> None:
@@ -338,14 +328,12 @@ def test_a_change_in_the_last_digits_is_no_doubt(count, rng) -> None:
         ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
         ("no_such_module:encode", "importing no_such_module raised ModuleNotFoundError"),
         ("{folder}/broken.py:encode", "broken.py raised SyntaxError"),
-        ("{folder}/leaves.py:encode", "leaves.py raised SystemExit"),
         ("{folder}/needs.py:Needs", "needs.py:Needs() raised TypeError"),
         ("{folder}", "has no config.json"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     (code.parent / "broken.py").write_text("def encode(:\n")
-    (code.parent / "leaves.py").write_text("import sys\nsys.exit('bye')\n")
     (code.parent / "needs.py").write_text("class Needs:\n    def __init__(self, path): ...\n")
     with pytest.raises(InputError) as error:
         own.load(spec.format(file=code, folder=code.parent), "mine")
