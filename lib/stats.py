@@ -1,12 +1,18 @@
-"""Intervals beside point estimates."""
+"""Intervals beside point estimates, and verdicts on what the papers claim."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 
 from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
+from lib.run.parameters import in_range, one_of
+
+CLAIMS = Path(__file__).parent / "catalog" / "claims.csv"
+QUANTIFIERS = {"all": np.all, "any": np.any, "none": lambda met: not met.any(), "most": lambda met: met.mean() > 0.5}
 
 
 def bootstrap_mean(
@@ -206,3 +212,134 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
         raise InputError("rank correlation: all values of a row are equal; give at least two that differ")
     ranks /= lengths
     return np.clip(ranks @ np.swapaxes(ranks, -1, -2), -1.0, 1.0)
+
+
+class Ledger:
+    """What a study finds of each claim that ``lib/catalog/claims.csv`` lists for it; the rule in the list decides.
+
+    Parameters
+    ----------
+    study : str
+        A notebook's name, such as "01_n2o".
+    profile : str
+        "paper" for the papers' own data; any other has the data of the default profile.
+    """
+
+    def __init__(self, study: str, profile: str) -> None:
+        claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+        claims = claims[claims["study"] == one_of("study", study, claims["study"].unique())]
+        absent = claims["paper" if profile == "paper" else "default"] == "no"
+        self._claims = claims.assign(ours="", stand_in="", remark=claims["needs"].where(absent, ""))
+        self._claims["verdict"] = claims["status"].mask(absent, "not testable here")
+        self._claims.index = (claims["id"] + " " + claims["part"]).str.strip()
+
+    def interval(self, id, estimate, low, high, part="", **remarks: str) -> None:
+        """Judge a claim, or a part of one, by an estimate and its interval.
+
+        Parameters
+        ----------
+        id, part : str
+            As in the list.
+        estimate, low, high : float or float[n]
+            Several for a family of comparisons, whose intervals are corrected for their number if the list says so.
+            All of them must meet the condition for "holds", one must meet that for "fails", unless the condition
+            begins with any, all, most or none. The table shows the lowest and the highest.
+        analogue : str, optional
+            What was measured in place of what the paper names.
+        note : str, optional
+            A qualifier for the reader.
+
+        Raises
+        ------
+        InputError
+            An unknown claim or part, one that was judged before, or an estimate outside its interval.
+        """
+        claim = self._claim(id, part, "interval")
+        estimate, low, high = np.atleast_1d(estimate, low, high)
+        if not ((low <= estimate) & (estimate <= high)).all():
+            raise InputError(f"{id}: an estimate lies outside its interval; give low <= estimate <= high")
+        verdict = "undecided"
+        if _meets(claim["holds"], low, high, "all"):
+            verdict = "holds"
+        elif _meets(claim["fails"], low, high, "any"):
+            verdict = "fails"
+        ends = np.unique([estimate.argmin(), estimate.argmax()])
+        shown = map("{:.3g} ({:.3g} to {:.3g})".format, estimate[ends], low[ends], high[ends])
+        self._enter(claim, verdict, " ... ".join(shown), **remarks)
+
+    def identity(self, id, residual, part="", **remarks: str) -> None:
+        """Judge a claim of equality by what is left over: float, or float[n], of which the largest counts.
+
+        The rest as for `interval`.
+        """
+        claim = self._claim(id, part, "identity")
+        largest = np.abs(residual).max()
+        verdict = "holds" if largest <= float(claim["tolerance"]) else "fails"
+        self._enter(claim, verdict, format(largest, ".3g"), **remarks)
+
+    def missing(self, id: str, what: str) -> None:
+        """Say what this machine lacks to test a claim, in place of the list's own words.
+
+        Raises InputError for a claim that the list calls testable in this profile.
+        """
+        absent = (self._claims["id"] == id) & (self._claims["verdict"] == "not testable here")
+        if not absent.any():
+            raise InputError(f"{id}: is not listed as untestable in this profile; judge it")
+        self._claims.loc[absent, "remark"] = what
+
+    def pending(self) -> list[str]:
+        """Claims and parts that this profile can test, that are not judged, and that the list does not put off."""
+        return list(self._claims.index[self._claims["verdict"] == ""])
+
+    def table(self) -> pd.DataFrame:
+        """A row for each claim: id, claim, published, ours (estimate and interval, or residual), verdict, note."""
+        return pd.DataFrame([_whole(parts) for _, parts in self._claims.groupby("id", sort=False)])
+
+    def _claim(self, id, part, kind):
+        rows = self._claims[self._claims["kind"] == kind]
+        claim = rows.loc[one_of(kind, f"{id} {part}".strip(), rows.index)]
+        if claim["ours"]:
+            raise InputError(f"{claim.name}: was judged before; judge each part once")
+        return claim
+
+    def _enter(self, claim, verdict, ours, analogue="", note=""):
+        if claim["part"]:
+            ours = f"{claim['part']}: {ours} {verdict}"
+        found = verdict, ours, " (analogue)" if analogue else "", _joined([analogue, note])
+        self._claims.loc[claim.name, ["verdict", "ours", "stand_in", "remark"]] = found
+
+
+def _whole(parts):
+    """A claim's row from its parts: all must hold and one can fail, or the reverse where the list says "one"."""
+    claim = parts.iloc[0].copy()
+    verdicts = set(parts["verdict"])
+    decisive, common = ("holds", "fails") if claim["combine"] == "one" else ("fails", "holds")
+    claim["verdict"] = min(parts["verdict"], key="not testable here".__eq__)
+    if parts["ours"].any():
+        verdict = decisive if decisive in verdicts else common if verdicts == {common} else "undecided"
+        claim["verdict"] = verdict + parts["stand_in"].max()
+    claim["ours"] = _joined(parts["ours"])
+    claim["note"] = _joined([*parts["remark"].unique(), claim["note"]])
+    return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()
+
+
+def _joined(texts):
+    return "; ".join(filter(None, texts))
+
+
+def _meets(condition, low, high, quantifier):
+    """Whether intervals meet a condition of the list, such as "> 0.9" or "any outside -0.02 0.02"; none meet ""."""
+    words = condition.split()
+    if not words:
+        return False
+    if words[0] in QUANTIFIERS:
+        quantifier = words.pop(0)
+    first, last = float(words[1]), float(words[-1])
+    met = {
+        ">": low > first,
+        "<": high < first,
+        "in": (low >= first) & (high <= last),
+        "outside": (low > last) | (high < first),
+        "meets": (low <= last) & (high >= first),
+    }
+    return bool(QUANTIFIERS[quantifier](met[words[0]]))
