@@ -8,12 +8,14 @@ TASK ?= multinli
 MODEL ?=
 OUTPUT ?=
 EMBEDDER ?=
+POOLING ?=
+PROMPT ?=
 NAME ?=
 NEIGHBORS ?=
 CHECK ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
-GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER NAME NEIGHBORS CHECK
+GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS CHECK
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -27,7 +29,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|paper] [JOBS=1]
+figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|hub|paper] [JOBS=1]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]
@@ -45,11 +47,11 @@ lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
 	@$(BIN)/python -m lib.catalog --asset="$$ASSET"
 
-situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
-	@$(BIN)/python -m lib.situate --embedder="$$EMBEDDER" --name="$$NAME" --neighbors="$$NEIGHBORS" --output="$$OUTPUT"
+situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
+	@$(BIN)/python -m lib.situate --embedder="$$EMBEDDER" --pooling="$$POOLING" --prompt="$$PROMPT" --name="$$NAME" --neighbors="$$NEIGHBORS" --output="$$OUTPUT"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
-	@$(BIN)/python -m lib.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
+	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate sent2vec urae; do $(BIN)/python -m benchmarks.$$part || exit 1; done

@@ -51,12 +51,8 @@ def one_by_one(model: URAE, sentences: list[str]) -> np.ndarray:
 
 
 def train(model: URAE, sentences: list[str]) -> None:
-    """One pass over the sentences; the word vectors are trained already."""
-    from lib.embedders import urae_network
-
-    words, trees = model._training_set(sentences)
-    with urae_network.one_thread():
-        model._train(model._initial(), words, trees, show=False)
+    """One pass over the sentences, and over them again for the word vectors, which are in the cache."""
+    model.fit(sentences)
 
 
 def candidates(sentences: list[str]) -> dict[str, Callable[[], object]]:

@@ -2,7 +2,8 @@
 
 A name is a row of the catalog (``minilm-avg``); or word vectors and a composition (``glove-840b-300d+usif``), where
 several sets are put side by side (``glove-6b-50d+w2v-corpus+power-means``). What is trained or projected may be asked
-for at a size: ``w2v-corpus-300d``, ``glove-6b-50d+borep-1024d``.
+for at a size: ``w2v-corpus-300d``, ``glove-6b-50d+borep-1024d``. Any other sentence encoder is named by its id on the
+model hub (``sentence-transformers/all-mpnet-base-v2``) or by its folder (`hub.load`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import pandas as pd
 from lib.embedders import (  # noqa: F401
     composition,
     elmo,
+    hub,
     infersent,
     paragraph,
     power_means,
@@ -27,9 +29,7 @@ from lib.embedders import (  # noqa: F401
     trained,
     transformer,
     urae,
-    urae_file,
     use,
-    use_hub,
 )
 from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.groups import GROUPS, expand
@@ -135,7 +135,7 @@ def catalog() -> pd.DataFrame:
     whether the reader has been tried on small files in their official format only.
     """
     rows = [
-        (row.name, row.family, row.dim, row.source, row.license, not row.missing, row.how_to_get, row.tried_on)
+        (row.name, row.family, row.dim, row.source, row.license, row.available, row.how_to_get, row.tried_on)
         for row in _entries()
     ]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +13,11 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders import batches, fingerprints
 from lib.embedders.base import Embedder, finite
+from lib.embedders.loading import reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
-from lib.run import files
 from lib.run.errors import InputError
+from lib.run.files import sha256
 
 if TYPE_CHECKING:
     import torch
@@ -35,18 +34,20 @@ class InferSent(Embedder):
 
     Parameters
     ----------
-    weights : path of the official ``infersent1.pkl``. All sizes come from it; its authors' settings were
-        ``word_emb_dim=300``, ``enc_lstm_dim=2048`` for each of the two directions, hence 4,096 dimensions,
-        ``pool_type="max"``, ``version=1``.
-    vectors : mapping word -> float32[d], case kept. It was trained on GloVe 840B, 300-d.
+    weights : str or Path
+        The official ``infersent1.pkl``. All sizes come from it; its authors' settings were ``word_emb_dim=300``,
+        ``enc_lstm_dim=2048`` for each of the two directions, hence 4,096 dimensions, ``pool_type="max"``,
+        ``version=1``.
+    vectors : mapping
+        From words to float32[d], case kept. It was trained on GloVe 840B, 300-d.
     name : str
-    tokenize : a function from a sentence to its tokens
+    tokenize : callable
+        From a sentence to its tokens.
 
     Raises
     ------
     InputError
-        Weights that are missing, damaged, not a state dict of this model or not finite; vectors that are none, of
-        another dimension than the weights take, or not finite.
+        Weights that are missing, damaged or of another model; vectors of another dimension than the weights take.
 
     Notes
     -----
@@ -74,8 +75,6 @@ class InferSent(Embedder):
         name: str = "infersent-v1",
         tokenize: Callable[[str], list[str]] = text.treebank_tokens,
     ) -> None:
-        if not vectors:
-            raise InputError(f"{name}: vectors is empty; give a mapping from words to vectors (GloVe 840B, 300-d)")
         self.weights, self.vectors, self.name, self.tokenize = Path(weights), vectors, name, tokenize
         self._lstm = _load(self.weights)
         given, taken = len(next(iter(vectors.values()))), self._lstm.input_size
@@ -88,15 +87,11 @@ class InferSent(Embedder):
     @property
     def settings(self) -> dict[str, Any]:
         return {
-            "weights": self._digest,
+            "weights": sha256(self.weights),
             "vectors": fingerprints.of_mapping(self.vectors),
             "tokenize": fingerprints.of_function(self.tokenize),
             "torch": version("torch"),
         }
-
-    @cached_property
-    def _digest(self) -> str:
-        return files.sha256(self.weights)
 
     @property
     def dim(self) -> int:
@@ -107,7 +102,7 @@ class InferSent(Embedder):
         words = [self._words(sentence) for sentence in sentences]
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
         for rows in batches.longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
-            embeddings[rows] = self._pooled([self._lookup(words[row]) for row in rows])
+            embeddings[rows] = self._pooled([words[row] for row in rows])
         return finite(embeddings, self.weights)
 
     def _words(self, sentence: str) -> list[str]:
@@ -115,87 +110,32 @@ class InferSent(Embedder):
         known = [word for word in self.tokenize(sentence) if word in self.vectors]
         return [word for word in (START, *known, END) if word in self.vectors] if known else []
 
-    def _lookup(self, words: Sequence[str]) -> np.ndarray:
-        """float32[t, d], the vectors of a sentence's words."""
-        found = np.array([self.vectors[word] for word in words], dtype=np.float32)
-        if not (finite := np.isfinite(found).all(axis=1)).all():
-            word = words[int(finite.argmin())]
-            raise InputError(f"{self.name}: the vector of {word!r} holds NaN or infinity; give finite vectors")
-        return found
-
-    def _pooled(self, batch: Sequence[np.ndarray]) -> np.ndarray:
+    def _pooled(self, batch: Sequence[Sequence[str]]) -> np.ndarray:
         """float32[n, dim], the maximum over time; the longest sentence comes first."""
         import torch
         from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
         device = self._lstm.weight_ih_l0.device
+        words = [np.array([self.vectors[word] for word in sentence], np.float32) for sentence in batch]
         # TF32 would move entries by about 1e-3.
         with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False):
-            states, _ = self._lstm(pack_sequence([torch.from_numpy(vectors) for vectors in batch]).to(device))
+            states, _ = self._lstm(pack_sequence([torch.from_numpy(vectors) for vectors in words]).to(device))
             padded, _ = pad_packed_sequence(states, padding_value=-math.inf)  # (time, sentence, dim)
             return padded.amax(dim=0).cpu().numpy()
-
-
-# -- weights ------------------------------------------------------------------------------------
 
 
 def _load(weights: Path) -> torch.nn.LSTM:
     """The encoder, on a CUDA device where there is one."""
     import torch
 
-    state = _read(weights)
-    dim, hidden = state["weight_ih_l0"].shape[-1], state["weight_hh_l0"].shape[-1]
-    # Without storage of its own: random numbers would be drawn for it from the global state.
-    lstm = torch.nn.LSTM(dim, hidden, bidirectional=True, device="meta")
-    for key, parameter in lstm.state_dict().items():
-        if state[key].shape != parameter.shape:
-            found, expected = tuple(state[key].shape), tuple(parameter.shape)
-            raise InputError(f"{weights}: {PREFIX}{key} has the shape {found} in place of {expected}; {WANTED}")
-        if not torch.isfinite(state[key]).all():
-            raise InputError(f"{weights}: {PREFIX}{key} holds NaN or infinity; {WANTED}")
-    lstm.load_state_dict(state, assign=True)
+    with reading(weights, WANTED):
+        state = torch.load(weights, map_location="cpu", weights_only=True)
+        arrays = {name.removeprefix(PREFIX): array.float() for name, array in state.items() if name.startswith(PREFIX)}
+        dim, hidden = arrays["weight_ih_l0"].shape[1], arrays["weight_hh_l0"].shape[1]
+        # Without storage of its own: random numbers would be drawn for it from the global state.
+        lstm = torch.nn.LSTM(dim, hidden, bidirectional=True, device="meta")
+        lstm.load_state_dict(arrays, assign=True)
     return lstm.to("cuda" if torch.cuda.is_available() else "cpu").eval()
-
-
-def _read(weights: Path) -> dict[str, torch.Tensor]:
-    """The LSTM's eight arrays, float32, under the names that PyTorch gives them."""
-    found = _unpickled(weights)
-    state = found if isinstance(found, Mapping) else {}
-    names = [f"{kind}_{of}_l0{way}" for way in ("", "_reverse") for kind in ("weight", "bias") for of in ("ih", "hh")]
-    for name in names:
-        array, ndim = state.get(PREFIX + name), 2 if name.startswith("weight") else 1
-        if not _is_array(array) or array.ndim != ndim:
-            raise InputError(f"{weights}: has no array {PREFIX}{name} of {ndim} dimensions; {WANTED}")
-    return {name: state[PREFIX + name].float() for name in names}
-
-
-def _is_array(found: object) -> bool:
-    """Whether this is an array of floating-point numbers that are all there, not a view that repeats a few."""
-    import torch
-
-    if not isinstance(found, torch.Tensor) or found.layout != torch.strided or found.device.type != "cpu":
-        return False
-    held = found.untyped_storage().nbytes() // found.element_size()
-    return found.is_floating_point() and 0 < found.numel() <= held
-
-
-def _unpickled(weights: Path) -> Any:
-    """What a file of PyTorch holds, read without running anything that it says."""
-    import torch
-
-    if not weights.is_file():
-        raise InputError(f"{weights}: no such file; {WANTED}")
-    if files.is_web_page(weights):
-        raise InputError(f"{weights}: a web page was saved in place of the weights; {WANTED}")
-    try:
-        if zipfile.is_zipfile(weights):
-            files.check_zip(weights)
-        return torch.load(weights, map_location="cpu", weights_only=True)
-    except Exception as error:  # damaged bytes can raise nearly anything
-        raise InputError(
-            f"{weights}: is damaged, cut short, or a whole pickled model, which is not read because it could run code; "
-            f"{WANTED}"
-        ) from error
 
 
 @embedder("infersent-v1", ENCODER, 4096, "InferSent version 1 (SNLI), GloVe 840B", "infersent-v1", "glove-840b")

@@ -10,33 +10,30 @@ import json
 import os
 import re
 import sys
-from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from lib.embedders import hub
 from lib.embedders.checked import Checked, told
 from lib.embedders.registry import parse
-from lib.embedders.transformer import POOLINGS
 from lib.run import files, paths
 from lib.run.errors import InputError
-from lib.run.parameters import nearest, one_of, shown
+from lib.run.parameters import nearest, shown
 
-WAYS = "the folder of a model (with config.json), path/to/file.py:function, or module:function"
+WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
 
 
-def load(spec: str | Path | Any, name: str = "", pooling: str = "avg") -> Checked:
+def load(spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str = "") -> Checked:
     """The embedder that `spec` says, with a check of all that it returns (`lib.embedders.checked`).
 
     Parameters
     ----------
     spec : one of
 
-        - the folder of a transformer (config.json, safetensors, a tokenizer), pooled as `pooling` says; or of a
-          SentenceTransformer (modules.json), which says itself how it pools. Nothing is fetched;
+        - the folder of a model, or its id on the model hub (`lib.embedders.hub.load`);
         - ``path/to/file.py:function``: a function from a list of sentences to an array of shape (sentences,
           dimensions); or a class, which is made without arguments, or an object with such an ``encode``. The file is
           run anew by each `load`, so that an edited one counts; what it imports is not;
@@ -47,15 +44,15 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "avg") -> Checke
     name : str, what to call it. Then `lib.store` may keep its vectors, under this name and a digest of the model's
         files, or of the file with the function (not of what that imports: choose another name when it changes).
         Empty: it is called after `spec`, and nothing is kept
-    pooling : "avg", "cls" or "last", of a transformer's folder
+    pooling, prompt : str
+        Of a model in a folder or on the hub.
 
     Raises
     ------
     InputError
         Nothing there, a model that cannot be read, code that fails, or a name that is one of the registry's.
     """
-    one_of("pooling", pooling, POOLINGS)
-    inner, label, made_of = _find(spec, pooling)
+    inner, label, made_of = _find(spec, pooling, prompt)
     label = name or re.sub(r"[^\w.-]", "_", label)[:40]
     check_name(label)
     digest = hashlib.blake2b(made_of.encode(), digest_size=8).hexdigest()
@@ -73,45 +70,19 @@ def check_name(name: str) -> None:
     raise InputError(f"name: {name!r} is one of the registry's embedders; give your own another name")
 
 
-def _find(spec: str | Path | Any, pooling: str) -> tuple[Any, str, str]:
+def _find(spec: str | Path | Any, pooling: str, prompt: str) -> tuple[Any, str, str]:
     """The thing itself, what to call it, and what it is made of."""
     spec = str(spec) if isinstance(spec, Path) else spec
     if not isinstance(spec, str):
         return spec, getattr(spec, "__name__", type(spec).__name__), ""
-    folder = paths.from_root(spec)
-    if spec and os.path.isdir(folder):  # unlike Path.is_dir, also of a name too long to be one
-        folder = folder.resolve()
-        read = _sentence_transformer(folder) if (folder / "modules.json").is_file() else _transformer(folder, pooling)
-        return read[0], folder.name, read[1]
     place, _, attribute = spec.rpartition(":")
     if not (place and attribute):
-        raise InputError(f"embedder: {spec!r} is no folder; give {WAYS}")
+        is_folder = spec and os.path.isdir(paths.from_root(spec))
+        if not is_folder and not re.fullmatch(hub.ID, spec):
+            raise InputError(f"embedder: {spec!r} is no folder; give {WAYS}")
+        embedder = hub.load(spec, pooling=pooling, prompt=prompt)
+        return embedder, Path(spec).name, json.dumps(embedder.settings, sort_keys=True)
     return _in_code(spec, place, attribute)
-
-
-# -- from a folder ------------------------------------------------------------------------------
-
-
-def _transformer(folder: Path, pooling: str) -> tuple[Any, str]:
-    from lib.embedders.transformer import Transformer
-
-    embedder = Transformer(folder.name, folder, pooling, poolings=(pooling,))
-    return embedder, json.dumps(embedder.settings, sort_keys=True)
-
-
-def _sentence_transformer(folder: Path) -> tuple[Any, str]:
-    from lib.embedders import transformer_files
-
-    for file in sorted(folder.rglob(transformer_files.CONFIG)):
-        transformer_files.check_layers(file.parent, files.read_json(file))
-    with told(f"{folder}: reading it as a SentenceTransformer"):
-        from sentence_transformers import SentenceTransformer
-
-        with transformer_files.quiet():
-            model = SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)
-    parts = [f"{file.relative_to(folder)} {files.sha256(file)}" for file in sorted(folder.rglob("*")) if file.is_file()]
-    parts += [version(library) for library in ("sentence-transformers", "transformers", "torch")]
-    return partial(model.encode, show_progress_bar=False), "\n".join(parts)
 
 
 # -- from code ----------------------------------------------------------------------------------

@@ -102,6 +102,11 @@ class Entry:
         return ""
 
     @property
+    def available(self) -> bool:
+        """Whether everything is here."""
+        return not self.missing
+
+    @property
     def how_to_get(self) -> str:
         """What a person has to do on any machine, one phrase."""
         install = self.package[1] if self.package else ""
@@ -224,6 +229,10 @@ def parse(parameter: str, name: str) -> Name:
 
 
 def _row(parameter: str, name: str) -> tuple[Entry, dict[str, int]]:
+    if "/" in name and name not in ENTRIES:
+        from lib.embedders import hub
+
+        return hub.entry(name), {}
     row, size = _sized(name, ENTRIES)
     entry = ENTRIES[one_of(parameter, row if row in ENTRIES else name, ENTRIES)]
     if size and not entry.sized:

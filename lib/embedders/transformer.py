@@ -16,15 +16,15 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders import batches, fingerprints
-from lib.embedders import transformer_files as files
 from lib.embedders.base import Embedder, finite
+from lib.embedders.loading import check_layers, digest, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run import processor
-from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
+from lib.run.files import read_json
+from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
-    import torch
+    from transformers import PreTrainedModel
 
 VERSION = 2
 POOLINGS = ("cls", "last", "avg")
@@ -32,6 +32,9 @@ GPT = "openai-gpt"
 # Padding included. A processor is fastest while a batch stays in its cache: in batches of 8192, a token takes it half
 # as long again.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16384, "mps": 8192}
+PADDED = 128  # weights may have so many more rows than there are tokens, for the sake of the hardware
+FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
+WANTED = "give the folder of one model that encodes: config.json, weights (safetensors) and a tokenizer"
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Device = Literal["auto", "cpu", "cuda", "mps"]
@@ -42,37 +45,36 @@ class Transformer(Embedder):
 
     Parameters
     ----------
-    name : str; a companion's has its own pooling at the end
-    folder : Path of a folder with ``config.json``, ``model.safetensors`` and a tokenizer; or str, such a path or a
-        model of the Hugging Face hub ("organization/model"), which is fetched unless it is in the hub's cache
-    pooling : "cls", the first token; "last", the last one; "avg", the mean over all tokens
-    precision : "float32"; "bfloat16" for the matrix products, twice as fast where they are computed in it, which
-        moves a vector's entries by about 1e-3 and exchanges 1 of 200 of the 50 nearest neighbors (MiniLM; more may
-        change places where all vectors lie in a narrow cone); "auto", bfloat16 where processor or CUDA device
-        compute in it
-    max_length : int, tokens, special ones included; a longer sentence is cut. None, or what is more than the model
-        has positions for (BERT and GPT: 512): as many as it has, or fewer where sentence-transformers' configuration
-        in the folder says so (MiniLM: 256)
-    poolings : those that come out of one pass, as companions; None, those of the N2O paper: "last" and "avg" for
-        GPT, "cls" and "avg" for any other model
-    device : "auto" is CUDA or else MPS where PyTorch has them, and the processor otherwise
-    tokenize : function from a sentence to words, which the model's own tokenizer then splits into subwords; None, the
-        model's own tokenizer splits the sentence. For GPT, None is `lib.corpora.text.word_tokens`
+    name : str
+        A companion's has its own pooling at the end.
+    folder : Path
+        With ``config.json``, ``model.safetensors`` and a tokenizer.
+    pooling : {"cls", "last", "avg"}
+        The first token, the last one, or the mean over all tokens.
+    precision : {"auto", "float32", "bfloat16"}
+        "bfloat16" is for the matrix products, twice as fast where they are computed in it. It moves a vector's entries
+        by about 1e-3 and exchanges 1 of 200 of the 50 nearest neighbors (MiniLM; more may change places where all
+        vectors lie in a narrow cone). "auto" is bfloat16 where processor or CUDA device compute in it.
+    device : {"auto", "cpu", "cuda", "mps"}
+        "auto" is CUDA or else MPS where PyTorch has them, and the processor otherwise.
+    prompt : str
+        What is put before each sentence.
+    tokenize : callable, optional
+        From a sentence to words, which the model's own tokenizer then splits into subwords. By default that splits
+        the sentence itself, but for GPT, which has `gpt_words`.
 
     Raises
     ------
     InputError
-        An unknown option; a file that is missing, cut short, or a saved web page; a model that the hub does not give.
+        An unknown option; a file that is missing, damaged, a saved web page, or of another model than the others.
 
     Notes
     -----
     Vectors are float32[n, hidden size]. Where the tokenizer puts special tokens around a sentence (BERT: [CLS] and
     [SEP]), they are tokens like others: the mean includes them, the last token is one of them, and even an empty
-    sentence has a vector. GPT has none, and gives an empty sentence a zero vector.
-
-    GPT (Radford et al. 2018): text is cleaned by ftfy, dashes and runs of punctuation are set apart, and spaCy's words
-    in lower case are split by its byte-pair encoding, as its authors and the N2O paper (appendix A) do. Table 1 of
-    that paper gives GPT 512 dimensions; the published model has 768. It has 512 positions.
+    sentence has a vector. GPT has none, and gives an empty sentence a zero vector. Table 1 of the N2O paper gives GPT
+    512 dimensions; the published model has 768. A sentence is cut at as many tokens as the model has positions for
+    (BERT and GPT: 512), or as sentence-transformers' configuration in the folder says (MiniLM: 256).
 
     A vector does not depend on its batch, up to the rounding of sums (1e-5 in float32).
     """
@@ -83,35 +85,34 @@ class Transformer(Embedder):
     def __init__(
         self,
         name: str,
-        folder: Path | str,
+        folder: Path,
         pooling: str = "avg",
         precision: Precision = "auto",
-        max_length: int | None = None,
-        poolings: Sequence[str] | None = None,
         device: Device = "auto",
+        prompt: str = "",
         tokenize: Callable[[str], list[str]] | None = None,
     ) -> None:
         one_of("precision", precision, ("auto", "float32", "bfloat16"))
-        one_of("device", device, ("auto", *TOKENS_PER_BATCH))
-        if max_length is not None:
-            in_range("max_length", max_length, 3, 1_000_000, "tokens; BERT takes two to mark a sentence's ends")
-        self.name, self.folder, self.max_length = name, files.locate(folder), max_length
-        self.is_gpt = files.check(self.folder)["model_type"] == GPT
-        self.poolings = tuple(poolings or (("last", "avg") if self.is_gpt else ("cls", "avg")))
-        for known in self.poolings:
-            one_of("poolings", known, POOLINGS)
-        self.pooling = one_of("pooling", pooling, self.poolings)
-        self.device = _device(device)
-        self.precision = _precision(precision, self.device)
-        self.tokenize = tokenize or (text.word_tokens if self.is_gpt else None)
+        one_of("device", device, ("auto", "cpu", _fastest_device()))
+        self.name, self.folder, self.prompt = name, folder, prompt
+        self.pooling = one_of("pooling", pooling, POOLINGS)
+        is_gpt = read_json(folder / "config.json").get("model_type") == GPT
+        both = ("last", "avg") if is_gpt else ("cls", "avg")  # of the N2O paper: they come out of one pass
+        self.poolings = both if pooling in both else (pooling,)
+        self.device = _fastest_device() if device == "auto" else device
+        self.precision = _fastest_precision(self.device) if precision == "auto" else precision
+        self.tokenize = tokenize or (gpt_words if is_gpt else None)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """SHA-256 of the files, versions of the libraries, and the options, "auto" resolved."""
         libraries = {library: version(library) for library in ("torch", "transformers")}
-        options = {name: getattr(self, name) for name in ("pooling", "precision", "max_length", "device")}
+        options = {name: getattr(self, name) for name in ("pooling", "precision", "device", "prompt")}
         words = self.tokenize and fingerprints.of_function(self.tokenize)
-        return {"files": files.fingerprint(self.folder), "tokenize": words} | libraries | options
+        return {"files": self._digest, "tokenize": words} | libraries | options
+
+    @property
+    def _digest(self) -> str:
+        return digest(self.folder, [file for file in self.folder.iterdir() if file.suffix in FORMATS])
 
     @property
     def companions(self) -> list[Transformer]:
@@ -135,38 +136,28 @@ class Transformer(Embedder):
     def _pooled(self, sentences: Sequence[str]) -> dict[str, np.ndarray]:
         """Vectors float32[n, dim] for each pooling, from one pass."""
         lowered = self.precision == "bfloat16"
-        loaded = files.load(self.folder, files.fingerprint(self.folder), self.device, lowered)
-        tokens = self._tokens(sentences, loaded)
-        pooled = {pooling: np.zeros((len(sentences), loaded.dim), np.float32) for pooling in self.poolings}
+        model, tokenizer = load(self.folder, self._digest, self.device, lowered)
+        tokens = self._tokens([self.prompt + sentence for sentence in sentences], tokenizer)
+        shape = len(sentences), model.config.hidden_size
+        pooled = {pooling: np.zeros(shape, np.float32) for pooling in self.poolings}
 
         def encode(rows: list[int]) -> None:
-            vectors = _forward(loaded, [tokens[row] for row in rows], self.device, lowered)
+            vectors = _forward(model, [tokens[row] for row in rows], self.device, lowered)
             for pooling in self.poolings:
                 pooled[pooling][rows] = vectors[pooling]
 
         of_like_length = list(batches.longest_first([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
-        (_one_a_core if self.device == "cpu" else _one_by_one)(encode, of_like_length)
+        _one_a_core(encode, of_like_length, self.device)
         return {pooling: finite(vectors, self.folder) for pooling, vectors in pooled.items()}
 
-    def _tokens(self, sentences: Sequence[str], loaded: files.Loaded) -> list[list[int]]:
+    def _tokens(self, sentences: list[str], tokenizer: Any) -> list[list[int]]:
         """The ids of each sentence's subwords, cut to what the model can take."""
-        given = self.max_length or files.own_length(self.folder)
-        limits = [limit for limit in (given, loaded.longest) if limit]
-        words = None if self.tokenize is None else [self._words(sentence) for sentence in sentences]
-        tokenizer = loaded.tokenizer
-        with files.tokenizing(self.folder):
-            tokenizer.enable_truncation(min(limits)) if limits else tokenizer.no_truncation()
-            if words is None:
-                return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(sentences))]
-            if self.is_gpt:
-                # spaCy's words go to the byte-pair encoding as they are; the file's rules would split them again.
-                tokenizer.normalizer = tokenizer.pre_tokenizer = None
-            return [encoding.ids for encoding in tokenizer.encode_batch_fast(words, is_pretokenized=True)]
-
-    def _words(self, sentence: str) -> list[str]:
-        if not self.is_gpt:
-            return self.tokenize(sentence)
-        return [word.lower() for word in self.tokenize(_cleaned_for_gpt(sentence))]
+        if self.tokenize is None:
+            encodings = tokenizer.encode_batch_fast(sentences)
+        else:
+            words = [self.tokenize(sentence) for sentence in sentences]
+            encodings = tokenizer.encode_batch_fast(words, is_pretokenized=True)
+        return [encoding.ids for encoding in encodings]
 
 
 # -- text for GPT -------------------------------------------------------------------------------
@@ -183,17 +174,21 @@ _PLAIN = str.maketrans(
 _RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
 
 
-def _cleaned_for_gpt(sentence: str) -> str:
-    """The sentence in the characters that GPT was trained on, punctuation set apart."""
+def gpt_words(sentence: str) -> list[str]:
+    """spaCy's words in lower case of a sentence in the characters that GPT was trained on, punctuation set apart.
+
+    So do its authors and the N2O paper (Radford et al. 2018; appendix A).
+    """
     import ftfy
 
-    return _RUN_OF_PUNCTUATION.sub(r" \g<0> ", ftfy.fix_text(sentence).translate(_PLAIN))
+    plain = ftfy.fix_text(sentence).translate(_PLAIN)
+    return [word.lower() for word in text.word_tokens(_RUN_OF_PUNCTUATION.sub(r" \g<0> ", plain))]
 
 
 # -- batches ------------------------------------------------------------------------------------
 
 
-def _one_a_core(work: Callable[[list[int]], None], rows: Sequence[list[int]]) -> None:
+def _one_a_core(work: Callable[[list[int]], None], rows: Sequence[list[int]], device: str) -> None:
     """Give each core batches of its own: cores that share small matrices mostly wait for each other.
 
     Since one thread computes a batch, vectors do not depend on the number of cores.
@@ -202,85 +197,143 @@ def _one_a_core(work: Callable[[list[int]], None], rows: Sequence[list[int]]) ->
 
     cores = torch.get_num_threads()
     try:
-        with ThreadPoolExecutor(cores, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        with ThreadPoolExecutor(cores if device == "cpu" else 1, None, torch.set_num_threads, (1,)) as pool:
             for _ in pool.map(work, rows):
                 pass
     finally:
         torch.set_num_threads(cores)
 
 
-def _one_by_one(work: Callable[[list[int]], None], rows: Sequence[list[int]]) -> None:
-    for batch in rows:
-        work(batch)
-
-
 # -- the model ----------------------------------------------------------------------------------
 
 
-def _forward(loaded: files.Loaded, tokens: list[list[int]], device: str, lowered: bool) -> dict[str, np.ndarray]:
+def _forward(model: PreTrainedModel, tokens: list[list[int]], device: str, lowered: bool) -> dict[str, np.ndarray]:
     """Vectors float32[n, dim] of one batch for every pooling."""
     import torch
 
     sequences = [torch.tensor(ids) for ids in tokens]
-    padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=loaded.padding).to(device)
+    padding = model.config.pad_token_id or 0
+    padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=padding).to(device)
     lengths = torch.tensor([len(ids) for ids in tokens], device=device)
     real = torch.arange(padded.shape[1], device=device) < lengths[:, None]
     with torch.inference_mode(), torch.autocast(device, torch.bfloat16) if lowered else nullcontext():
-        hidden = loaded.model(input_ids=padded, attention_mask=real.long()).last_hidden_state.float()
-        return {pooling: vectors.cpu().numpy() for pooling, vectors in _pool(hidden, real, lengths).items()}
+        hidden = model(input_ids=padded, attention_mask=real.long()).last_hidden_state.float()
+        pooled = {
+            "cls": hidden[:, 0],
+            "last": hidden[torch.arange(len(hidden), device=device), lengths - 1],
+            "avg": (hidden * real[:, :, None]).sum(1) / lengths[:, None],
+        }
+        return {pooling: vectors.cpu().numpy() for pooling, vectors in pooled.items()}
 
 
-def _pool(hidden: torch.Tensor, real: torch.Tensor, lengths: torch.Tensor) -> dict[str, torch.Tensor]:
-    """Each pooling of the hidden layer float32[n, tokens, dim], whose tokens are `real` or padding at the end."""
+@lru_cache(maxsize=2)
+def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrainedModel, Any]:
+    """Read a model and its tokenizer; kept for the next call as long as the digest of its `files` stays.
+
+    `lowered` rounds the matrices of its linear layers to bfloat16.
+    """
     import torch
+    import transformers
 
-    rows = torch.arange(len(hidden), device=hidden.device)
-    return {
-        "cls": hidden[:, 0],
-        "last": hidden[rows, lengths - 1],
-        "avg": (hidden * real[:, :, None]).sum(1) / lengths[:, None],
-    }
+    quiet()
+    with reading(folder, WANTED), torch.random.fork_rng(devices=[]):  # what is missing is drawn at random
+        model, found = transformers.AutoModel.from_pretrained(
+            folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, output_loading_info=True
+        )
+        check_layers(folder)
+        if missing := [name for name in found["missing_keys"] if not name.startswith("pooler.")]:
+            raise ValueError(f"no weights {min(missing)}")
+        if model.config.is_encoder_decoder:
+            raise ValueError("this model needs a second text to decode")
+        tokenizer = _tokenizer(folder, model)
+        if lengths := [length for length in (_positions(model), _own_length(folder)) if length]:
+            tokenizer.enable_truncation(min(lengths))
+    model.config.use_cache = False  # of a decoder's states, for words to come
+    if lowered:
+        _lower(model)
+    return model.eval().to(device), tokenizer
+
+
+def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
+    """From tokenizer.json, which says all, or else from the files of its family.
+
+    The classes of transformers' tokenizers take only a part of tokenizer.json: that of BERT lower-cases a cased
+    model unless tokenizer_config.json is there to say that it should not.
+    """
+    import transformers
+
+    is_whole = (folder / "tokenizer.json").is_file()
+    if is_whole:
+        file = str(folder / "tokenizer.json")
+        tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=file).backend_tokenizer
+    else:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True).backend_tokenizer
+    known, rows = 1 + max(tokenizer.get_vocab().values()), model.get_input_embeddings().num_embeddings
+    # Other files are lines, which could be cut anywhere.
+    if known > rows or (known + PADDED <= rows and not is_whole):
+        raise ValueError(f"the tokenizer knows {known} tokens, the weights {rows}")
+    if model.config.model_type == GPT:
+        # Its words go to the byte-pair encoding as they are; the file's rules would split them again.
+        tokenizer.normalizer = tokenizer.pre_tokenizer = None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _lower(model: PreTrainedModel) -> None:
+    """Round the linear layers to bfloat16 once; otherwise autocast would do it again for every batch."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    for module in model.modules():
+        if isinstance(module, (torch.nn.Linear, Conv1D)):
+            module.to(torch.bfloat16)
+
+
+def _positions(model: PreTrainedModel) -> int | None:
+    """How many tokens fit; RoBERTa and its like start to count behind the position of the padding."""
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    skipped = getattr(table, "padding_idx", None)
+    positions = getattr(model.config, "max_position_embeddings", None)
+    return positions if positions is None or skipped is None else positions - skipped - 1
+
+
+def _own_length(folder: Path) -> int | None:
+    """At how many tokens sentence-transformers cuts, if it says so (MiniLM: 256)."""
+    file = folder / "sentence_bert_config.json"
+    return read_json(file).get("max_seq_length") if file.is_file() else None
+
+
+def quiet() -> None:
+    """Do without transformers' bars and its reports of weights that are missing or not needed, which are checked."""
+    from transformers import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
 
 
 # -- devices ------------------------------------------------------------------------------------
 
 
-def _device(device: Device) -> str:
-    if device == "auto":
-        return _best_device()
-    if device not in ("cpu", *_accelerators()):
-        raise InputError(f"device: PyTorch finds no {device!r} here; give 'cpu' or 'auto'")
-    return device
-
-
 @lru_cache(maxsize=1)
-def _best_device() -> str:
+def _fastest_device() -> str:
     # The processor-only build says so in its version: no need to import it where all vectors are stored already.
-    return "cpu" if version("torch").endswith("+cpu") else [*_accelerators(), "cpu"][0]
-
-
-def _accelerators() -> list[str]:
+    if version("torch").endswith("+cpu"):
+        return "cpu"
     import torch
 
-    present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    return [device for device, available in present.items() if available]
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return accelerator.type if accelerator else "cpu"
 
 
-def _precision(precision: Precision, device: str) -> str:
-    """What "auto" is on a device."""
-    if precision != "auto":
-        return precision
-    return "bfloat16" if _computes_in_bfloat16(device) else "float32"
-
-
-def _computes_in_bfloat16(device: str) -> bool:
-    if device == "cpu":
-        return processor.computes_in_bfloat16()
+def _fastest_precision(device: str) -> str:
     if device == "cuda":
         import torch
 
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    return False
+        lowered = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        lowered = device == "cpu" and processor.computes_in_bfloat16()
+    return "bfloat16" if lowered else "float32"
 
 
 # -- the registry -------------------------------------------------------------------------------

@@ -6,22 +6,27 @@ the words, and what is minimized is the squared distance between the words below
 over all inner nodes of a tree. The paper takes the trees of a parser, and L-BFGS.
 
 Decided here: word vectors are fixed, of unit length (as those of the published network); words without a vector are
-left out; weights are regularized by L2, start from averaging, and take Adam; without a parser, trees are greedy, as in
-the authors' "Semi-supervised recursive autoencoders" (2011).
+left out; weights are regularized by L2, start from averaging, and take Adam; trees are greedy, as in the authors'
+"Semi-supervised recursive autoencoders" (2011), unless others are given.
 """
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
 from lib.embedders import fingerprints, urae_trees
+from lib.embedders.base import finite
 from lib.embedders.composition import WordComposition
-from lib.embedders.registry import CORPUS, composition, embedder
+from lib.embedders.loading import reading
+from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.embedders.urae_trees import Parser
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from lib.embedders.urae_network import Weights
 
 VERSION = 1
-TREES = ("auto", "parsed", "greedy", "balanced")
 
 
 @composition("urae", "unfolding recursive autoencoder", "Socher et al. 2011")
@@ -46,20 +50,22 @@ class URAE(WordComposition):
 
     Parameters
     ----------
-    vectors : mapping word -> float32[d], or a `trained.Training`; the sentence's vector has d dimensions too
-    tokenize : a function from a sentence to its tokens
-    trees : "parsed" by an installed spaCy pipeline (`urae_trees.parse`); "greedy", by reconstruction error; "balanced";
-        "auto" for parsed if there is such a pipeline, and else greedy; or a function from a sentence to its tree,
-        nested pairs of words: ``(("the", "cat"), "sleeps")``, ``""`` for no words
-    epochs, batch : int, passes over the sentences, and sentences in a step
-    sentences : int, how many of the text, drawn by the seed, the autoencoder is trained on; those of fewer than two
-        known words, or of more than 128, then drop out. Word vectors that are trained take the whole text.
-    rate, decay : float, of Adam, and the weight of the L2 regularization
+    vectors : mapping or trained.Training
+        From words to float32[d], or what trains such vectors. The sentence's vector has d dimensions too.
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
+    trees : {"greedy", "balanced"} or callable
+        Greedy by reconstruction error. A function goes from a sentence to its tree, nested pairs of words:
+        ``(("the", "cat"), "sleeps")``, ``""`` for no words (`urae_trees.head_driven` makes one of a parser's).
+    epochs, batch : int
+        Passes over the sentences, and sentences in a step.
+    sentences : int
+        How many of the text, drawn by the seed, the autoencoder is trained on; those of fewer than two known words, or
+        of more than 128, then drop out. Word vectors that are trained take the whole text.
+    rate, decay : float
+        Of Adam, and the weight of the L2 regularization.
     seed : int
-
-    Attributes
-    ----------
-    losses : float64[epochs], the mean unfolding error of a sentence in each epoch of training
 
     Raises
     ------
@@ -77,7 +83,7 @@ class URAE(WordComposition):
         vectors: Mapping[str, np.ndarray] | Training,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "urae",
-        trees: str | Parser = "auto",
+        trees: str | Parser = "greedy",
         epochs: int = 3,
         batch: int = 16,
         sentences: int = 2000,
@@ -87,45 +93,39 @@ class URAE(WordComposition):
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.needs_fit = True
-        self.trees, self._parser = _trees(trees)
+        self._parser = trees if callable(trees) else None
+        self.trees = fingerprints.of_function(trees) if self._parser else one_of("trees", trees, ("greedy", "balanced"))
         for parameter, value in (("epochs", epochs), ("batch", batch), ("sentences", sentences)):
             in_range(parameter, value, 1, 10**9)
-        self.options = {
-            "epochs": epochs, "batch": batch, "sentences": sentences, "rate": rate, "decay": decay, "seed": seed,
-        }  # fmt: skip
-        self.losses = np.empty(0)
+        self.sentences, self.seed = sentences, seed
+        self.training_options = {"epochs": epochs, "batch": batch, "rate": rate, "decay": decay, "seed": seed}
         self._arrays: list[np.ndarray] = []
 
     @property
     def settings(self) -> dict[str, Any]:
-        return super().settings | self.options | {"trees": self.trees, "torch": version("torch")}
-
-    # -- words and trees ------------------------------------------------------------------------
+        own = {"sentences": self.sentences, "trees": self.trees, "torch": version("torch")}
+        return super().settings | self.training_options | own
 
     def _leaves(self, sentences: Sequence[str]) -> tuple[list[Tensor], list[np.ndarray | None]]:
         """The vectors of the known words of each sentence, float32[n, d]; and its tree, if a parser gives it."""
         import torch
         from torch.nn.functional import normalize
 
-        found, trees = self._parsed(sentences) if self._parser else self._in_order(sentences)
+        if self._parser:
+            found, trees = map(list, zip(*map(self._parsed, sentences), strict=True))
+        else:
+            vectors, starts = self.lexicon.sequences(sentences)
+            found, trees = np.split(vectors, starts[1:-1]), [None] * len(sentences)
         words = [torch.from_numpy(vectors) for vectors in found]
         return [normalize(vectors) for vectors in words] if self.unit_length else words, trees
 
-    def _in_order(self, sentences: Sequence[str]) -> tuple[list[np.ndarray], list[None]]:
-        vectors, starts = self.lexicon.sequences(sentences)
-        return np.split(vectors, starts[1:-1]) if len(sentences) else [], [None] * len(sentences)
-
-    def _parsed(self, sentences: Sequence[str]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        found, trees = [], []
-        for sentence in sentences:
-            leaves, merges = urae_trees.flattened(self._parser(sentence))
-            if not all(isinstance(leaf, str) for leaf in leaves):
-                raise InputError(f"{self.name}: trees: the leaves must be words; {sentence[:40]!r} has {leaves[:3]}")
-            known = np.array([leaf in self.vectors for leaf in leaves])
-            rows = [self.vectors[leaf] for leaf, here in zip(leaves, known, strict=True) if here]
-            found.append(np.array(rows, np.float32).reshape(len(rows), self.lexicon.dim))
-            trees.append(urae_trees.without(merges, known))
-        return found, trees
+    def _parsed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
+        leaves, merges = urae_trees.flattened(self._parser(sentence))
+        if not all(isinstance(leaf, str) for leaf in leaves):
+            raise InputError(f"{self.name}: trees: the leaves must be words; {sentence[:40]!r} has {leaves[:3]}")
+        known = np.array([leaf in self.vectors for leaf in leaves])
+        rows = [self.vectors[leaf] for leaf, is_known in zip(leaves, known, strict=True) if is_known]
+        return np.array(rows, np.float32).reshape(-1, self.lexicon.dim), urae_trees.without(merges, known)
 
     def _grown(self, weights: Weights, words: Sequence[Tensor], trees: Sequence[np.ndarray | None]) -> list[np.ndarray]:
         """The trees over the words of sentences that have some."""
@@ -137,20 +137,24 @@ class URAE(WordComposition):
             return [urae_trees.balanced(len(vectors)) for vectors in words]
         return urae_network.greedy(weights, words)
 
-    # -- training and encoding ------------------------------------------------------------------
-
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         from lib.embedders import urae_network
 
         super()._fit(sentences, show_progress_bar)
         words, trees = self._training_set(sentences)
-        with urae_network.one_thread():
-            weights = self._initial()
-            self.losses = self._train(weights, words, trees, show_progress_bar)
+        weights = urae_network.initial(self.lexicon.dim, self.seed)
+        total = self.training_options["epochs"] * len(words)
+
+        def trees_of(weights: Weights, chosen: Sequence[int]) -> list[np.ndarray]:
+            return self._grown(weights, [words[i] for i in chosen], [trees[i] for i in chosen])
+
+        with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
+            for number in urae_network.train(weights, words, trees_of, **self.training_options):
+                bar.update(number)
         self._arrays = [tensor.numpy() for tensor in weights]
 
     def _training_set(self, sentences: Sequence[str]) -> tuple[list[Tensor], list[np.ndarray | None]]:
-        rng, size = np.random.default_rng(self.options["seed"]), min(self.options["sentences"], len(sentences))
+        rng, size = np.random.default_rng(self.seed), min(self.sentences, len(sentences))
         chosen = np.sort(rng.choice(len(sentences), size, replace=False))
         words, trees = self._leaves([sentences[i] for i in chosen])
         usable = [i for i, vectors in enumerate(words) if 2 <= len(vectors) <= urae_trees.LONGEST]
@@ -158,34 +162,14 @@ class URAE(WordComposition):
             raise InputError(f"{self.name}: no sentence has two words with a vector; fit it on more text")
         return [words[i] for i in usable], [trees[i] for i in usable]
 
-    def _initial(self) -> Weights:
-        import torch
-
-        from lib.embedders import urae_network
-
-        return urae_network.initial(self.lexicon.dim, torch.Generator().manual_seed(self.options["seed"]))
-
-    def _train(self, weights: Weights, words: list[Tensor], trees: list[np.ndarray | None], show: bool) -> np.ndarray:
-        """float64[epochs], the mean error of a sentence."""
-        from lib.embedders import urae_network
-
-        def trees_of(weights: Weights, chosen: Sequence[int]) -> list[np.ndarray]:
-            return self._grown(weights, [words[i] for i in chosen], [trees[i] for i in chosen])
-
-        own = {name: self.options[name] for name in ("epochs", "batch", "rate", "decay", "seed")}
-        errors = []
-        with progress.bar(own["epochs"] * len(words), f"train {self.name}", show=show) as bar:
-            for number, error in urae_network.train(weights, words, trees_of, **own):
-                bar.update(number)
-                errors.append(error)
-        return np.array(errors).reshape(own["epochs"], -1).sum(1) / len(words)
-
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         import torch
 
         from lib.embedders import urae_network
 
         encoded = np.zeros((len(sentences), self.lexicon.dim), np.float32)
+        if not sentences:
+            return encoded
         with torch.inference_mode(), urae_network.one_thread():
             words, trees = self._leaves(sentences)
             worded = [i for i, vectors in enumerate(words) if len(vectors)]
@@ -197,33 +181,138 @@ class URAE(WordComposition):
         return encoded
 
     def _state(self) -> dict[str, np.ndarray]:
-        return (
-            super()._state() | {f"weights{i}": array for i, array in enumerate(self._arrays)} | {"losses": self.losses}
-        )
+        return super()._state() | {f"weights{i}": array for i, array in enumerate(self._arrays)}
 
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
         super()._restore(state, fitted_on)
-        self._arrays, self.losses = [state[f"weights{i}"] for i in range(4)], state["losses"]
+        self._arrays = [state[f"weights{i}"] for i in range(4)]
 
 
-def _trees(trees: str | Parser) -> tuple[str, Parser | None]:
-    """What to call the kind of trees in the settings, and the parser if there is one."""
-    if callable(trees):
-        return fingerprints.of_function(trees), trees
-    one_of("trees", trees, TREES)
-    installed = urae_trees.installed_parser()
-    if trees == "greedy" or trees == "balanced" or (trees == "auto" and not installed):
-        return "greedy" if trees == "auto" else trees, None
-    if not installed:
-        raise InputError(f"trees: no parser is installed; install one of {', '.join(urae_trees.PIPELINES)}")
-    return f"{installed} {version(installed.replace('_', '-'))}", urae_trees.parse
+# -- the published network ----------------------------------------------------------------------
 
+UNKNOWN = "*UNKNOWN*"
+BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
+WANTED = "give the file of the package codeRAEVectorsNIPS2011"
+
+
+class PublishedURAE(URAE):
+    """The network that Socher et al. published, read from its MATLAB files: as it came, without further training.
+
+    A word that it does not know has the vector of ``*UNKNOWN*``, as in the authors' program; a sentence of such words
+    alone has a zero vector, as everywhere here. Their trees were the Stanford parser's: others give other vectors.
+
+    Parameters
+    ----------
+    vectors : str or Path
+        ``vars.normalized.100.mat`` of the package ``codeRAEVectorsNIPS2011``: ``words``, a cell array of v strings in
+        lower case, ``*UNKNOWN*`` among them; ``We``, double[100, v], their vectors (Collobert and Weston's in Turian's
+        version), each of unit length.
+    params : str or Path
+        ``params.mat`` of the same: ``W1`` and ``W2``, double[100, 100], and ``b1``, double[100, 1]: a node is
+        tanh(W1 c1 + W2 c2 + b1). ``We``, empty, or double[100, v], what training has added to the word vectors.
+        ``W3``, ``W4``, ``b2`` and ``b3``, if they are there, unfold: c1' = tanh(W3 p + b2), c2' = tanh(W4 p + b3).
+    name : str
+    trees : {"balanced", "greedy"} or callable
+        As for `URAE`. Greedy trees need a decoder, which the file may lack.
+    tokenize : callable
+        From a sentence to its lower-cased tokens.
+
+    Raises
+    ------
+    InputError
+        A file that is not MATLAB's, is damaged, lacks a variable or has one of another shape; greedy trees without a
+        decoder.
+
+    Notes
+    -----
+    The variables are what public programs that use the package read from it. We have not seen the files themselves,
+    nor whether they hold the second half, and have tried the reader on small files of this form. The semantic
+    localization paper says 200 dimensions; the vectors that the package writes have 100, and the reader takes any
+    number.
+    """
+
+    version = 1
+    unit_length = False
+
+    def __init__(
+        self,
+        vectors: str | Path,
+        params: str | Path,
+        name: str = "urae",
+        trees: str | Parser = "balanced",
+        tokenize: Tokenizer = text.lower_word_tokens,
+    ) -> None:
+        self.params = Path(params)
+        table, arrays = read(Path(vectors), self.params)
+        super().__init__(table, tokenize, name, trees)
+        self.needs_fit = False
+        self._arrays = arrays
+        if self.trees == "greedy" and len(arrays) == 2:
+            raise InputError(f"{params}: has no decoder (W3, W4, b2, b3), which greedy trees need; give other trees")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        weights = fingerprints.of_mapping({str(i): array.ravel() for i, array in enumerate(self._arrays)})
+        common = {key: value for key, value in super().settings.items() if key not in self.training_options}
+        return common | {"weights": weights}
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        encoded = super()._encode(sentences)
+        for row, sentence in enumerate(sentences):
+            if all(self.vectors.get(token) is None for token in self.tokenize(sentence)):
+                encoded[row] = 0
+        return finite(encoded, self.params)
+
+
+class _WithUnknown(dict):
+    """Word vectors in which each word has one: an unknown word that of ``*UNKNOWN*``."""
+
+    def __contains__(self, word: object) -> bool:
+        return True
+
+    def __missing__(self, word: str) -> np.ndarray:
+        return self[UNKNOWN]
+
+
+def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:
+    """The word vectors, and float32 arrays [d, 2 d], [d], [2 d, d] and [2 d]: the first two, if there is no decoder."""
+    with reading(vectors, WANTED):
+        found = _variables(vectors)
+        words = [cell.item() if cell.size else "" for cell in found["words"].ravel()]
+        matrix = found["We"].reshape(-1, len(words))
+        words.index(UNKNOWN)  # an error, if it is not there
+    with reading(params, WANTED):
+        network = _variables(params)
+        if network.get("We", matrix[:0]).size:
+            matrix = matrix + network["We"]
+        d = len(matrix)
+        arrays = [np.hstack([network["W1"], network["W2"]]).reshape(d, 2 * d), network["b1"].reshape(d)]
+        if "W3" in network:
+            arrays.append(np.vstack([network["W3"], network["W4"]]).reshape(2 * d, d))
+            arrays.append(np.vstack([network["b2"], network["b3"]]).reshape(2 * d))
+        arrays = [np.ascontiguousarray(array, np.float32) for array in arrays]
+    table = dict(zip(words, np.ascontiguousarray(matrix.T, np.float32), strict=True))
+    brackets = {bracket: table[word] for bracket, word in BRACKETS.items() if word in table}
+    return _WithUnknown(table | brackets), arrays
+
+
+def _variables(file: Path) -> dict[str, np.ndarray]:
+    """The variables of a file; another process tries it first, since wrong bytes can bring SciPy's reader down."""
+    from scipy.io import loadmat
+
+    trial = [sys.executable, "-c", "import scipy.io, sys; scipy.io.loadmat(sys.argv[1])", str(file)]
+    if subprocess.run(trial, capture_output=True, check=False).returncode < 0:
+        raise ValueError("it is damaged")
+    return loadmat(file)
+
+
+# -- the registry -------------------------------------------------------------------------------
 
 MIT = "MIT (program)"
 OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
 
 
-@embedder("urae-corpus", CORPUS, 100, OVER_WORDS, license=MIT, sized=True, preset={"trees": "auto"})
+@embedder("urae-corpus", CORPUS, 100, OVER_WORDS, license=MIT, sized=True, preset={"trees": "greedy"})
 @embedder(
     "urae-corpus-balanced", CORPUS, 100, f"{OVER_WORDS}, balanced trees", license=MIT, sized=True,
     preset={"trees": "balanced"},
@@ -231,3 +320,8 @@ OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
 def _over_trained_words(name: str, dim: int = 100, **options: Any) -> URAE:
     vectors = Training("w2v-corpus", dim=dim)
     return URAE(vectors, **({"name": name, "tokenize": vectors.tokenize} | options))
+
+
+@embedder("urae", ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "urae")
+def _published(name: str, files: list[Path], **options: Any) -> PublishedURAE:
+    return PublishedURAE(*files, name=name, **options)

@@ -14,7 +14,6 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, normalize
-from torch.nn.utils.rnn import pad_sequence
 
 from lib.embedders import urae_trees
 from lib.embedders.urae_trees import Forest
@@ -31,17 +30,18 @@ class Weights(NamedTuple):
     Attributes
     ----------
     encode, encode_bias : float[d, 2 d] and float[d]
-    decode, decode_bias : float[2 d, d] and float[2 d]
+    decode, decode_bias : float[2 d, d] and float[2 d]; None where nothing is to be unfolded
     """
 
     encode: Tensor
     encode_bias: Tensor
-    decode: Tensor
-    decode_bias: Tensor
+    decode: Tensor | None = None
+    decode_bias: Tensor | None = None
 
 
-def initial(dim: int, generator: torch.Generator, noise: float = 0.01) -> Weights:
+def initial(dim: int, seed: int, noise: float = 0.01) -> Weights:
     """A network that starts by averaging: encode is [I/2, I/2], decode [I; I], both with some normal noise."""
+    generator = torch.Generator().manual_seed(seed)
     identity = torch.eye(dim)
     encode, decode = torch.cat([identity, identity], 1) / 2, torch.cat([identity, identity])
     encode, decode = (matrix + noise * torch.randn(matrix.shape, generator=generator) for matrix in (encode, decode))
@@ -80,12 +80,7 @@ def unfolding_error(weights: Weights, vectors: Tensor, trees: Forest) -> Tensor:
 def objective(weights: Weights, words: Tensor, trees: Forest, decay: float) -> Tensor:
     """The unfolding error a sentence, plus decay / 2 times the squared weights (no biases)."""
     error = unfolding_error(weights, nodes(weights, words, trees), trees) / len(trees.roots)
-    return error + penalty(weights, decay)
-
-
-def penalty(weights: Weights, decay: float) -> Tensor:
-    """The part of the objective that keeps weights small."""
-    return decay / 2 * (weights.encode.square().sum() + weights.decode.square().sum())
+    return error + decay / 2 * (weights.encode.square().sum() + weights.decode.square().sum())
 
 
 # -- greedy trees -------------------------------------------------------------------------------
@@ -96,64 +91,64 @@ def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
 
     For that choice alone, a merged part is scaled to unit length, as in the paper that greedy trees come from (Socher
     et al. 2011, EMNLP): parts of many words have short vectors, whose errors are small whatever they say. A sentence of
-    more than `urae_trees.LONGEST` words is merged in pieces, whose roots then stand under a balanced tree.
+    more than `urae_trees.LONGEST` words has a balanced tree.
     """
-    pieces = [sentence.split(urae_trees.LONGEST) for sentence in sentences]
+    short = [sentence for sentence in sentences if len(sentence) <= urae_trees.LONGEST]
     with torch.no_grad():
-        trees = iter(_Merging(weights, [piece for parts in pieces for piece in parts]).trees())
-    return [urae_trees.joined([next(trees) for _ in parts]) for parts in pieces]
+        trees = iter(_merged(weights, short) if short else [])
+    return [next(trees) if len(one) <= urae_trees.LONGEST else urae_trees.balanced(len(one)) for one in sentences]
 
 
-class _Merging:
-    """Sentences of which each merges one pair a step. A merged pair stays in the place of its left part."""
+class _Growing:
+    """The tree of a sentence while it grows.
 
-    def __init__(self, weights: Weights, sentences: Sequence[Tensor]) -> None:
-        self.weights = weights
-        self.lengths = np.array([len(sentence) for sentence in sentences])
-        self.longest = int(self.lengths.max(initial=0))
-        self.vectors = pad_sequence(list(sentences), batch_first=True)
-        self.parents = torch.zeros_like(self.vectors)  # of each part and the one after it
-        self.errors = np.full((len(sentences), self.longest), np.inf, np.float32)  # of the same pairs
-        self.nodes, self.after, self.before = (
-            np.tile(np.arange(self.longest) + shift, (len(sentences), 1)) for shift in (0, 1, -1)
-        )
+    Attributes
+    ----------
+    parts : list of int
+        Rows of the parts' vectors, from left to right.
+    parents, errors : list
+        Of each part and the one after it: the row of their parent's vector, and their reconstruction error.
+    merges : list of (int, int)
+    """
 
-    def trees(self) -> list[np.ndarray]:
-        merges = [np.empty((n - 1, 2), np.int64) for n in self.lengths]
-        self._pair(*np.nonzero(np.arange(self.longest - 1) < (self.lengths - 1)[:, None]))
-        for step in range(self.longest - 1):
-            rows = np.flatnonzero(self.lengths - 1 > step)
-            left = self._best(rows)
-            for row, *pair in zip(rows, *self._merge(rows, left, step), strict=True):
-                merges[row][step] = pair
-        return merges
+    def __init__(self, words: int, first: int) -> None:
+        self.words, self.parts = words, list(range(first, first + words))
+        self.parents, self.errors = [0] * (words - 1), [np.inf] * (words - 1)
+        self._nodes = list(range(words))
+        self.merges: list[tuple[int, int]] = []
 
-    def _pair(self, rows: np.ndarray, left: np.ndarray) -> None:
-        """Join what stands at some places with what comes after it, and note the errors."""
-        right = self.after[rows, left]
-        pairs = torch.cat([self.vectors[rows, left], self.vectors[rows, right]], 1)
-        parents = torch.tanh(linear(pairs, self.weights.encode, self.weights.encode_bias))
-        again = torch.tanh(linear(parents, self.weights.decode, self.weights.decode_bias))
-        self.parents[rows, left] = normalize(parents)
-        self.errors[rows, left] = (again - pairs).square().sum(1).numpy()
+    def merge(self) -> int:
+        """Merge the pair with the least error, the first of equals; returns its place."""
+        limit = float(np.float32(min(self.errors)) * np.float32(1 + TIE))
+        i = next(i for i, error in enumerate(self.errors) if error <= limit)
+        self.merges.append((self._nodes[i], self._nodes[i + 1]))
+        self._nodes[i : i + 2] = [self.words + len(self.merges) - 1]
+        self.parts[i : i + 2] = [self.parents[i]]
+        del self.parents[i], self.errors[i]
+        return i
 
-    def _best(self, rows: np.ndarray) -> np.ndarray:
-        errors = self.errors[rows]
-        return (errors <= errors.min(1, keepdims=True) * (1 + TIE)).argmax(1)
 
-    def _merge(self, rows: np.ndarray, left: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Merge the pairs that begin at some places; returns the nodes that were their parts."""
-        right = self.after[rows, left]
-        parts = self.nodes[rows, left], self.nodes[rows, right]
-        self.nodes[rows, left] = self.lengths[rows] + step
-        self.vectors[rows, left] = self.parents[rows, left]
-        after, before = self.after[rows, right], self.before[rows, left]
-        self.after[rows, left] = after
-        self.errors[rows, left] = self.errors[rows, right] = np.inf
-        more, earlier = after < self.lengths[rows], before >= 0
-        self.before[rows[more], after[more]] = left[more]
-        self._pair(np.concatenate([rows[more], rows[earlier]]), np.concatenate([left[more], before[earlier]]))
-        return parts
+def _merged(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
+    """The merges of each sentence; in each step, every sentence that has two parts or more merges one pair."""
+    lengths = [len(sentence) for sentence in sentences]
+    growing = [_Growing(n, first) for n, first in zip(lengths, np.cumsum([0, *lengths]).tolist(), strict=False)]
+    words, used = torch.cat(list(sentences)), sum(lengths)
+    vectors = torch.cat([words, words.new_empty(3 * len(words), words.shape[1])])  # each merge makes two new pairs
+    pairs = [(tree, i) for tree in growing for i in range(len(tree.errors))]
+    while pairs:
+        left, right = (vectors[[tree.parts[i + side] for tree, i in pairs]] for side in (0, 1))
+        both = torch.cat([left, right], 1)
+        parents = torch.tanh(linear(both, weights.encode, weights.encode_bias))
+        again = torch.tanh(linear(parents, weights.decode, weights.decode_bias))
+        vectors[used : used + len(pairs)] = normalize(parents)
+        errors = (again - both).square().sum(1).tolist()
+        for row, (tree, i), error in zip(range(used, used + len(pairs)), pairs, errors, strict=True):
+            tree.parents[i], tree.errors[i] = row, error
+        used += len(pairs)
+        merged = [(tree, tree.merge()) for tree in growing if tree.errors]
+        pairs = [(tree, i) for tree, i in merged if i < len(tree.errors)]
+        pairs += [(tree, i - 1) for tree, i in merged if i]
+    return [np.array(tree.merges, np.int64).reshape(-1, 2) for tree in growing]
 
 
 # -- training -----------------------------------------------------------------------------------
@@ -168,8 +163,8 @@ def train(
     rate: float,
     decay: float,
     seed: int,
-) -> Iterator[tuple[int, float]]:
-    """Train `weights` in place with Adam; yields the number of sentences of each batch and their unfolding error.
+) -> Iterator[int]:
+    """Train `weights` in place with Adam; yields the number of sentences of each batch when it is done.
 
     `trees_of` gives the trees of the sentences at some places, by the weights of that moment; it is asked for those of
     `AT_ONCE` sentences at a time.
@@ -178,32 +173,21 @@ def train(
     for tensor in weights:
         tensor.requires_grad_()
     optimizer = torch.optim.Adam(list(weights), lr=rate)
+    together = batch * max(1, AT_ONCE // batch)
     for _ in range(epochs):
-        for chosen, trees in _batches(weights, rng.permutation(len(sentences)), trees_of, batch):
-            optimizer.zero_grad()
-            words = torch.cat([sentences[i] for i in chosen])
-            value = objective(weights, words, urae_trees.forest(trees), decay)
-            value.backward()
-            error = (value - penalty(weights, decay)).item() * len(chosen)
-            optimizer.step()
-            yield len(chosen), error
+        order = rng.permutation(len(sentences))
+        for start in range(0, len(order), together):
+            places = order[start : start + together]
+            trees = trees_of(weights, places)
+            for first in range(0, len(places), batch):
+                chosen = places[first : first + batch]
+                forest = urae_trees.forest(trees[first : first + batch])
+                optimizer.zero_grad()
+                objective(weights, torch.cat([sentences[i] for i in chosen]), forest, decay).backward()
+                optimizer.step()
+                yield len(chosen)
     for tensor in weights:
         tensor.requires_grad_(False)
-
-
-def _batches(
-    weights: Weights,
-    order: np.ndarray,
-    trees_of: Callable[[Weights, Sequence[int]], list[np.ndarray]],
-    batch: int,
-) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-    """Places of sentences in their order, some at a time, with the trees."""
-    together = batch * max(1, AT_ONCE // batch)
-    for start in range(0, len(order), together):
-        chosen = order[start : start + together]
-        trees = trees_of(weights, chosen)
-        for first in range(0, len(chosen), batch):
-            yield chosen[first : first + batch], trees[first : first + batch]
 
 
 @contextmanager

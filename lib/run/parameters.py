@@ -137,7 +137,7 @@ ACCEPTED = {
     "pairs_source": TEXT,
     "phrases": several(TEXT),
     "pipeline": TEXT,
-    "pooling": choice("avg", "cls", "last"),
+    "pooling": choice("", "avg", "cls", "last"),
     "popular_k": COUNT,
     "probe_names": NAMES,
     "probe_size": whole(60, 10**6),

@@ -13,18 +13,18 @@ import torch
 from pyarrow import parquet  # noqa: F401
 from transformers import AutoTokenizer, BertForSequenceClassification, BertTokenizerFast  # noqa: F401
 
-from lib.finetuning import finetune
+from lib.embedders.finetuning import finetune
 from lib.run.errors import InputError
 
 torch.set_num_threads(1)
 
 
 def tune(folder: Path, bert: str) -> None:
-    settings = {"epochs": 1, "learning_rate": 5e-3, "max_length": 24, "checkpoint_every": 2, "device": "cpu"}
+    settings = {"num_train_epochs": 1, "learning_rate": 5e-3, "max_length": 24, "save_steps": 2, "use_cpu": True}
     try:
-        finetune("multinli", bert, folder / "work" / "tuned", batch_size=16, limit=96, **settings)
+        finetune("multinli", bert, folder / "work" / "tuned", per_device_train_batch_size=16, limit=96, **settings)
     except InputError as error:
-        if "is there and complete" not in str(error):
+        if "is there; delete" not in str(error):
             raise
 
 

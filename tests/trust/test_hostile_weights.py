@@ -1,134 +1,84 @@
-"""Weight files that are cut, damaged, of another kind or made to do harm: right vectors, or a sentence that names them.
-
-Where a format has a checksum, no damage gives other vectors; where it has a length, no cut does. A text without either
-(GloVe's lines, a bare list of tokens) that ends exactly after a line cannot be told from a whole one.
-"""
+"""Weight files that are cut, of another kind, or that do not fit together: one sentence each that names them."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-import random
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import h5py
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+import torch
+from safetensors.numpy import load_file, save_file
 
-from lib.run import paths
+from lib.embedders import hub
+from lib.embedders.elmo import Elmo
+from lib.embedders.infersent import InferSent
+from lib.embedders.transformer import Transformer
+from lib.embedders.urae import PublishedURAE
 from lib.run.errors import InputError
-from tests.sizes import CASES, NIGHTLY
-from tests.trust.giants import GIANTS
-from tests.trust.patience import in_time
-from tests.trust.weights import CONTENT, LENGTH, READERS, Reader
+from tests.official.elmo import write_elmo
+from tests.official.infersent import random_weights, write_infersent
+from tests.official.transformers import write_bert, write_gpt
+from tests.official.urae import write_urae
+from tests.unit.test_hub import write_model
 
-PATIENCE = 60  # seconds for one small file, on a busy machine: anything beyond is a hang
-FEW = max(10, CASES // 10)  # cases where one takes some hundredths of a second
-JSON_READERS = {name for name in READERS if "config" in name or name.split()[-1] in ("options", "index", "length")}
-DAMAGE = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
-
-
-@dataclass
-class Case:
-    """A reader with good files in a folder, one of which is to be damaged."""
-
-    reader: Reader
-    folder: Path
-    file: Path
-    good: bytes
-    right: Any
-
-    def outcome(self, content: bytes) -> str:
-        """What comes of other content in the file: "right", "other", or the sentence that is raised."""
-        if self.file.is_symlink() or not self.file.is_dir():
-            self.file.unlink(missing_ok=True)
-        self.file.write_bytes(content)
-        return self.outcome_as_it_is()
-
-    def outcome_as_it_is(self) -> str:
-        """What comes of the files as they are; any exception but InputError goes through."""
-        try:
-            with in_time(PATIENCE):
-                found = self.reader.read(self.folder)
-        except InputError as error:
-            sentence = str(error)
-            assert str(self.folder) in sentence
-            assert "\n" not in sentence
-            assert len(sentence) < 1500
-            return sentence
-        return "right" if found == self.right else "other"
+SENTENCES = ["the cat sat .", "the", ""]
+VECTORS = {word: np.random.default_rng(2).normal(size=5) for word in ("<s>", "</s>", "the", "cat")}
 
 
-@pytest.fixture(scope="module", params=READERS)
-def case(request, tmp_path_factory) -> Iterator[Case]:
-    with pytest.MonkeyPatch.context() as patch:
-        folder = tmp_path_factory.mktemp("weights")
-        patch.setattr(paths, "CACHE", tmp_path_factory.mktemp("cache"))
-        reader = READERS[request.param]
-        file = reader.write(folder)
-        yield Case(reader, folder, file, file.read_bytes(), reader.read(folder))
+@dataclass(frozen=True)
+class Reader:
+    """How good files are written into a folder, the one that is damaged, and how all are read."""
+
+    write: Callable[[Path], Any]
+    file: str
+    read: Callable[[Path], np.ndarray]
 
 
-# -- cut, damaged, something else ---------------------------------------------------------------
+def transformer(folder: Path) -> np.ndarray:
+    return Transformer("tiny", folder, precision="float32", tokenize=str.split).encode(SENTENCES)
 
 
-def lengths(size: int, dear: bool) -> list[int]:
-    """Where to cut: everywhere up to some kilobytes at night, else at places evenly spread, both ends among them."""
-    most = (256 if dear else 8192) if NIGHTLY else (6 if dear else 30)
-    if size <= most:
-        return list(range(size))
-    return sorted({0, 1, size - 1, *(size * i // most for i in range(most))})
+def elmo(folder: Path) -> np.ndarray:
+    return Elmo(folder / "options.json", folder / "weights.hdf5", tokenize=str.split).encode(SENTENCES)
 
 
-def test_a_file_that_is_cut_anywhere_gives_a_sentence_or_the_right_vectors(case) -> None:
-    for length in lengths(len(case.good), case.reader.dear):
-        outcome = case.outcome(case.good[:length])
-        assert outcome != "other" or case.reader.tells not in (LENGTH, CONTENT), length
+def infersent(folder: Path) -> np.ndarray:
+    return InferSent(folder / "weights.pkl", VECTORS, tokenize=str.split).encode(SENTENCES)
 
 
-def damages(good: bytes) -> st.SearchStrategy[bytes]:
-    """The bytes with a few of them changed, taken out or put in, mostly near the start, where headers are."""
-    places = st.one_of(st.floats(0, 1), st.floats(0, 1).map(lambda x: x**3)).map(lambda x: int(x * (len(good) - 1)))
-    sizes = [b"\xff" * 4, b"\xff" * 8, b"\0" * 8, b"\xff\xff\xff\x7f", b"\xff" * 7 + b"\x7f", b"\0\0\0\0\0\1\0\0"]
-    pieces = st.one_of(st.binary(min_size=1, max_size=1), st.sampled_from(sizes), st.binary(max_size=40))
-    changed = st.builds(lambda i, piece: good[:i] + piece + good[i + len(piece) :], places, pieces)
-    put_in = st.builds(lambda i, piece: good[:i] + piece + good[i:], places, pieces)
-    taken_out = st.builds(lambda i, n: good[:i] + good[i + n :], places, st.integers(1, 60))
-    bit = st.builds(lambda i, b: good[:i] + bytes([good[i] ^ 1 << b]) + good[i + 1 :], places, st.integers(0, 7))
-    noise = st.builds(lambda i, tail: good[: min(i, 64)] + tail, places, st.binary(max_size=300))
-    return st.one_of(bit, changed, put_in, taken_out, noise)
+def urae(folder: Path) -> np.ndarray:
+    return PublishedURAE(folder / "vars.normalized.100.mat", folder / "params.mat").encode(SENTENCES)
 
 
-def test_any_damage_gives_a_sentence_or_finite_vectors(case) -> None:
-    @settings(DAMAGE, max_examples=FEW if case.reader.dear else CASES)
-    @given(content=damages(case.good))
-    def damage(content: bytes) -> None:
-        outcome = case.outcome(content)
-        assert outcome != "other" or case.reader.tells != CONTENT
-
-    damage()
+def sentence_transformer(folder: Path) -> np.ndarray:
+    return hub.load(str(folder)).encode(SENTENCES)
 
 
-ELSE = {
-    "nothing": b"",
-    "a web page": b"\n<!DOCTYPE html><html><body>404</body></html>",
-    "zeros": bytes(3000),
-    "ones": b"\xff" * 3000,
-    "noise": random.Random(0).randbytes(3000),
-    "deep JSON": b"[" * 100_000,
-    "deeper JSON": b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+READERS = {
+    "elmo options": Reader(write_elmo, "options.json", elmo),
+    "elmo weights": Reader(write_elmo, "weights.hdf5", elmo),
+    "infersent": Reader(lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4)), "weights.pkl", infersent),
+    "infersent, zip": Reader(
+        lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4), old=False), "weights.pkl", infersent
+    ),
+    "urae words": Reader(write_urae, "vars.normalized.100.mat", urae),
+    "urae network": Reader(write_urae, "params.mat", urae),
+    "bert config": Reader(write_bert, "config.json", transformer),
+    "bert weights": Reader(write_bert, "model.safetensors", transformer),
+    "bert tokenizer": Reader(write_bert, "tokenizer.json", transformer),
+    "gpt weights": Reader(write_gpt, "model.safetensors", transformer),
+    "sentence transformer": Reader(write_model, "model.safetensors", sentence_transformer),
+    "its modules": Reader(write_model, "modules.json", sentence_transformer),
+    "its pooling": Reader(write_model, "1_Pooling/config.json", sentence_transformer),
 }
-
-
-def test_another_file_in_its_place_gives_a_sentence(case) -> None:
-    for content in list(ELSE.values())[: None if NIGHTLY or not case.reader.dear else 5]:
-        assert case.outcome(content) != "other" or case.reader.tells not in (LENGTH, CONTENT), content[:20]
 
 
 class Harmful:
@@ -141,104 +91,136 @@ class Harmful:
         return os.mkdir, (str(self.trace),)
 
 
-def test_a_pickle_in_its_place_is_not_run(case, tmp_path) -> None:
-    trace = tmp_path / "it was run"
-    assert case.outcome(pickle.dumps({"enc_lstm.weight_ih_l0": Harmful(trace)}, 2)) != "other"
-    assert not trace.exists()
-
-
-PLACES = {
-    "a folder": lambda file, other: file.mkdir(),
-    "a pipe": lambda file, other: os.mkfifo(file),
-    "a device without an end": lambda file, other: file.symlink_to("/dev/zero"),
-    "a device without content": lambda file, other: file.symlink_to("/dev/null"),
-    "a link to itself": lambda file, other: file.symlink_to(file),
-    "a link to nothing": lambda file, other: file.symlink_to(other),
-    "no file": lambda file, other: None,
+DAMAGES: dict[str, Callable[[bytes, Path], bytes]] = {
+    "cut": lambda good, trace: good[: len(good) * 9 // 10],
+    "empty": lambda good, trace: b"",
+    "a web page": lambda good, trace: b"\n<!DOCTYPE html><html><body>404</body></html>",
+    "a pickle": lambda good, trace: pickle.dumps({"enc_lstm.weight_ih_l0": Harmful(trace)}, 2),
 }
 
 
-def test_what_is_no_file_is_not_waited_for(case, tmp_path) -> None:
-    case.file.unlink(missing_ok=True)
-    for place, put in PLACES.items():
-        put(case.file, tmp_path / "nothing")
-        outcome = case.outcome_as_it_is()
-        if case.file.is_dir():
-            case.file.rmdir()
-        else:
-            case.file.unlink(missing_ok=True)
-        assert outcome != "other" or case.reader.dear, place  # of a transformer's folder, some files may be missing
+def refusal(reader: Reader, folder: Path) -> str:
+    with pytest.raises(InputError) as error:
+        reader.read(folder)
+    sentence = str(error.value)
+    assert str(folder) in sentence
+    assert "\n" not in sentence
+    return sentence
 
 
-# -- JSON ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("name", READERS)
+def test_a_damaged_file_gets_a_sentence_and_runs_nothing(name, damage, tmp_path) -> None:
+    reader, trace, folder = READERS[name], tmp_path / "it was run", tmp_path / "weights"
+    reader.write(folder)
+    good = (folder / reader.file).read_bytes()
+    assert np.isfinite(reader.read(folder)).all()
+    (folder / reader.file).write_bytes(DAMAGES[damage](good, trace))
+    sentence = refusal(reader, folder)
+    assert damage != "a web page" or "web page" in sentence
+    assert not trace.exists()
 
-WILD = st.recursive(
-    st.one_of(
-        st.none(),
-        st.booleans(),
-        st.integers(-3, 5),
-        st.sampled_from([2**31, 2**63, 10**30, -(2**40), 10**9, float("nan"), float("inf"), 0.5]),
-        st.sampled_from(["", "x", "../../etc/passwd", "\ud800", "9" * 5000]),
+
+# -- numbers that are none, and files of two models -----------------------------------------------
+
+
+def hdf5(**changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        with h5py.File(folder / "weights.hdf5", "r+") as weights:
+            for name, value in changes.items():
+                path = name.replace("__", "/")
+                del weights[path]
+                if value is not None:
+                    weights[path] = value
+
+    return change
+
+
+def options(group: str, **changes: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        document = json.loads((folder / "options.json").read_text())
+        document[group] |= changes
+        (folder / "options.json").write_text(json.dumps(document))
+
+    return change
+
+
+def lstm(**changes: np.ndarray | None) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        weights = random_weights(5, 4) | {f"enc_lstm.{name}": array for name, array in changes.items()}
+        kept = {name: array for name, array in weights.items() if array is not None}
+        write_infersent(folder / "weights.pkl", kept)
+
+    return change
+
+
+def tensors(spoil: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        file = folder / "model.safetensors"
+        save_file(spoil(load_file(file)), file, metadata={"format": "pt"})
+
+    return change
+
+
+def configured(**values: Any) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | values))
+
+    return change
+
+
+def nan(name: str) -> Callable[[Path], None]:
+    return tensors(lambda arrays: arrays | {name: np.full_like(arrays[name], np.nan)})
+
+
+def other_tokenizer(folder: Path) -> None:
+    write_bert(folder.with_name("bert"))
+    (folder / "tokenizer.json").write_bytes((folder.with_name("bert") / "tokenizer.json").read_bytes())
+
+
+NUMBERS = "vectors are NaN or infinite"
+LAYERS = "the weights have 2 layers, the configuration 1"
+MISFITS = {
+    "elmo, NaN": ("elmo weights", hdf5(CNN_proj__b_proj=np.full(4, np.nan, "f4")), NUMBERS),
+    "elmo, a dataset is missing": ("elmo weights", hdf5(CNN__W_cnn_1=None), "CNN/W_cnn_1"),
+    "elmo, another size": ("elmo options", options("lstm", projection_dim=8), "vectors have 8 dimensions where"),
+    "elmo, another activation": ("elmo options", options("char_cnn", activation="gelu"), "KeyError: 'gelu'"),
+    "infersent, NaN": ("infersent", lstm(bias_hh_l0=np.full(16, np.nan, "f4")), NUMBERS),
+    "infersent, one direction": ("infersent", lstm(weight_ih_l0_reverse=None), "weight_ih_l0_reverse"),
+    "infersent, another shape": ("infersent", lstm(bias_hh_l0=np.ones(3, "f4")), "size mismatch for bias_hh_l0"),
+    "infersent, a whole model": (
+        "infersent",
+        lambda folder: torch.save(torch.nn.LSTM(2, 2), folder / "weights.pkl"),
+        "Weights only load failed",
     ),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
-    max_leaves=4,
-)
+    "urae, NaN": ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
+    "urae, no variable": ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),
+    "urae, another shape": ("urae network", partial(write_urae, W2=np.ones((4, 3))), "cannot reshape"),
+    "urae, a column too few": ("urae words", partial(write_urae, table_We=np.ones((4, 4))), "cannot reshape"),
+    "urae, no unknown": (
+        "urae words",
+        partial(write_urae, words=np.array([["a", "b", "c", "d", "e"]], dtype=object)),
+        "is not in list",
+    ),
+    "bert, NaN": ("bert weights", nan("bert.encoder.layer.1.output.dense.bias"), NUMBERS),
+    "bert, fewer layers": ("bert config", configured(num_hidden_layers=1), LAYERS),
+    "bert, weights are missing": (
+        "bert weights",
+        tensors(lambda arrays: {name: array for name, array in arrays.items() if "layer.1.output" not in name}),
+        "no weights encoder.layer.1.output",
+    ),
+    "bert, another size": ("bert config", configured(hidden_size=24), "cannot be read"),
+    "bert, a decoder": ("bert config", configured(model_type="t5", is_encoder_decoder=True), "cannot be read"),
+    "gpt, another tokenizer": ("gpt weights", other_tokenizer, "the tokenizer knows"),
+    "its layers": ("sentence transformer", configured(num_hidden_layers=1), LAYERS),
+    "its NaN": ("sentence transformer", nan("bert.encoder.layer.1.output.dense.bias"), NUMBERS),
+}
 
 
-def fields(document: Any, path: tuple = ()) -> Iterator[tuple]:
-    """The paths of all that is in a JSON document, some levels deep."""
-    yield path
-    holds_more = isinstance(document, dict | list) and len(path) < 4
-    inner = document.items() if isinstance(document, dict) else enumerate(document if holds_more else ())
-    for key, value in inner if holds_more else ():
-        yield from fields(value, (*path, key))
-
-
-def edited(good: bytes, path: tuple, value: Any, *, remove: bool) -> bytes:
-    """A JSON document with another value in a place, or without it."""
-    document = json.loads(good)
-    holder = whole = [document]
-    for key in (0, *path)[:-1]:
-        holder = holder[key]
-    last = (0, *path)[-1]
-    if remove and path:
-        del holder[last]
-    else:
-        holder[last] = value
-    return json.dumps(whole[0]).encode()
-
-
-@pytest.mark.parametrize("case", sorted(JSON_READERS), indirect=True)
-def test_wrong_values_in_json_give_a_sentence_or_finite_vectors(case) -> None:
-    places = list(fields(json.loads(case.good)))
-
-    @settings(DAMAGE, max_examples=FEW if case.reader.dear else CASES)
-    @given(path=st.sampled_from(places), value=WILD, remove=st.integers(0, 4).map(lambda i: not i))
-    def edit(path: tuple, value: Any, remove: bool) -> None:
-        case.outcome(edited(case.good, path, value, remove=remove))
-
-    edit()
-
-
-# -- files that claim, or unpack to, more than there is memory ------------------------------------
-
-
-@pytest.fixture(scope="module")
-def said_of_giants(tmp_path_factory) -> dict[str, str]:
-    """What was said of each, read one after the other by a process that is given little memory."""
-    folder = tmp_path_factory.mktemp("giants")
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    program = [sys.executable, "-m", "tests.trust.giants", str(folder)]
-    done = subprocess.run(
-        program, cwd=paths.ROOT, env=os.environ | one_thread, stdout=subprocess.PIPE, timeout=600, check=False
-    )
-    return dict(json.loads(line) for line in done.stdout.splitlines())
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system does not say how much memory is taken")
-@pytest.mark.parametrize("name", GIANTS)
-def test_what_claims_to_be_huge_gets_a_sentence_in_little_memory(said_of_giants, name) -> None:
-    said = said_of_giants.get(name, "broke: the process came down")
-    assert not said.startswith("broke: ")
-    assert "/giants" in said
-    assert "\n" not in said
+@pytest.mark.parametrize(("name", "spoil", "message"), MISFITS.values(), ids=MISFITS)
+def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(name, spoil, message, tmp_path) -> None:
+    folder = tmp_path / "weights"
+    READERS[name].write(folder)
+    spoil(folder)
+    assert message in refusal(READERS[name], folder)

@@ -89,7 +89,7 @@ def read_folder_of_vectors(file: Path) -> Any:
 
 def read_elmo(file: Path) -> Any:
     options, _ = write_elmo(file.parent)
-    return Elmo(options, file)
+    return Elmo(options, file).encode(["a"])
 
 
 def read_transformer(file: Path, modules: bool = False) -> Any:
@@ -99,13 +99,13 @@ def read_transformer(file: Path, modules: bool = False) -> Any:
     if modules:
         kind = "sentence_transformers.models.Transformer"
         (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
-    return own.load(str(folder))
+    return own.load(str(folder), pooling="" if modules else "avg").encode(["a"])
 
 
 def read_urae(file: Path) -> Any:
-    from lib.embedders import urae_file
+    from lib.embedders import urae
 
-    return urae_file.read(file, file)
+    return urae.read(file, file)
 
 
 def read_words(file: Path) -> Any:
@@ -175,7 +175,8 @@ def test_code_in_the_folder_of_a_model_is_not_run(spoiled, trace, tmp_path) -> N
     (folder / "code.py").write_text(CODE.format(str(trace)))
     spoiled(folder)
     with suppress(InputError):  # `trace` sees whether it ran
-        own.load(str(folder)).encode(["a cat sat on the mat"])
+        has_modules = (folder / "modules.json").exists()
+        own.load(str(folder), pooling="" if has_modules else "avg").encode(["a cat sat on the mat"])
 
 
 # -- who listens --------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ TOOLS = {
     "furo", "myst-nb", "sphinxcontrib-bibtex",
 }  # fmt: skip
 # Imported by a library for something it does not need as a rule.
-BEHIND_A_LIBRARY = {"cryptography"}
+BEHIND_A_LIBRARY = {"accelerate", "cryptography"}
 # Comes along with others, and is pinned to stay installable.
 HELD_BACK = {"soupsieve"}
 # Imported only through the name of a module in a string or a resource.

@@ -228,7 +228,7 @@ def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"--embedder": ""}, "embedder: '' is no folder; give the folder of a model"),
+        ({"--embedder": ""}, "embedder: '' is no folder; give a model's folder"),
         ({"--embedder": "{code}:decode"}, "has no 'decode'"),
         ({"--name": "bow"}, "'bow' is one of the registry's embedders"),
         ({"--neighbors": "{folder}/none.parquet"}, "none.parquet: no such file"),

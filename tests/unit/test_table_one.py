@@ -27,7 +27,7 @@ from tests.official.infersent import random_weights, write_infersent
 from tests.official.static import write_fasttext_bin, write_fasttext_vec, write_glove_text, write_word2vec_binary
 from tests.official.transformers import write_bert, write_gpt
 from tests.official.use import deep_averaging, self_attention, write_use
-from tests.unit import test_elmo, test_infersent, test_transformer, test_use_hub
+from tests.unit import test_elmo, test_infersent, test_transformer, test_use
 
 SENTENCES = ["The dog barks at the Cat.", "a unicornish Dog , at . . . sleep", "dog"]
 WORDS = ["the", "The", "dog", "Dog", "barks", "at", "Cat", "Cat.", "cat", ".", "a", "</s>", "<s>", "sleep"]
@@ -152,8 +152,8 @@ def gpt(pooling: str) -> Prepare:
 def use(name: str, graph: Callable) -> Prepare:
     def prepare(folder: Path) -> Expected:
         tensorflow = pytest.importorskip("tensorflow", reason="needs TensorFlow, which is an optional extra")
-        write_use(tensorflow, folder / name, test_use_hub.WORDS, test_use_hub.ARRAYS, graph)
-        return {sentence: test_use_hub.by_hand(name, sentence) for sentence in test_use_hub.SENTENCES}
+        write_use(tensorflow, folder / name, test_use.WORDS, test_use.ARRAYS, graph)
+        return {sentence: test_use.by_hand(name, sentence) for sentence in test_use.SENTENCES}
 
     return prepare
 
@@ -191,8 +191,7 @@ def test_all_21_are_read() -> None:
 @pytest.mark.parametrize("name", PAPER)
 def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
     expected = OFFICIAL[name](data)
-    options = {"threads": 0} if name.startswith("use") else {}  # TensorFlow, which wrote the module, runs already
-    embedder = embedders.load(name, **options)
+    embedder = embedders.load(name)
     assert embedder.name == name
     vectors = embedder.fit_encode(list(expected))
     dense = vectors.toarray() if sp.issparse(vectors) else vectors

@@ -1,0 +1,305 @@
+"""Fine-tuning BERT on pairs of sentences, as the N2O paper does (section 4, appendix A, footnote 7).
+
+``python -m lib.embedders.finetuning --task multinli`` (``make finetune``) writes ``data/bert-ft-multinli``: the model
+with its classes and tokenizer, which transformers and the registry of embedders read, and ``finetune.json``, what was
+done, on what, and how well the result does.
+
+===========  =====================================  ==============================================================
+task         classes                                splits
+===========  =====================================  ==============================================================
+`multinli`   contradiction, entailment, neutral     train; dev, which is the matched subset (the N2O paper, section 4)
+`mrpc`       not a paraphrase, paraphrase           train; test: the corpus has no dev part (the paper's footnote 7)
+`sick-e`     contradiction, neutral, entailment     train; dev, test
+===========  =====================================  ==============================================================
+
+The paper takes the defaults of Hugging Face's run_classifier.py, which `Settings` lists. Two things differ from that
+script of 2019: its optimizer did not correct the bias of Adam's moments, which matters in the first steps alone, and
+it limited the gradient of each tensor to 1, where the common rule limits that of all together.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import transformers
+
+from lib import catalog, tasks
+from lib.catalog import published
+from lib.corpora import text
+from lib.embedders.loading import digest, reading
+from lib.embedders.transformer import FORMATS, WANTED, quiet
+from lib.run import files, locks, parameters, paths
+from lib.run.errors import InputError, command, one_line
+
+REPORT = "finetune.json"
+Pair = dict[str, Any]  # left, right: str; label: int
+
+# -- the tasks ----------------------------------------------------------------------------------
+
+
+class Task(NamedTuple):
+    """The classes of a task by code, the splits that a model is evaluated on, and its name in `lib.tasks`."""
+
+    classes: tuple[str, ...]
+    evaluated: tuple[str, ...]
+    name: str = ""
+
+
+TASKS = {
+    "multinli": Task(("contradiction", "entailment", "neutral"), ("dev",)),
+    "mrpc": Task(("not a paraphrase", "paraphrase"), ("test",), "MRPC"),
+    "sick-e": Task(("contradiction", "neutral", "entailment"), ("dev", "test"), "SICK-E"),
+}
+PUBLISHED = {"multinli": "development accuracy of bert-ft on MultiNLI"}
+
+
+def load(task: str, split: str) -> list[Pair]:
+    """The labelled pairs of a task's split, in the order of its file."""
+    if task == "multinli":
+        part = {"train": "train", "dev": "dev_matched"}[split]
+        return read_multinli(catalog.file(f"multinli/multinli_1.0/multinli_1.0_{part}.jsonl"))
+    pairs = tasks.load(TASKS[task].name, split)
+    return [
+        {"left": left, "right": right, "label": int(label)}
+        for left, right, label in zip(pairs.left, pairs.right, pairs.label, strict=True)
+    ]
+
+
+def read_multinli(file: Path) -> list[Pair]:
+    """The pairs of a file in MultiNLI's layout, without those on whose label ("-") its annotators did not agree."""
+    classes, pairs = TASKS["multinli"].classes, []
+    with reading(file, "get it again (make data ASSET=multinli)"), file.open(encoding="utf-8") as lines:
+        for line in lines:
+            record = json.loads(line)
+            if record["gold_label"] != "-":
+                sides = {"left": text.mend(record["sentence1"]), "right": text.mend(record["sentence2"])}
+                pairs.append(sides | {"label": classes.index(record["gold_label"])})
+    return pairs
+
+
+# -- training -----------------------------------------------------------------------------------
+
+
+def _setting(default: Any, about: str) -> Any:
+    return field(default=default, metadata={"help": about})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to fine-tune; the defaults are those of run_classifier.py, as the N2O paper has them (appendix A).
+
+    All but the last two are arguments of transformers' Trainer (``transformers.TrainingArguments``).
+    """
+
+    num_train_epochs: int = _setting(3, "passes over the pairs")
+    per_device_train_batch_size: int = _setting(32, "pairs a step")
+    learning_rate: float = _setting(5e-5, "the highest, after the warm-up")
+    warmup_steps: float = _setting(0.1, "share of the steps in which the learning rate rises")
+    weight_decay: float = _setting(0.01, "of everything but biases and layer normalization")
+    adam_epsilon: float = _setting(1e-6, "of the script's optimizer")
+    seed: int = _setting(1, "of first weights, order and dropout")
+    bf16: bool = _setting(False, "compute in bfloat16")
+    use_cpu: bool = _setting(False, "compute on the processor, even where there is a GPU")
+    save_steps: int = _setting(500, "steps between checkpoints")
+    max_length: int = _setting(128, "tokens of a pair, beyond which the longer sentence is cut first")
+    limit: int | None = _setting(None, "use only so many pairs of each split, for trials")
+
+
+def default_output(task: str) -> Path:
+    """The folder that a task's model is written to, and that the registry of embedders looks for it in."""
+    return paths.DATA / f"bert-ft-{task}"
+
+
+def finetune(
+    task: str,
+    model: str | Path | None = None,
+    output: str | Path | None = None,
+    *,
+    show_progress_bar: bool = False,
+    **settings: Any,
+) -> dict[str, Any]:
+    """Fine-tune BERT on a task, evaluate it and write it to a folder.
+
+    A killed run goes on from its last checkpoint when it is started again, to the same weights as without the kill:
+    bit by bit on a processor with as many threads as before.
+
+    Parameters
+    ----------
+    task : {"multinli", "mrpc", "sick-e"}
+    model : str or Path, optional
+        Folder with config.json, weights and a tokenizer; by default BERT base, cased, of the catalog.
+    output : str or Path, optional
+        Folder, moved into place when it is complete; by default `default_output`. While it is in the making, its
+        checkpoints lie beside it.
+    show_progress_bar : bool
+    **settings
+        What `Settings` takes.
+
+    Returns
+    -------
+    dict
+        The content of finetune.json: task, classes, settings, base (digest of the files), pairs, steps, scores,
+        published_accuracy (None where the paper has none) and versions. `scores` has for each split what `score`
+        returns.
+
+    Raises
+    ------
+    InputError
+        A wrong setting, model or data; an output that exists; a loss that is no finite number.
+    """
+    parameters.one_of("task", task, TASKS)
+    chosen = Settings(**settings)
+    base = catalog.file("bert-base-cased/config.json").parent if model is None else paths.from_root(model)
+    target = default_output(task) if output is None else paths.from_root(output)
+    splits = {split: load(task, split)[: chosen.limit] for split in ("train", *TASKS[task].evaluated)}
+    report = _description(task, base, splits["train"], chosen)
+    # Checkpoints of other settings, another model or other pairs have another name.
+    work = target.with_name(f"{target.name}.{blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()}.partial")
+    with files.writing(target.parent), locks.held(work / "lock", f"fine-tuning {target.name}"):
+        if target.exists():
+            raise InputError(f"output: {target} is there; delete that folder to train anew, or give another")
+        trainer = _trainer(task, base, splits["train"], chosen, work, show_progress_bar)
+        outcome = trainer.train(resume_from_checkpoint=_last_checkpoint(work))
+        if not math.isfinite(outcome.training_loss):
+            shutil.rmtree(work)
+            raise InputError(f"learning_rate: the loss is {outcome.training_loss}; give a lower rate")
+        report["steps"] = outcome.global_step
+        report["scores"] = {
+            split: score(splits[split], trainer.predict(splits[split]).predictions.argmax(axis=1), splits["train"])
+            for split in TASKS[task].evaluated
+        }
+        with files.replacing_folder(target) as folder:
+            trainer.model.save_pretrained(folder)
+            trainer.processing_class.save_pretrained(folder)
+            (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        shutil.rmtree(work)
+    return report
+
+
+def _description(task: str, base: Path, train: Sequence[Pair], chosen: Settings) -> dict[str, Any]:
+    """All that the result depends on."""
+    libraries = {name: version(name) for name in ("numpy", "tokenizers", "torch", "transformers")}
+    quantity = PUBLISHED.get(task)
+    return {
+        "task": task,
+        "classes": TASKS[task].classes,
+        "settings": {name: value for name, value in asdict(chosen).items() if name != "save_steps"},
+        "base": digest(base, [file for file in base.glob("*") if file.suffix in FORMATS]),
+        "pairs": {"number": len(train), "fingerprint": text.fingerprint([json.dumps(pair) for pair in train])},
+        "published_accuracy": quantity and float(published.cells("n2o", by="quantity")[quantity]) / 100,
+        "versions": {"python": platform.python_version()} | libraries,
+    }
+
+
+def _trainer(
+    task: str, base: Path, train: list[Pair], chosen: Settings, work: Path, show: bool
+) -> transformers.Trainer:
+    settings = asdict(chosen)
+    del settings["max_length"], settings["limit"]
+    try:
+        arguments = transformers.TrainingArguments(
+            str(work),
+            **settings,
+            save_total_limit=1,
+            logging_nan_inf_filter=False,
+            disable_tqdm=not show,
+            remove_unused_columns=False,
+            dataloader_pin_memory=torch.cuda.is_available(),
+            report_to="none",
+        )
+    except ValueError as error:
+        raise InputError(f"settings: {one_line(error)}") from error
+    transformers.set_seed(chosen.seed)  # for the new layer's first weights
+    model, tokenizer = _base_model(base, TASKS[task].classes)
+
+    def batch(pairs: list[Pair]) -> dict[str, torch.Tensor]:
+        sides = [[pair[side] for pair in pairs] for side in ("left", "right")]
+        longest = min(chosen.max_length, model.config.max_position_embeddings)
+        inputs = tokenizer(*sides, truncation="longest_first", max_length=longest, padding=True, return_tensors="pt")
+        return {**inputs, "labels": torch.tensor([pair["label"] for pair in pairs])}
+
+    trainer = transformers.Trainer(model, arguments, batch, train, processing_class=tokenizer)
+    trainer.remove_callback(transformers.PrinterCallback)
+    return trainer
+
+
+def _base_model(folder: Path, classes: Sequence[str]) -> tuple[Any, Any]:
+    """A model for sequence classification, float32, whose layer of classes is new; and its tokenizer."""
+    labels = {"id2label": dict(enumerate(classes)), "label2id": {name: code for code, name in enumerate(classes)}}
+    options = {"local_files_only": True, "trust_remote_code": False}
+    quiet()
+    with reading(folder, WANTED):
+        model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+            folder, **labels, **options, dtype=torch.float32, output_loading_info=True
+        )
+        if missing := [name for name in found["missing_keys"] if name.startswith(model.base_model_prefix)]:
+            raise ValueError(f"no weights {min(missing)}")
+        return model, transformers.AutoTokenizer.from_pretrained(folder, **options)
+
+
+def _last_checkpoint(work: Path) -> str | None:
+    """The folder that was completed last: this file is written when all others are there."""
+    complete = [file for file in work.glob("checkpoint-*/trainer_state.json") if file.read_bytes().endswith(b"}\n")]
+    return str(max(complete, key=lambda file: int(file.parent.name.split("-")[1])).parent) if complete else None
+
+
+def score(pairs: Sequence[Pair], predicted: np.ndarray, train: Sequence[Pair]) -> dict[str, Any]:
+    """How well predicted classes (int64[n]) fit a split.
+
+    Returns
+    -------
+    dict
+        pairs, their number; accuracy and interval_95 (Wilson), in [0, 1]; majority_accuracy, that of always answering
+        the most frequent class of the train split; and with two classes f1 of the second.
+    """
+    from scipy.stats import binomtest
+    from sklearn.metrics import f1_score
+
+    labels = np.array([pair["label"] for pair in pairs])
+    counts = np.bincount([pair["label"] for pair in train])
+    right = int((predicted == labels).sum())
+    interval = binomtest(right, len(labels)).proportion_ci(confidence_level=0.95, method="wilson")
+    scores = {
+        "pairs": len(labels),
+        "accuracy": right / len(labels),
+        "interval_95": [float(interval.low), float(interval.high)],
+        "majority_accuracy": float((labels == counts.argmax()).mean()),
+    }
+    return scores | ({"f1": float(f1_score(labels, predicted, zero_division=0))} if len(counts) == 2 else {})
+
+
+# -- the command --------------------------------------------------------------------------------
+
+
+@command
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
+    parser = transformers.HfArgumentParser(
+        Settings,
+        prog="python -m lib.embedders.finetuning",
+        description="Fine-tune BERT on pairs of sentences as the N2O paper does. Killed, the same command goes on.",
+    )
+    parser.add_argument("--task", required=True, help=", ".join(TASKS))
+    parser.add_argument("--model", help="folder of the model to start from; without it, BERT base, cased")
+    parser.add_argument("--output", help="folder to write; without it, data/bert-ft-TASK")
+    given = vars(parser.parse_args(arguments))
+    task, model, output = (given.pop(name) for name in ("task", "model", "output"))
+    report = finetune(task, model or None, output or None, show_progress_bar=True, **given)
+    print(json.dumps(report, indent=1), f"written to {output or default_output(task)}", sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

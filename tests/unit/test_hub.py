@@ -1,0 +1,136 @@
+"""Any sentence encoder by its id on the model hub or by its folder: a small one, and no hub at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import huggingface_hub
+import numpy as np
+import pytest
+
+from lib import embedders
+from lib.embedders import hub, own
+from lib.embedders.transformer import Transformer
+from lib.run.errors import InputError
+from tests.official.transformers import write_bert
+
+SENTENCES = ["The cat", "the cat, again: a cat!", "x", "the the the"]
+
+
+def write_model(folder: Path, seed: int = 0) -> Path:
+    """A SentenceTransformer that takes the mean over a tiny BERT's tokens, and makes it a unit vector."""
+    write_bert(folder, seed)
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds.items())
+    ]
+    (folder / "modules.json").write_text(json.dumps(modules))
+    (folder / "1_Pooling").mkdir(exist_ok=True)
+    pooling = {"word_embedding_dimension": 12, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
+    (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 40, "do_lower_case": false}')
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    return write_model(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def hub_cache(tmp_path, monkeypatch) -> Path:
+    """An empty cache, and a hub that refuses connections."""
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
+    hub.missing.cache_clear()
+    return tmp_path / "hub"
+
+
+def put(model: Path, cache: Path, name: str) -> None:
+    """Lay a model into the hub's cache."""
+    folder = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(model, folder / "snapshots/0123abc")
+    (folder / "refs").mkdir()
+    (folder / "refs/main").write_text("0123abc")
+
+
+def mean_of_tokens(model: Path, sentences: list[str]) -> np.ndarray:
+    vectors = Transformer("tiny", model, "avg", precision="float32").encode(sentences)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_a_folder_is_pooled_and_normalized_as_it_says(model) -> None:
+    embedder = embedders.load(str(model))
+    vectors = embedder.encode(SENTENCES)
+    assert vectors.dtype == np.float32
+    np.testing.assert_allclose(vectors, mean_of_tokens(model, SENTENCES), atol=1e-5)
+    alone = np.vstack([embedder.encode([sentence]) for sentence in SENTENCES])
+    np.testing.assert_allclose(vectors, alone, atol=1e-5)
+    assert embedder.encode([]).shape[0] == 0
+
+
+def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache) -> None:
+    put(model, hub_cache, "organization/tiny")
+    assert embedders.missing(["organization/tiny"]) == {}
+    embedder = embedders.load("organization/tiny")
+    assert embedder.name == "organization/tiny"
+    np.testing.assert_array_equal(embedder.encode(SENTENCES), embedders.load(str(model)).encode(SENTENCES))
+    assert embedder.settings == embedders.load(str(model)).settings
+
+
+def test_a_prompt_is_put_before_each_sentence_and_is_a_setting(model) -> None:
+    asking = embedders.load(str(model), prompt="The ")
+    expected = mean_of_tokens(model, ["The cat", "The a"])
+    np.testing.assert_allclose(asking.encode(["cat", "a"]), expected, atol=1e-5)
+    assert asking.settings != embedders.load(str(model)).settings
+
+
+def test_the_catalog_names_the_prompt_of_what_it_lists(model, hub_cache) -> None:
+    put(model, hub_cache, "intfloat/e5-small-v2")
+    listed, asking = embedders.load("intfloat/e5-small-v2"), embedders.load(str(model), prompt="query: ")
+    np.testing.assert_array_equal(listed.encode(SENTENCES), asking.encode(SENTENCES))
+
+
+def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path) -> None:
+    folder = write_bert(tmp_path / "plain")
+    with pytest.raises(InputError, match=r"plain does not say how its tokens are pooled; give cls, last, avg"):
+        embedders.load(str(folder))
+    ours = Transformer("plain", folder, "cls").encode(SENTENCES)
+    np.testing.assert_array_equal(embedders.load(str(folder), pooling="cls").encode(SENTENCES), ours)
+
+
+def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache) -> None:
+    listed = [row[0] for row in hub.LISTED]
+    here, absent = embedders.select("embedder_names", ["tfidf", "bow", *listed], at_least=2)
+    assert here == ["tfidf", "bow"]
+    assert list(absent) == listed
+    for name, reason in absent.items():
+        assert reason.startswith(f"{name} is not in the model hub's cache and cannot be fetched")
+        assert "\n" not in reason
+    with pytest.raises(InputError, match=r"e5-small-v2 is not available; .* check its name and the network"):
+        embedders.load("intfloat/e5-small-v2")
+
+
+def test_the_catalog_lists_them_without_asking_the_hub(monkeypatch) -> None:
+    monkeypatch.setattr(hub, "_files", None)  # a call would fail
+    rows = embedders.catalog().set_index("name").loc["intfloat/e5-small-v2"]
+    assert (rows["dim"], rows["license"]) == (384, "MIT")
+
+
+def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match="a/b/c is no folder here, and no id of the model hub"):
+        embedders.load("a/b/c")
+
+
+def test_a_users_own_may_be_an_id_or_a_folder(model, hub_cache) -> None:
+    put(model, hub_cache, "organization/tiny")
+    expected = embedders.load(str(model)).encode(SENTENCES)
+    for spec in ("organization/tiny", str(model)):
+        mine = own.load(spec)
+        assert mine.name == "tiny"
+        np.testing.assert_array_equal(mine.encode(SENTENCES), expected)
+    assert own.load("organization/tiny", "mine").cached_as == own.load(str(model), "mine").cached_as
+    assert own.load(str(model), "mine", prompt="x").cached_as != own.load(str(model), "mine").cached_as
