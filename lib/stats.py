@@ -297,7 +297,7 @@ class Ledger:
 
     def _claim(self, id, part, kind):
         rows = self._claims[self._claims["kind"] == kind]
-        claim = rows.loc[one_of(kind, f"{id} {part}".strip(), rows.index)]
+        claim = rows.loc[one_of(kind + " claim", f"{id} {part}".strip(), rows.index)]
         if claim["ours"]:
             raise InputError(f"{claim.name}: was judged before; judge each part once")
         return claim
