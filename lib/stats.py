@@ -335,11 +335,7 @@ def _meets(condition, low, high, quantifier):
     if words[0] in QUANTIFIERS:
         quantifier = words.pop(0)
     first, last = float(words[1]), float(words[-1])
-    met = {
-        ">": low > first,
-        "<": high < first,
-        "in": (low >= first) & (high <= last),
-        "outside": (low > last) | (high < first),
-        "meets": (low <= last) & (high >= first),
-    }
+    inside = (low >= first) & (high <= last)
+    outside = (low > last) | (high < first)
+    met = {">": low > first, "<": high < first, "in": inside, "outside": outside, "meets": ~outside}
     return bool(QUANTIFIERS[quantifier](met[words[0]]))
