@@ -121,7 +121,7 @@ def stack(parts: Sequence[Embeddings]) -> Embeddings:
 def finite(vectors: np.ndarray, weights: Path) -> np.ndarray:
     """The vectors; InputError that names their weights, a file or folder, if they hold NaN or infinity."""
     if not np.isfinite(vectors).all():
-        raise InputError(f"{weights}: its numbers are so large that vectors are NaN or infinite; get the file again")
+        raise InputError(f"{weights}: its vectors are NaN or infinite; get the file again")
     return vectors
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from lib.embedders import hub
 from lib.embedders.checked import Checked, told
-from lib.embedders.registry import parse
+from lib.embedders.registry import ENTRIES, parse
 from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import nearest, shown
@@ -80,7 +80,9 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> tuple[Any, str, 
         is_folder = spec and os.path.isdir(paths.from_root(spec))
         if not is_folder and not re.fullmatch(hub.ID, spec):
             raise InputError(f"embedder: {spec!r} is no folder; give {WAYS}")
-        embedder = hub.load(spec, pooling=pooling, prompt=prompt)
+        given = {"pooling": pooling, "prompt": prompt}
+        entry = ENTRIES.get(spec) or hub.entry(spec)
+        embedder = entry.make(spec, **{key: value for key, value in given.items() if value})
         return embedder, Path(spec).name, json.dumps(embedder.settings, sort_keys=True)
     return _in_code(spec, place, attribute)
 

@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import stat
-import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,20 +53,6 @@ def _crc32(file: Path, most: int, size: int, changed: int) -> int:
 def _sha256(file: Path, size: int, changed: int) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def check_zip(file: Path) -> None:
-    """Compare the checksums in a zip archive without compression, as PyTorch's reader does not.
-
-    Raises an error of `zipfile` if one differs, or if members are compressed or overlap: no good weights' are.
-    """
-    with zipfile.ZipFile(file) as archive:
-        members = archive.infolist()
-        packed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
-        if packed or sum(member.file_size for member in members) > file.stat().st_size:
-            raise zipfile.BadZipFile("its members are compressed, or overlap")
-        if (damaged := archive.testzip()) is not None:
-            raise zipfile.BadZipFile(damaged)
 
 
 def is_web_page(file: Path) -> bool:
