@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,26 +135,19 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
 
 
 def packed(words: Sequence[str]) -> np.ndarray:
-    """uint8: words one after the other, each with its length before it, so that any character is safe."""
-    parts = [word.encode("utf-8", "surrogatepass") for word in words]
-    return np.frombuffer(b"".join(len(part).to_bytes(4, "little") + part for part in parts), np.uint8)
+    """uint8: words as JSON, in which any character is safe."""
+    return np.frombuffer(json.dumps(list(words)).encode(), np.uint8)
 
 
 def unpacked(data: np.ndarray) -> list[str]:
     """The words that `packed` was given."""
-    raw, words, start = data.tobytes(), [], 0
-    while start < len(raw):
-        end = start + 4 + int.from_bytes(raw[start : start + 4], "little")
-        words.append(raw[start + 4 : end].decode("utf-8", "surrogatepass"))
-        start = end
-    return words
+    return json.loads(data.tobytes())
 
 
 def mended(sentences: Sequence[str]) -> list[str]:
     """The sentences as a list of text that can be encoded; InputError if they are not a sequence of str."""
-    if isinstance(sentences, str):
-        raise InputError(f"sentences: got one string ({sentences[:40]!r}); give a list of strings")
-    if not (hasattr(sentences, "__len__") and hasattr(sentences, "__getitem__")):  # a generator could be read but once
+    # A generator could be read but once.
+    if isinstance(sentences, str) or not (hasattr(sentences, "__len__") and hasattr(sentences, "__getitem__")):
         raise InputError(f"sentences: got a {type(sentences).__name__}; give a list of strings")
     for i, sentence in enumerate(sentences):
         if not isinstance(sentence, str):

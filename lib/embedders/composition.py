@@ -218,25 +218,17 @@ class SIF(WordComposition):
                 f"{self.name}: fitted on {len(sentences)} sentences, which cannot have {self.m} common components; "
                 f"give {self.m} sentences or more, or fewer components (m)"
             )
-        gram, known = 0.0, False
+        gram = 0.0
         starts = range(0, len(sentences), self.batch_size)
         for start in progress.track(starts, f"fit {self.name}", "batches", show_progress_bar):
-            words = self._words(sentences[start : start + self.batch_size])
-            vectors = self._composed(words).astype(np.float64)
-            gram, known = gram + vectors.T @ vectors, known or bool((words.rows[words.ids] >= 0).any())
-        self._check(gram, known)
+            vectors = self._composed(self._words(sentences[start : start + self.batch_size])).astype(np.float64)
+            gram = gram + vectors.T @ vectors
+        if not np.isfinite(gram).all():
+            raise InputError(f"{self.name}: vectors: those of the fitted text hold NaN or infinity; give numbers")
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues their squared values.
         squares, directions = np.linalg.eigh(gram)
         self.components = directions[:, ::-1][:, : self.m].T
         self.removed = self._shares(squares[::-1][: self.m])
-
-    def _check(self, gram: np.ndarray, known: bool) -> None:
-        if not np.isfinite(gram).all():
-            raise InputError(f"{self.name}: vectors: those of the fitted text hold NaN or infinity; give numbers")
-        if known and not gram.any():
-            raise InputError(
-                f"{self.name}: vectors: those of the fitted text are all zero; give vectors with a direction"
-            )
 
     def _shares(self, squares: np.ndarray) -> np.ndarray:
         """float64[m]: how much of the projection on each component is removed; nothing where there is none."""
@@ -337,11 +329,9 @@ class USIF(SIF):
             raise InputError(f"{self.name}: the fitted text has no words; give sentences with words, or n")
         walk = word_probabilities.random_walk(self.listed, n)
         if not 0 < walk.alpha < 1:
-            found = "all" if walk.alpha else "none"
             raise InputError(
-                f"probabilities: {found} of the {len(self.listed)} words are above {walk.threshold:.3g}, so "
-                f"that equation (11) gives alpha = {walk.alpha:g} and no finite a above 0; give the probabilities of "
-                "a larger vocabulary"
+                f"probabilities: equation (11) gives alpha = {walk.alpha:g} for {len(self.listed)} words; give the "
+                "probabilities of a larger vocabulary"
             )
         self.alpha, self.partition, self.a = walk.alpha, walk.partition, walk.a
 

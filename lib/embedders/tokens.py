@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import accumulate
@@ -38,8 +38,7 @@ class Tokenization:
         self._ids: defaultdict[str, int] = defaultdict()
         self._ids.default_factory = self._ids.__len__
         self._types: list[str] = []
-        self._batches: OrderedDict[str, Tokens] = OrderedDict()
-        self._kept = 0
+        self._batches: dict[str, Tokens] = {}
 
     @property
     def types(self) -> list[str]:
@@ -52,26 +51,20 @@ class Tokenization:
         """Tokenize a batch, or remember how it was tokenized for another embedder a moment ago."""
         key = text.fingerprint(sentences)
         if key not in self._batches:
-            self._keep(key, self._tokenized(sentences))
-        self._batches.move_to_end(key)
+            if sum(len(tokens.ids) for tokens in self._batches.values()) > self.KEPT:
+                self.forget()
+            self._batches[key] = self._tokenized(sentences)
         return self._batches[key]
 
     def forget(self) -> None:
         """Drop the remembered batches; types keep their ids."""
         self._batches.clear()
-        self._kept = 0
 
     def _tokenized(self, sentences: Sequence[str]) -> Tokens:
         number = self._ids.__getitem__
         ids = [[*map(number, self.tokenize(sentence))] for sentence in sentences]
         starts = np.fromiter(accumulate(map(len, ids), initial=0), np.int64, len(ids) + 1)
         return Tokens(np.fromiter((i for sentence in ids for i in sentence), np.int32, starts[-1]), starts)
-
-    def _keep(self, key: str, tokens: Tokens) -> None:
-        self._batches[key] = tokens
-        self._kept += len(tokens.ids)
-        while self._kept > self.KEPT and len(self._batches) > 1:
-            self._kept -= len(self._batches.popitem(last=False)[1].ids)
 
 
 @cache

@@ -38,30 +38,21 @@ def checked(name: str, probabilities: Mapping[str, float]) -> np.ndarray:
     if not probabilities:
         raise InputError(f"{name}: probabilities is empty; give a mapping from words to p(w)")
     values = np.fromiter(probabilities.values(), np.float64, len(probabilities))
-    _refuse_ranks(name, values)
+    if _are_ranks(values):
+        raise InputError(f"{name}: probabilities: are ranks, 1, 2, 3 ... times the smallest; give relative frequencies")
     wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
     if len(wrong):
-        word = next(word for i, word in enumerate(probabilities) if i == wrong[0])
-        value = values[wrong[0]]
-        advice = "a count; divide all counts by their sum" if value > 1 else "not above 0; leave such words out"
-        raise InputError(f"{name}: probabilities: {word!r} has {value:g}, {advice}")
+        word, value = list(probabilities)[wrong[0]], values[wrong[0]]
+        raise InputError(f"{name}: probabilities: {word!r} has {value:g}; give numbers above 0 and at most 1")
     return values
-
-
-def _refuse_ranks(name: str, values: np.ndarray) -> None:
-    if _are_ranks(values):
-        raise InputError(
-            f"{name}: probabilities: the {len(values)} numbers are 1, 2, 3 ... times the smallest: ranks, which gensim "
-            "fills in where it has no counts; give relative frequencies of words in a text"
-        )
 
 
 def _are_ranks(values: np.ndarray) -> bool:
     """Whether numbers are 1, 2, 3 ... in some order, or, where there are many, these times any one number."""
-    lowest, highest = values.min(), values.max()
-    if lowest <= 0 or len(values) < (2 if lowest == 1 else RANKS) or not np.isclose(highest, len(values) * lowest):
+    n, lowest = len(values), values.min()
+    if lowest <= 0 or n < (2 if lowest == 1 else RANKS):
         return False
-    return np.allclose(np.sort(values) / lowest, np.arange(1, len(values) + 1), rtol=1e-6)
+    return np.allclose(np.sort(values) / lowest, np.arange(1, n + 1), rtol=1e-6)
 
 
 def checked_steps(n: object) -> float:

@@ -290,17 +290,17 @@ def test_the_counts_that_gensim_makes_up_are_refused(tmp_path) -> None:
     counts = {word: made.get_vecattr(word, "count") for word in made.index_to_key}
     total = sum(counts.values())
     for probabilities in (counts, {word: count / total for word, count in counts.items()}):
-        with pytest.raises(InputError, match=r"the 40 numbers are 1, 2, 3 \.\.\. times the smallest: ranks"):
+        with pytest.raises(InputError, match="probabilities: are ranks"):
             SIF(VECTORS, probabilities)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SIF(VECTORS, {"a": 7, "b": 3, "c": 1}), "'a' has 7, a count; divide all counts by their sum"),
-        (lambda: SIF(VECTORS, {"a": 0.5, "b": 0.0}), "'b' has 0, not above 0"),
-        (lambda: SIF(VECTORS, {"a": 0.5, "b": -0.1}), "'b' has -0.1, not above 0"),
-        (lambda: SIF(VECTORS, {"a": 0.5, "b": float("nan")}), "'b' has nan, not above 0"),
+        (lambda: SIF(VECTORS, {"a": 7, "b": 3, "c": 1}), "'a' has 7; give numbers above 0 and at most 1"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": 0.0}), "'b' has 0; give numbers above 0"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": -0.1}), "'b' has -0.1; give numbers above 0"),
+        (lambda: SIF(VECTORS, {"a": 0.5, "b": float("nan")}), "'b' has nan; give numbers above 0"),
         (lambda: SIF(VECTORS, {"a": 2, "b": 1}), "ranks"),
         (lambda: SIF(VECTORS, PROBABILITIES, a=float("nan")), "a: nan is not accepted"),
         (lambda: SIF(VECTORS, PROBABILITIES, m=1.5), "m: 1.5 is not accepted"),
@@ -319,10 +319,6 @@ def test_the_counts_that_gensim_makes_up_are_refused(tmp_path) -> None:
         (lambda: USIF(VECTORS, PROBABILITIES, tokenize=str.split).fit([""] * 5), "the fitted text has no words"),
         (lambda: USIF(VECTORS, PROBABILITIES, n=2, tokenize=str.split).fit(["a", "b"]), "fitted on 2 sentences"),
         (lambda: SIF(VECTORS, PROBABILITIES).fit([]), "fitted on 0 sentences, which cannot have 1 common components"),
-        (
-            lambda: SIF({"a": np.zeros(3)}, PROBABILITIES).fit(["a", "a b"]),
-            "vectors: those of the fitted text are all zero",
-        ),
         (lambda: SIF({"a": np.full(3, np.nan)}, PROBABILITIES).fit(["a"]), "hold NaN or infinity"),
     ],
 )
