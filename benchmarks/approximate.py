@@ -22,7 +22,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import measure
 from lib import corpora, embedders, n2o
 from lib.neighbors import Neighbors, approximate, tuning
-from lib.neighbors.brute_force import nearest
+from lib.neighbors.brute_force import choose, nearest
 from lib.neighbors.contract import exclusions
 from lib.run import paths
 from lib.run.errors import InputError
@@ -79,7 +79,7 @@ Search = Callable[[np.ndarray], Neighbors]  # from corpus indices of queries
 def search_exactly(vectors: np.ndarray, k: int, queries: np.ndarray) -> Neighbors:
     """What `exact` returns, on the processor with one thread."""
     excluded = exclusions(queries, len(queries), len(vectors))
-    similarities, ids = nearest(vectors[queries], vectors, k, excluded, device="cpu", threads=1)
+    similarities, ids = nearest(choose(vectors[queries], vectors, "cpu"), k, excluded, threads=1)
     return Neighbors(ids, similarities.astype(np.float32))
 
 
@@ -106,7 +106,7 @@ def compare(vectors: np.ndarray, queries: Queries, k: int, methods: list[str]) -
             tuned = tuning.tune(index, vectors[held_out], k, recall, truth=held_truth, exclude=held_out)
             print(f"  {method}: {tuned}", file=sys.stderr, flush=True)
             searches[f"{method} {recall}"] = partial(search_index, index, k, tuned.effort)
-            rows[f"{method} {recall}"] = {"tuning": tuned, "build": index.build_seconds, "bytes": index.size()}
+            rows[f"{method} {recall}"] = {"tuning": tuned, "build": index.build_seconds}
     found = {label: search(queries.reported) for label, search in searches.items()}
     measured = [pd.DataFrame.from_dict(rows, orient="index"), recalls(found), times(searches, queries.reported)]
     return pd.concat(measured, axis=1), {label: neighbors.ids for label, neighbors in found.items()}
@@ -167,7 +167,6 @@ def shown(name: str, dimensions: int, table: pd.DataFrame) -> pd.DataFrame:
         "ms, one by one": table["alone"].map("{:.1f}".format),
         "faster, one by one": table["faster alone"].map("{:.1f}".format),
         "build, s": ["" if np.isnan(seconds) else f"{seconds:.1f}" for seconds in table["build"]],
-        "MB": ["" if np.isnan(size) else f"{size / 1e6:.0f}" for size in table["bytes"]],
     }
     return pd.DataFrame(columns, index=table.index.rename(f"{name}, {dimensions}-d"))
 
@@ -189,7 +188,7 @@ with one thread. Each index is tuned on {held_out} other queries to the least ef
   once for all of them) and {alone} queries one by one (as a server does). Medians of {runs} runs in turns; *faster*:
   how many times as fast as exact search in the same turn. `lib.neighbors.exact` finds what float64 brute
   force finds; its time grows with the corpus, that of an index much more slowly.
-- *MB* is what the index takes, its own copy of the vectors included.
+- An index keeps its own float32 copy of the vectors, and for each one the links or the cell.
 """
 
 N2O_HEAD = """

@@ -15,7 +15,8 @@ import scipy.sparse as sp
 
 from lib import n2o, robustness
 from lib.corpora import Corpus
-from lib.neighbors import Neighbors, approximate, brute_force, indexes, tuning
+from lib.neighbors import Neighbors, approximate, tuning
+from lib.neighbors.brute_force import choose, nearest
 from lib.neighbors.contract import Vectors, exclusions
 from lib.run import progress
 from lib.run.errors import InputError
@@ -54,7 +55,7 @@ def settings(method: str, n: int) -> dict[str, int]:
     if method == "hnsw":
         return {"M": 16, "ef_construction": 40}
     if method == "ivf":
-        return {"nlist": max(1, min(round(n**0.5), n // indexes.LEAST_PER_CELL))}
+        return {"nlist": max(1, min(round(n**0.5), n // approximate.LEAST_PER_CELL))}
     return {}
 
 
@@ -127,7 +128,7 @@ def exact_times(vectors: Mapping[str, np.ndarray], queries: np.ndarray, k: int) 
     for name in progress.track(list(vectors), "exact search", unit="embedders"):
 
         def find(some: np.ndarray, v: np.ndarray = vectors[name]) -> object:
-            return brute_force.nearest(v[some], v, k, exclusions(some, len(some), len(v)), threads=1)
+            return nearest(choose(v[some], v), k, exclusions(some, len(some), len(v)), threads=1)
 
         found[name] = _timed(find, queries)[1:]
     return found

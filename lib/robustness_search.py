@@ -14,8 +14,9 @@ import scipy.sparse as sp
 
 from lib import embedders
 from lib.corpora import Corpus
-from lib.neighbors import Neighbors, brute_force, exact
-from lib.neighbors.contract import Vectors, check_k, check_shapes, exclusions, not_finite
+from lib.neighbors import Neighbors, exact
+from lib.neighbors.brute_force import choose, nearest
+from lib.neighbors.contract import Vectors, check, check_finite
 from lib.run import progress
 from lib.store import EmbeddingStore
 
@@ -122,10 +123,7 @@ def euclidean(
     InputError
         As `lib.neighbors.exact`.
     """
-    queries, corpus = brute_force.alike(queries, corpus)
-    check_shapes(queries, corpus)
-    excluded = exclusions(exclude, queries.shape[0], corpus.shape[0])
-    check_k(k, excluded, corpus.shape[0])
+    queries, corpus, excluded = check(queries, corpus, k, exclude)
     lengths = lengths_of(corpus)
     longest = float(lengths.max()) or 1.0
     all_alike = lengths.min() >= (1 - ALIKE) * longest
@@ -134,7 +132,7 @@ def euclidean(
     more = np.column_stack([squares, np.sqrt(np.maximum(2 - squares - squares**2, 0))])
     lifted = _append(corpus, divisors, more) if sp.issparse(corpus) else _Lifted(corpus, divisors, more)
     asked = _append(queries, np.full(queries.shape[0], longest / 2), np.tile([-1.0, 0.0], (queries.shape[0], 1)))
-    cosines, ids = brute_force.nearest(asked, lifted, k, excluded)
+    cosines, ids = nearest(choose(asked, lifted), k, excluded)
     return Neighbors(ids, -_distances(cosines, lengths_of(queries) / longest, longest).astype(np.float32))
 
 
@@ -171,6 +169,5 @@ def lengths_of(vectors: Vectors) -> np.ndarray:
         part = vectors[start : start + BLOCK].astype(np.float64)
         squares = part.multiply(part) if sp.issparse(part) else part**2
         lengths[start : start + BLOCK] = np.sqrt(np.asarray(squares.sum(axis=1)).ravel())
-    if not np.isfinite(lengths).all():
-        raise not_finite("vectors", int(np.argmin(np.isfinite(lengths))))
+    check_finite(lengths, "vectors")
     return lengths

@@ -7,29 +7,30 @@ the true neighbors may be missing.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import faiss
 import numpy as np
 import scipy.sparse as sp
 
-from lib.neighbors import Neighbors, exact, indexes
-from lib.neighbors.contract import best, check_k, check_shapes, exclusions, scaled, unit
-from lib.run import arrays, parameters, progress
+from lib.neighbors.brute_force import exact
+from lib.neighbors.contract import Exclude, Neighbors, check, nearest_first, rounded, unit
+from lib.run import arrays, parameters
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
 QUERY_BLOCK = 256
-PAIR_BLOCK = 8192
-DECIMALS = 12  # similarities are tied as in `exact`
-
-_STRUCTURES: dict[str, Callable[..., indexes.Structure]] = {
-    "hnsw": indexes.Hnsw,
-    "ivf": indexes.Ivf,
-    "ngt": indexes.Ngt,
-}
+NONE = -1  # stands where an index found nothing, in faiss and here
+# IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no more than 256.
+LEAST_PER_CELL, MOST_PER_CELL = 39, 256
+MOST_EF = 4096  # where tuning gives up: a graph that has not found them by then is not connected well enough
 SETTINGS: dict[str, dict[str, int]] = {
     "hnsw": {"M": 32, "ef_construction": 100},
     "ivf": {"nlist": 0},
@@ -37,111 +38,89 @@ SETTINGS: dict[str, dict[str, int]] = {
 }
 
 
-def build(
-    corpus: np.ndarray,
-    method: str = "hnsw",
-    seed: int = 0,
-    threads: int = 1,
-    show_progress_bar: bool = False,
-    **settings: int,
-) -> Index:
+def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int = 1, **settings: int) -> Index:
     """Build an index of `corpus`.
 
     Parameters
     ----------
-    corpus : float[n, d], a memory-map will do; it must stay as it is, since searches read it
-    method : "hnsw", "ivf" (both from faiss) or "ngt" (the optional package ngt)
-    seed : of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every time
-    threads : of building and searching. With one, two builds are the same. More give that up, except where the
-        library promises it: faiss 1.15.1 builds the same graph with any number, NGT promises nothing.
-    **settings : for hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf ``nlist`` (0: the
-        nearest to 4 sqrt(n) that leaves 39 vectors a cell); for ngt ``edge_size_for_creation`` (10) and
-        ``edge_size_for_search`` (40)
+    corpus : float[n, d]
+        A memory-map will do; it must stay as it is, since searches read it.
+    method : {"hnsw", "ivf", "ngt"}
+        The first two from faiss, the third from the optional package ngt.
+    seed : int
+        Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every time.
+    threads : int
+        Of building and searching. With one, two builds are the same. More give that up, except where the library
+        promises it: faiss 1.15.1 builds the same graph with any number, NGT promises nothing.
+    **settings : int
+        For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf ``nlist`` (0: the nearest to
+        4 sqrt(n) that leaves 39 vectors a cell); for ngt ``edge_size_for_creation`` (10) and
+        ``edge_size_for_search`` (40).
 
     Raises
     ------
     InputError
-        NaN or infinity, no vector that is not zero, an unknown method or setting, a value out of its range (more
-        cells than vectors, say), or ngt is not installed.
+        NaN or infinity, no vector that is not zero, an unknown method or setting, more cells than vectors, or ngt is
+        not installed.
     """
-    corpus = _dense("corpus", corpus)
-    one_of("method", method, _STRUCTURES)
+    if sp.issparse(corpus):
+        raise InputError("corpus: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
+    one_of("method", method, _METHODS)
     parameters.check(settings, SETTINGS[method], method)
-    in_range("seed", seed, 0, 2**31 - 1)
-    in_range("threads", threads, 1, 1024)
-    started = time.perf_counter()
-    lengths = _lengths(corpus)
-    kept = np.flatnonzero(lengths)
-    if not len(kept):
-        raise InputError(f"corpus: none of its {len(corpus)} vectors differs from zero; give at least one that does")
-    structure = _STRUCTURES[method](corpus.shape[1], len(kept), seed, threads, **(SETTINGS[method] | settings))
-    if structure.sample_size:
-        structure.train(unit(corpus[_sample(kept, structure.sample_size, seed)]).astype(np.float32))
-    with progress.bar(len(kept), f"index {method}", unit="vectors", show=show_progress_bar) as bar:
-        for start in range(0, len(kept), ADD_BLOCK):
-            block = kept[start : start + ADD_BLOCK]
-            structure.add(unit(corpus[block]).astype(np.float32))
-            bar.update(len(block))
-        structure.finish()
-    return Index(method, corpus, lengths, structure, time.perf_counter() - started)
+    return _METHODS[method](arrays.matrix("corpus", corpus), seed, threads, SETTINGS[method] | settings)
 
 
 class Index:
-    """An index made by `build`.
+    """An index made by `build`, of the corpus vectors that are not zero, with length 1.
 
     Attributes
     ----------
-    method : str
-    settings : dict, what it was built with
-    corpus : float[n, d], what it was built from
-    effort_name : str, the parameter that trades time for recall: ef_search (hnsw), nprobe (ivf), epsilon (ngt)
-    default_effort : its value in a search that names none
+    corpus : float[n, d]
+        What it was built from.
+    settings : dict
+        What it was built with.
+    effort_name : str
+        The parameter that trades time for recall: ef_search (hnsw), nprobe (ivf), epsilon (ngt).
+    default_effort : float
+        Its value in a search that names none.
     build_seconds : float
+
+    Notes
+    -----
+    A method is a subclass with ``_create(seed, **settings)``, which makes an empty index; ``_add(vectors)`` for unit
+    vectors float32[b, d]; ``_find(queries, width, effort)``, the numbers int64[q, width] of the vectors found for unit
+    queries, NONE where missing; and ``efforts(k)``, all that tuning may choose for k neighbors, ascending.
     """
 
-    def __init__(
-        self,
-        method: str,
-        corpus: np.ndarray,
-        lengths: np.ndarray,
-        structure: indexes.Structure,
-        build_seconds: float,
-    ) -> None:
-        self.method, self.settings, self.build_seconds = method, structure.settings, build_seconds
-        self.effort_name, self.default_effort = structure.effort_name, structure.default
-        self.corpus = corpus
-        self._structure, self._lengths = structure, lengths
-        # Corpus indices of the vectors in the structure, and of those that are not.
-        self._kept, self._zeros = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
+    effort_name: str
+    default_effort: float
 
-    def __len__(self) -> int:
-        return len(self.corpus)
+    def __init__(self, corpus: np.ndarray, seed: int, threads: int, settings: dict[str, int]) -> None:
+        started = time.perf_counter()
+        self.corpus, self.threads, self.settings = corpus, threads, settings
+        starts = range(0, len(corpus), ADD_BLOCK)
+        self._lengths = np.concatenate([_lengths(corpus[start : start + ADD_BLOCK], start) for start in starts])
+        self._kept, self._zeros = np.flatnonzero(self._lengths), np.flatnonzero(self._lengths == 0)
+        if not len(self._kept):
+            raise InputError(f"corpus: all of its {len(corpus)} vectors are zero; give at least one that is not")
+        self._create(seed, **settings)
+        for start in range(0, len(self._kept), ADD_BLOCK):
+            self._add(self._units(self._kept[start : start + ADD_BLOCK]))
+        self._finish()
+        self.build_seconds = time.perf_counter() - started
 
-    def size(self) -> int:
-        """Bytes of the index, its own float32 copy of the vectors included."""
-        return self._structure.size()
-
-    def efforts(self, k: int) -> Sequence[float]:
-        """Every effort that tuning may choose for `k` neighbors, ascending."""
-        return self._structure.efforts(k)
-
-    def search(
-        self,
-        queries: np.ndarray,
-        k: int,
-        exclude: Sequence[int] | Sequence[Sequence[int]] | None = None,
-        effort: float | None = None,
-        show_progress_bar: bool = False,
-    ) -> Neighbors:
+    def search(self, queries: np.ndarray, k: int, exclude: Exclude = None, effort: float | None = None) -> Neighbors:
         """Find `k` corpus vectors with high cosine similarity to each query.
 
         Parameters
         ----------
         queries : float[q, d]
-        k : int, at least 1
-        exclude : for each query the corpus index, or a sequence of indices, that it may not return; -1 or an empty
-            sequence for none
-        effort : value of `effort_name`; None for `default_effort`
+        k : int
+            At least 1.
+        exclude : sequence of int or of sequences of int, optional
+            For query i the corpus index that it may not return, or several; -1 or an empty sequence for none.
+        effort : float, optional
+            Value of `effort_name`; `default_effort` without it.
 
         Returns
         -------
@@ -153,91 +132,179 @@ class Index:
         Raises
         ------
         InputError
-            As `exact`, and for an effort out of its range.
+            As `exact`.
         """
-        queries = _dense("queries", queries)
-        check_shapes(queries, self.corpus)
-        excluded = exclusions(exclude, len(queries), len(self))
-        check_k(k, excluded, len(self))
-        effort = self.default_effort if effort is None else effort
-        in_range(self.effort_name, effort, *self._structure.accepted)
-        similarities, ids = np.empty((len(queries), k)), np.empty((len(queries), k), np.int64)
-        with progress.bar(len(queries), f"search {self.method}", unit="queries", show=show_progress_bar) as bar:
-            for start in range(0, len(queries), QUERY_BLOCK):
-                rows = slice(start, start + QUERY_BLOCK)
-                directions = unit(queries[rows], "queries", start)
-                similarities[rows], ids[rows] = self._search(directions, k, excluded[rows], effort)
-                bar.update(len(excluded[rows]))
+        queries, _, excluded = check(queries, self.corpus, k, exclude)
+        q, n = len(queries), len(self.corpus)
+        hidden = excluded.queries * n + excluded.ids  # a query and an index in one number
+        width = k + int(excluded.sizes(q).max(initial=0))
+        similarities, ids = np.full((q, k), -np.inf), np.full((q, k), NONE)
+        for start in range(0, q, QUERY_BLOCK):
+            directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
+            short = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
+            tried = self.default_effort if effort is None else effort
+            while len(short) and tried is not None:
+                candidates = self._candidates(directions[short - start], width, tried)
+                found = self._similarities(directions[short - start], candidates)
+                found[np.isin(short[:, None] * n + candidates, hidden)] = -np.inf
+                similarities[short], ids[short] = nearest_first(found, candidates, k)
+                short = short[similarities[short, -1] == -np.inf]
+                tried = self._wider(tried)
+        rest = np.flatnonzero(similarities[:, -1] == -np.inf)
+        if len(rest):
+            entries = None if exclude is None else [exclude[i] for i in rest]
+            ids[rest], similarities[rest] = exact(queries[rest], self.corpus, k, entries)
         return Neighbors(ids, similarities.astype(np.float32))
 
-    def _search(
-        self, directions: np.ndarray, k: int, excluded: list[np.ndarray], effort: float | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Similarities float64[q, k] and ids int64[q, k] of one block of unit queries."""
-        similarities, ids = np.full((len(excluded), k), -np.inf), np.empty((len(excluded), k), np.int64)
-        short = np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
-        while len(short) and effort is not None:
-            hidden = [excluded[row] for row in short]
-            candidates = self._candidates(directions[short], k + max(map(len, hidden)), effort)
-            values = self._similarities(directions[short], candidates, hidden)
-            similarities[short], ids[short] = best(values, candidates, k)
-            short = short[similarities[short, k - 1] == -np.inf]
-            effort = self._structure.wider(effort)
-        rest = np.flatnonzero(similarities[:, k - 1] == -np.inf)
-        if len(rest):
-            found = exact(directions[rest], self.corpus, k, exclude=[excluded[row] for row in rest])
-            similarities[rest], ids[rest] = found.similarities, found.ids
-        return similarities, ids
-
     def _candidates(self, directions: np.ndarray, width: int, effort: float) -> np.ndarray:
-        """Corpus indices int64[q, c], ascending in each row, NONE first; at least `width` columns if there are."""
-        found = self._structure.find(directions.astype(np.float32), min(width, len(self._kept)), effort)
-        found = np.where(found == indexes.NONE, indexes.NONE, self._kept[found])
-        # Zero vectors are not in the structure. All equally near, the lowest of them stand for the rest.
-        zeros = np.broadcast_to(self._zeros[:width], (len(found), len(self._zeros[:width])))
-        return np.sort(np.hstack([found, zeros]), axis=1)
+        """Corpus indices int64[q, c], NONE where fewer are found; at least `width` columns if there are."""
+        found = self._find(directions.astype(np.float32), min(width, len(self._kept)), effort)
+        found = np.where(found == NONE, NONE, self._kept[found])
+        # Zero vectors are not in the index. All equally near, the lowest of them stand for the rest.
+        return np.hstack([found, np.tile(self._zeros[:width], (len(found), 1))])
 
-    def _similarities(self, directions: np.ndarray, candidates: np.ndarray, hidden: list[np.ndarray]) -> np.ndarray:
-        """Cosines float64[q, c], -infinity where there is no candidate or a query may not return it."""
-        values = np.full(candidates.shape, -np.inf)
-        rows, columns = np.nonzero((candidates != indexes.NONE) & ~_is_hidden(candidates, hidden, len(self)))
-        for start in range(0, len(rows), PAIR_BLOCK):
-            i, j = rows[start : start + PAIR_BLOCK], columns[start : start + PAIR_BLOCK]
-            found = candidates[i, j]
-            products = np.einsum("pd,pd->p", directions[i], scaled(self.corpus[found]))
+    def _similarities(self, directions: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        """Cosines float64[q, c], -infinity where there is no candidate."""
+        values = np.empty(candidates.shape)
+        for direction, found, row in zip(directions, candidates, values, strict=True):
             lengths = self._lengths[found]
-            values[i, j] = np.round(products / np.where(lengths > 0, lengths, 1.0), DECIMALS)
+            products = np.einsum("d,pd->p", direction, self.corpus[found].astype(np.float64))
+            row[:] = rounded(products / np.where(lengths > 0, lengths, 1.0))
+        values[candidates == NONE] = -np.inf
         return values
 
+    def _units(self, chosen: np.ndarray) -> np.ndarray:
+        return unit(self.corpus[chosen]).astype(np.float32)
 
-def _is_hidden(candidates: np.ndarray, hidden: list[np.ndarray], n: int) -> np.ndarray:
-    """bool[q, c]: which candidates their query may not return. A query and an index make one number."""
-    rows = np.repeat(np.arange(len(hidden)), [len(entry) for entry in hidden])
-    pairs = rows * n + np.concatenate(hidden)
-    return np.isin(np.arange(len(hidden))[:, None] * n + candidates, pairs) & (candidates != indexes.NONE)
+    def _finish(self) -> None:
+        """Called once, after the last `_add`."""
 
-
-# -- building -----------------------------------------------------------------------------------
-
-
-def _dense(parameter: str, vectors: Any) -> np.ndarray:
-    if sp.issparse(vectors):
-        raise InputError(f"{parameter}: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
-    return arrays.matrix(parameter, vectors)
+    def _wider(self, effort: float) -> float | None:
+        """The effort to try next for a query that got too few; None where more effort would not help."""
+        return None
 
 
-def _lengths(corpus: np.ndarray) -> np.ndarray:
-    """float64[n], the lengths of the vectors once `scaled`, all of them checked for NaN and infinity."""
-    lengths = np.empty(len(corpus))
-    for start in range(0, len(corpus), ADD_BLOCK):
-        part = corpus[start : start + ADD_BLOCK]
-        directions = unit(part, "corpus", start)
-        lengths[start : start + ADD_BLOCK] = np.einsum("nd,nd->n", scaled(part), directions)
-    return lengths
+def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
+    """float64[b]; InputError for NaN or infinity."""
+    return np.einsum("nd,nd->n", vectors.astype(np.float64), unit(vectors, "corpus", first))
 
 
-def _sample(kept: np.ndarray, most: int, seed: int) -> np.ndarray:
-    """Ascending indices of the vectors to train on."""
-    if len(kept) <= most:
-        return kept
-    return np.sort(np.random.default_rng(seed).choice(kept, most, replace=False))
+# -- faiss --------------------------------------------------------------------------------------
+
+
+class _Faiss(Index):
+    index: faiss.Index
+
+    def _add(self, vectors: np.ndarray) -> None:
+        with _faiss_threads(self.threads):
+            self.index.add(vectors)
+
+    def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
+        with _faiss_threads(self.threads):
+            return self.index.search(queries, width, params=self._parameters(int(effort)))[1]
+
+
+class Hnsw(_Faiss):
+    """Hierarchical navigable small worlds (Malkov and Yashunin, 2018), vectors uncompressed.
+
+    The effort is `ef_search`, the length of the list of candidates; faiss takes at least k.
+    """
+
+    effort_name = "ef_search"
+    default_effort = 128
+
+    def _create(self, seed: int, M: int, ef_construction: int) -> None:
+        in_range("M", M, 2, 512, "links of a vector")
+        self.index = faiss.IndexHNSWFlat(self.corpus.shape[1], M, faiss.METRIC_INNER_PRODUCT)
+        self.index.hnsw.efConstruction = ef_construction
+        self.index.hnsw.rng = faiss.RandomGenerator(seed)
+
+    def _parameters(self, effort: int) -> faiss.SearchParameters:
+        return faiss.SearchParametersHNSW(efSearch=effort)
+
+    def efforts(self, k: int) -> Sequence[int]:
+        return range(k, max(k, min(len(self._kept), MOST_EF)) + 1)
+
+
+class Ivf(_Faiss):
+    """Inverted file: k-means cells, of which the `nprobe` nearest to the query are searched (Jegou et al., 2011)."""
+
+    effort_name = "nprobe"
+
+    def _create(self, seed: int, nlist: int) -> None:
+        n, dimensions = len(self._kept), self.corpus.shape[1]
+        in_range("nlist", nlist, 0, n, "0 for the usual; no more cells than vectors that are not zero")
+        nlist = nlist or max(1, min(round(4 * n**0.5), n // LEAST_PER_CELL))
+        self.settings, self.default_effort = {"nlist": nlist}, max(1, nlist // 8)
+        self._cells = faiss.IndexFlatIP(dimensions)
+        self.index = faiss.IndexIVFFlat(self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT)
+        self.index.cp.seed = seed
+        self.index.cp.min_points_per_centroid = 1  # fewer are the caller's choice; faiss would print a warning
+        sample = self._kept
+        if n > nlist * MOST_PER_CELL:
+            sample = np.sort(np.random.default_rng(seed).choice(sample, nlist * MOST_PER_CELL, replace=False))
+        with _faiss_threads(self.threads):
+            self.index.train(self._units(sample))
+
+    def _parameters(self, effort: int) -> faiss.SearchParameters:
+        return faiss.SearchParametersIVF(nprobe=effort)
+
+    def efforts(self, k: int) -> Sequence[int]:
+        return range(1, self.settings["nlist"] + 1)
+
+    def _wider(self, effort: float) -> int | None:
+        most = self.settings["nlist"]
+        return min(2 * int(effort), most) if effort < most else None
+
+
+@contextmanager
+def _faiss_threads(threads: int) -> Iterator[None]:
+    """faiss has one number of threads for the whole process: set it and put it back."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+# -- NGT ----------------------------------------------------------------------------------------
+
+
+class Ngt(Index):
+    """Neighborhood graph and tree (Iwasaki and Miyazaki, 2018), the N2O paper's choice; needs the package ngt.
+
+    The effort is `epsilon`: the search goes on through vectors up to 1 + epsilon times as far as the k-th found.
+    """
+
+    effort_name = "epsilon"
+    default_effort = 0.1
+
+    def _create(self, seed: int, **settings: int) -> None:
+        try:
+            import ngtpy
+        except ImportError as error:
+            raise InputError("method: 'ngt' needs the package ngt, which is not installed; pip install ngt") from error
+        folder = tempfile.mkdtemp(prefix="ngt-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        ngtpy.create(f"{folder}/index", self.corpus.shape[1], distance_type="Normalized Cosine", **settings)
+        self.index: Any = ngtpy.Index(f"{folder}/index", log_disabled=True)
+
+    def _add(self, vectors: np.ndarray) -> None:
+        self.index.batch_insert(vectors, num_threads=self.threads, build=False)
+
+    def _finish(self) -> None:
+        self.index.build_index(num_threads=self.threads)
+
+    def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
+        found = np.full((len(queries), width), NONE)
+        for row, query in zip(found, queries, strict=True):
+            ids = self.index.search(query, size=width, epsilon=float(effort), with_distance=False)
+            row[: len(ids)] = ids
+        return found
+
+    def efforts(self, k: int) -> Sequence[float]:
+        return [hundredths / 100 for hundredths in range(-10, 101)]
+
+
+_METHODS: dict[str, type[Index]] = {"hnsw": Hnsw, "ivf": Ivf, "ngt": Ngt}

@@ -1,48 +1,71 @@
-"""Exact nearest neighbors by cosine similarity: the front door of the dense and the sparse search."""
+"""Exact nearest neighbors by cosine similarity: every query is compared with every vector, block by block.
+
+A `Screen` (dense: `lib.neighbors.dense` and `gpu`; sparse: `lib.neighbors.sparse`) computes scores that lie within a
+margin of the similarities. What a score lets through is compared again in float64, so that neither the screen nor the
+blocks nor the number of threads have a part in the result.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
-from lib.neighbors.contract import Neighbors, Vectors, check_k, check_shapes, exclusions
-from lib.run import arrays, progress
-from lib.run.errors import InputError
+from lib.neighbors.contract import (
+    Best,
+    Exclude,
+    Exclusions,
+    Neighbors,
+    Vectors,
+    check,
+    nearest_first,
+    put,
+    rounded,
+    unit,
+)
+from lib.neighbors.dense import Bfloat16, Float32
+from lib.neighbors.sparse import Sparse
+from lib.run import progress
+from lib.run.compiled import njit
 from lib.run.parameters import one_of
-from lib.run.processor import cores
+from lib.run.processor import computes_in_bfloat16, cores
 
-MEMORY = 2**30
-DEVICES = ("auto", "cpu", "cuda", "mps")
+WORTH_TORCH = 10**10  # below so many products of two numbers, loading torch takes longer than it saves
+TOO_MANY = 1 / 16  # of a block's rows: to score them again costs as much as a finer screen
 
 
 def exact(
     queries: Vectors,
     corpus: Vectors,
     k: int,
-    exclude: Sequence[int] | Sequence[Sequence[int]] | None = None,
+    exclude: Exclude = None,
     show_progress_bar: bool = False,
-    memory: int = MEMORY,
     device: str = "auto",
 ) -> Neighbors:
     """Find the `k` corpus vectors with the highest cosine similarity to each query.
 
-    The result is that of float64 brute force, whatever the processor, the memory and the number of threads.
+    The result is that of float64 brute force, whatever the processor and the number of threads.
 
     Parameters
     ----------
-    queries : real[q, d], an array or a SciPy sparse array
-    corpus : real[n, d], of the same kind; a memory-map that is larger than memory will do
-    k : int, at least 1
-    exclude : for query i the corpus index that it may not return (itself, say), or a sequence of such
-        indices; -1 or an empty sequence for none
-    memory : int, bytes that the search may use beside its input and its result; many queries in little memory
-        take several passes over the corpus
-    device : where dense vectors are compared roughly before they are compared in float64: "cpu"; "cuda" or
-        "mps", an accelerator; "auto", an accelerator that CUDA knows, for a search that is worth it, else "cpu"
+    queries : real[q, d]
+        An array or a SciPy sparse array.
+    corpus : real[n, d]
+        Of the same kind; a memory-map that is larger than memory will do.
+    k : int
+        At least 1.
+    exclude : sequence of int or of sequences of int, optional
+        For query i the corpus index that it may not return (itself, say), or several; -1 or an empty sequence for
+        none.
+    show_progress_bar : bool
+    device : {"auto", "cpu", "cuda", "mps"}
+        Where dense vectors are screened; "auto" takes a CUDA device where there is one and the search is worth it.
 
     Returns
     -------
@@ -54,68 +77,87 @@ def exact(
     ------
     InputError
         Unequal dimensions, NaN or infinity, an index in `exclude` that the corpus does not have, fewer than `k`
-        vectors left for some query, too little memory, or a device that is not there.
+        vectors left for some query, or a device that is not there.
     """
-    queries, corpus = alike(queries, corpus)
-    check_shapes(queries, corpus)
-    excluded = exclusions(exclude, queries.shape[0], corpus.shape[0])
-    check_k(k, excluded, corpus.shape[0])
-    similarities, ids = nearest(queries, corpus, k, excluded, memory, device, show_progress_bar=show_progress_bar)
+    queries, corpus, excluded = check(queries, corpus, k, exclude)
+    similarities, ids = nearest(choose(queries, corpus, device), k, excluded, show_progress_bar)
     return Neighbors(ids, similarities.astype(np.float32))
 
 
 def nearest(
-    queries: Vectors,
-    corpus: Vectors,
-    k: int,
-    excluded: Sequence[np.ndarray],
-    memory: int = MEMORY,
-    device: str = "auto",
-    threads: int | None = None,
-    show_progress_bar: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The search behind `exact`, for callers that have checked their arguments and merge lists.
+    screen: Any, k: int, excluded: Exclusions, show_progress_bar: bool = False, threads: int | None = None
+) -> Best:
+    """The k best of each query, nearest first, in float64; where fewer are left the places stay open.
 
     Parameters
     ----------
-    excluded : for each query its excluded indices, int64, ascending (see `lib.neighbors.contract.exclusions`)
-    threads : int or None, how many to use; None for as many as there are cores
-
-    Returns
-    -------
-    similarities : float64[q, k], rounded to 12 decimals, nearest first; -infinity where fewer than k are left
-    ids : int64[q, k]
+    screen : Screen
+        From `choose`.
+    excluded : Exclusions
+        From `lib.neighbors.contract.check`.
+    threads : int, optional
+        As many as there are cores without it.
     """
-    one_of("device", device, DEVICES)
-    engine = _sparse if sp.issparse(corpus) else partial(_dense, device=device)
-    search = engine(queries, corpus, k, excluded, memory=memory, threads=threads or cores())
-    (q, _), (n, _) = queries.shape, corpus.shape
-    found = [(np.empty((0, k)), np.empty((0, k), np.int64))]
-    with progress.bar(n * -(-q // search.group), "search", unit="vectors", show=show_progress_bar) as bar:
-        for start in range(0, q, search.group):
-            found.append(search.search(start, min(start + search.group, q), bar.update))
-    similarities, ids = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return similarities, ids
+    shape = screen.queries.shape[0], k
+    best = Best(np.full(shape, -np.inf), np.full(shape, -1))
+    lock = Lock()
+
+    def search(block: range) -> None:
+        nonlocal screen
+        current = screen
+        for some, scores, vectors in scored(current, block, excluded):
+            i, j = current.candidates(scores, best.similarities[some, 0], k)
+            found = rounded(current.similarities(some, i, j, vectors, scores))
+            with lock:
+                _offer(best.similarities[some], best.ids[some], i, j + block.start, found)
+            if current.finer and len(i) > len(scores) * max(TOO_MANY * len(block), 4 * k):
+                screen = current.finer(current.queries, current.corpus)
+
+    each_block(search, screen, "search", show_progress_bar, threads)
+    return nearest_first(*best, k)
 
 
-def alike(queries: Vectors, corpus: Vectors, name: str = "queries") -> tuple[Vectors, Vectors]:
-    """Both as CSR arrays or both as arrays, checked (`lib.run.arrays.matrix`); `name` is what errors call the first.
+def choose(queries: Vectors, corpus: Vectors, device: str = "auto") -> Any:
+    """The screen for vectors of this kind, on a device of `exact`."""
+    one_of("device", device, ("auto", "cpu", "cuda", "mps"))
+    if sp.issparse(corpus):
+        return Sparse(queries, corpus)
+    queries = unit(queries, "queries")
+    worth_torch = "torch" in sys.modules or len(queries) * corpus.shape[0] * corpus.shape[1] >= WORTH_TORCH
+    if device in ("cuda", "mps") or (device == "auto" and worth_torch):
+        from lib.neighbors import gpu
 
-    Raises InputError for one of each kind, and for what is not real numbers.
-    """
-    if sp.issparse(corpus) != sp.issparse(queries):
-        raise InputError(f"{name} and corpus: one is sparse and the other dense; give both of one kind")
-    return arrays.matrix(name, queries), arrays.matrix("corpus", corpus)
+        if gpu.available(device):
+            return gpu.Gpu(queries, corpus, device)
+    return (Bfloat16 if worth_torch and computes_in_bfloat16() else Float32)(queries, corpus)
 
 
-def _sparse(*arguments: Any, **options: Any) -> Any:
-    from lib.neighbors.sparse import Sparse
+def scored(screen: Any, block: range, excluded: Exclusions) -> Iterator[tuple[slice, Any, Any]]:
+    """For some queries at a time their scores with a block; the excluded pairs are hidden."""
+    vectors = screen.load(block)
+    hidden = excluded.within(block.start, block.stop)
+    for start in range(0, screen.queries.shape[0], screen.query_step):
+        some = slice(start, start + screen.query_step)
+        scores = screen.scores(some, vectors)
+        here = (hidden.queries >= some.start) & (hidden.queries < some.stop)
+        scores[hidden.queries[here] - start, hidden.ids[here]] = screen.hidden
+        yield some, scores, vectors
 
-    return Sparse(*arguments, **options)
+
+def each_block(work: Callable[[range], None], screen: Any, name: str, show: bool, threads: int | None = None) -> None:
+    """Call `work` for each block of the screen's corpus, in threads, under a progress bar."""
+    n = screen.corpus.shape[0]
+    blocks = [range(start, min(start + screen.rows, n)) for start in range(0, n, screen.rows)]
+    with (
+        threadpool_limits(1, "blas"),
+        progress.bar(n, name, unit="vectors", show=show) as bar,
+        ThreadPoolExecutor(threads or cores(), initializer=screen.enter_thread) as pool,
+    ):
+        for block, _ in zip(blocks, pool.map(work, blocks), strict=True):
+            bar.update(len(block))
 
 
-def _dense(queries: np.ndarray, corpus: np.ndarray, *arguments: Any, device: str, **options: Any) -> Any:
-    from lib.neighbors.dense import Dense, choose_screen
-
-    screen = choose_screen(device, queries.shape[0] * corpus.shape[0] * corpus.shape[1])
-    return Dense(queries, corpus, *arguments, screen=screen, **options)
+@njit(nogil=True)
+def _offer(similarities, ids, queries, found_ids, found):
+    for p in range(len(found)):
+        put(similarities[queries[p]], ids[queries[p]], found[p], found_ids[p])

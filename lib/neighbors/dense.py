@@ -1,140 +1,245 @@
-"""Exact search among dense vectors: every thread screens blocks of the corpus and keeps a list of its own.
+r"""Screens for dense vectors: scores that cost little, what they may be off by, and the float64 similarities.
 
-What the screen lets through is scored in float64 while it is in the cache, so that the k best of each query are all
-that a search must remember, whatever the data.
+Let q and c be a query and a corpus vector of length 1, and let their numbers be rounded to a format of unit roundoff
+u: every number becomes itself times 1 + e with |e| <= u. The matrix product of d such numbers in float32 multiplies
+each of its terms by some 1 + g' with
+
+    |g'| <= g = (d + 2) v / (1 - (d + 2) v),
+
+in whatever order they are summed, where v is the unit roundoff of float32 (Higham, Accuracy and Stability of Numerical
+Algorithms, section 3.1), here doubled for units that cut off instead of rounding. A product in bfloat16 is rounded
+once more as it leaves, by some 1 + o, |o| <= w. So the score s is the sum of q_i c_i, each times (1 + e)(1 + e')(1 +
+g')(1 + o), and by the Cauchy-Schwarz inequality, since |q| = |c| = 1,
+
+    |s - q.c| <= ((1 + u)^2 (1 + g) (1 + w) - 1) sum |q_i c_i| <= (1 + u)^2 (1 + g) (1 + w) - 1,
+
+which is the margin of a screen: 0.012 in bfloat16 (u = w = 2^-8), 0.00004 in float32 (d = 300). Numbers that are too
+small for the format, the threshold, which is rounded to it, and the 12 decimals of a similarity add less than 2^-22.
+
+How it is used. A vector whose similarity is at least the k-th best that a query has so far, f, has a score of at least
+f - margin: only these are compared in float64. A query that has not found k yet takes for f the k-th highest score of
+the block less the margin, since k vectors are at least so similar. In a million random vectors of 300 dimensions some
+thousand are compared for each query (k = 50). Vectors that bfloat16 cannot tell apart, because all of them lie within
+a narrow cone, pass in such numbers that the search goes on in float32, and what float32 cannot tell apart float64 can.
+
+bfloat16 is the upper half of a float32. Processors that compute in it (AVX-512 BF16, AMX) multiply several times as
+fast, and read and write half as much. Its bits, taken as whole numbers, order positive numbers as they are and put all
+negative ones below them; a threshold that is not positive lets everything through.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from lib.neighbors import accelerator
-from lib.neighbors.contract import not_finite, scaled, share_memory, unit
-from lib.neighbors.heaps import LIST_BYTES, Best, Hidden, nearest_first
-from lib.neighbors.kernels import Block
-from lib.neighbors.pool import cut, in_threads
-from lib.neighbors.readahead import read_ahead
-from lib.neighbors.screening import Bfloat16, Float32, Screen
-from lib.run.processor import computes_in_bfloat16
+from lib.neighbors.contract import check_finite, places
+from lib.run.compiled import njit
+from lib.run.processor import cores
 
-WORTH_TORCH = 10**10  # below so many products of two numbers, loading torch takes longer than it saves
-STRIPE = 8  # blocks that a thread takes at a time, in a large corpus
-STRIPES = 8  # that a thread gets at least: the last ones to finish leave little idle
-LEAST_ROWS = 256  # of a block, where memory allows
-TOO_MANY = 1 / 16  # of a block's rows: scoring them costs as much as a product in float32 of all of them
-QUERY_BYTES = 40  # for each number of a query: float64 several times while its length is made 1, and rounded
-READING_BYTES = 40  # for each number of a block that is not used as it lies in memory
+SLACK = 2.0**-22
+SUMS = {"reassoc", "contract"}  # sums may be reordered, so that they run in vector registers; NaN keeps its meaning
 
 
-class Dense:
-    """A search for the k best among the rows of a corpus; `group` queries share one pass over it.
+# -- every number of the corpus, compiled and run without Python's lock -------------------------
+
+
+@njit(nogil=True, fastmath=SUMS)
+def _scale(rows, norms, i):
+    """Write the length of row i, summed in float64, to `norms`; what makes it 1, or 0 for a zero row."""
+    total = 0.0
+    for j in range(rows.shape[1]):
+        value = np.float64(rows[i, j])
+        total += value * value
+    norms[i] = np.sqrt(total)
+    return 1.0 / norms[i] if total > 0 else 0.0
+
+
+@njit(nogil=True)
+def _unit_float32(rows, norms, units):
+    """Write the lengths of the rows, and the rows of length 1; zero rows stay zero."""
+    for i in range(rows.shape[0]):
+        scale = _scale(rows, norms, i)
+        for j in range(rows.shape[1]):
+            units[i, j] = rows[i, j] * scale
+
+
+@njit(nogil=True)
+def _unit_bfloat16(rows, norms, bits):
+    """As `_unit_float32`; a float32 plus half a unit of what is kept, cut off, is the nearest bfloat16."""
+    for i in range(rows.shape[0]):
+        scale = _scale(rows, norms, i)
+        for j in range(rows.shape[1]):
+            number = np.float32(rows[i, j] * scale)
+            bits[i, j] = np.int16((number.view(np.uint32) + np.uint32(0x8000)) >> np.uint32(16))
+
+
+@njit(nogil=True)
+def _cosines(queries, rows, norms, i, j):
+    """The similarity of each pair of a unit query i and a row j of length ``norms[j]``; 0 with a zero row."""
+    found = np.empty(len(i))
+    for p in range(len(i)):
+        norm = norms[j[p]]
+        found[p] = _dot(queries, i[p], rows, j[p]) / norm if norm > 0 else 0.0
+    return found
+
+
+@njit(nogil=True, fastmath=SUMS)
+def _dot(queries, query, rows, row):
+    total = 0.0
+    for j in range(rows.shape[1]):
+        total += queries[query, j] * np.float64(rows[row, j])
+    return total
+
+
+# -- screens ------------------------------------------------------------------------------------
+
+
+class Block(NamedTuple):
+    """Consecutive vectors of the corpus.
+
+    Attributes
+    ----------
+    rows : float32[b, d] or float64[b, d]
+    norms : float64[b]
+        Their lengths.
+    units : Any
+        The rows with length 1, rounded, as the matrix product takes them.
+    """
+
+    rows: np.ndarray
+    norms: np.ndarray
+    units: Any
+
+
+class Float32:
+    """Scores in float32, for any processor.
 
     Parameters
     ----------
-    queries, corpus : real[q, d] and real[n, d]
-    excluded : for each query ascending corpus indices
-    memory : int, bytes
-    screen : what makes a Screen of unit queries, float64[g, d]
-    threads : int
+    queries : float64[q, d]
+        Of length 1.
+    corpus : real[n, d]
+        Sliced block by block.
+
+    Attributes
+    ----------
+    margin : float
+        How far a score may lie from its similarity.
+    rows, query_step : int
+        So many corpus vectors and queries are multiplied at a time: they, and the scores, stay in a core's cache.
+    finer : type or None
+        The screen to take where this one lets too much through.
     """
 
-    def __init__(
-        self,
-        queries: np.ndarray,
-        corpus: np.ndarray,
-        k: int,
-        excluded: Sequence[np.ndarray],
-        memory: int,
-        screen: Callable[[np.ndarray], Screen],
-        threads: int,
-    ) -> None:
-        self.queries, self.corpus, self.k, self.excluded, self.screen = queries, corpus, k, excluded, screen
-        n, d = corpus.shape
-        like = screen(np.zeros((1, d)))
-        rows = min(n, like.most_rows, max(LEAST_ROWS, like.block_numbers // max(d, 1)))
-        self.threads = max(1, min(threads, -(-n // rows)))
-        a_row = self.threads * (like.row_bytes() + (0 if _as_it_lies(corpus) else READING_BYTES * d))
-        a_query = QUERY_BYTES * d + LIST_BYTES * k * self.threads
-        self.rows, self.group = share_memory(memory, rows, lambda size: size * a_row, a_query)
+    unit_type: type = np.float32
+    normalize = staticmethod(_unit_float32)
+    roundoff = 2.0**-23  # one rounding of every number (2^-24), and those in float64 on the way to it
+    roundoff_of_scores = 0.0
+    hidden: float = -np.inf  # the score of what may not be returned
+    numbers = 1_440_000  # of a block
+    query_step = 128
+    finer: type[Float32] | None = None
 
-    def search(self, start: int, stop: int, update: Callable[[int], Any]) -> Best:
-        """The k best of some of the queries, nearest first, -infinity where fewer are left.
+    def __init__(self, queries: np.ndarray, corpus: np.ndarray) -> None:
+        self.queries, self.corpus = queries, corpus
+        d = queries.shape[1]
+        self.rows = max(256, min(8192, self.numbers // max(d, 1), corpus.shape[0] // (2 * cores())))
+        sums = (d + 2) * 2.0**-23
+        self.margin = (1 + self.roundoff) ** 2 / (1 - sums) * (1 + self.roundoff_of_scores) - 1 + SLACK
+        self.memory = threading.local()
+        self.rounded = self.block(queries, np.empty(queries.shape, self.unit_type)).units
 
-        `update` is called with numbers of corpus vectors, which add up to n.
+    def load(self, block: range) -> Block:
+        """Some vectors of the corpus; InputError for NaN or infinity among them."""
+        rows = self.corpus[block.start : block.stop]
+        units = getattr(self.memory, "units", rows[:0])
+        if len(units) < len(rows):  # kept by each thread: fresh memory would take as long as the rounding
+            units = self.memory.units = np.empty(rows.shape, self.unit_type)
+        precision = np.float32 if rows.dtype in (np.float16, np.float32) else np.float64
+        loaded = self.block(np.ascontiguousarray(rows, precision), units[: len(rows)])
+        check_finite(loaded.norms, "corpus", block.start)
+        return loaded
+
+    def block(self, rows: np.ndarray, units: np.ndarray) -> Block:
+        """Rows with their lengths; `units` is where the rounded rows of length 1 are written."""
+        norms = np.empty(len(rows))
+        self.normalize(rows, norms, units)
+        return Block(rows, norms, self.operand(units))
+
+    def operand(self, units: np.ndarray) -> Any:
+        """Unit rows as what the matrix product takes."""
+        return units
+
+    def scores(self, some: slice, block: Block) -> Any:
+        """Of some queries with the rows of a block: [s, b], in the screen's own format."""
+        return self.rounded[some] @ block.units.T
+
+    def candidates(self, scores: Any, floors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns, int64[m], of all scores that may be of the k best of their query.
+
+        `floors`, float64[s], is the k-th best similarity that each query has so far, or -infinity.
         """
-        screening = _Screening(self.screen(unit(self.queries[start:stop], "queries", start)))
-        hidden, floors = Hidden.of(self.excluded[start:stop]), np.full(stop - start, -np.inf)
-        numbers = self.rows * self.corpus.shape[1]
-        states = [_State(np.empty(numbers, np.float32), Best.none(stop - start, self.k)) for _ in range(self.threads)]
+        if k <= scores.shape[1] and np.isneginf(floors).any():
+            floors = np.maximum(floors, self.highest(scores, k) - self.margin)
+        return self.above(scores, floors - self.margin)
 
-        def work(state: _State, stripe: range) -> None:
-            for block in cut(stripe.start, stripe.stop, self.rows):
-                reached(block.start)
-                screen = screening.screen
-                screening.judge(self._search_block(screen, state, block, floors, hidden), len(block), self.k)
+    def highest(self, scores: Any, k: int) -> np.ndarray:
+        """The k-th highest score of each query, float64[s], or -infinity."""
+        return self.decode(np.partition(scores, -k, axis=1)[:, -k])
 
-        n = self.corpus.shape[0]
-        stripe = min(STRIPE, max(1, n // (self.rows * self.threads * STRIPES))) * self.rows
-        with screening.screen.session(), read_ahead(self.corpus) as reached:
-            in_threads(work, states, cut(0, n, stripe), update, screening.screen.enter_thread)
-        return nearest_first([state.best for state in states], self.k)
+    def above(self, scores: Any, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the scores that reach their query's threshold, float64[s], and are not hidden."""
+        i, j = places(scores >= self.encode(thresholds)[:, None])
+        seen = scores[i, j] != self.hidden
+        return i[seen], j[seen]
 
-    def _search_block(self, screen: Screen, state: _State, block: range, floors: np.ndarray, hidden: Hidden) -> int:
-        """Search one block; returns how many pairs the screen let through."""
-        rows = _read(self.corpus, block)
-        norms, units = np.empty(len(rows)), state.numbers.view(screen.unit_type)[: rows.size].reshape(rows.shape)
-        bad, lost = screen.normalize(rows, norms, units)
-        if bad >= 0:
-            raise not_finite("corpus", block.start + bad)
-        return screen.sift(Block(rows, norms, block.start), units, lost, state.best, floors, hidden)
+    def encode(self, thresholds: np.ndarray) -> np.ndarray:
+        """Float64[s] in the format of the scores, rounded down."""
+        return thresholds.astype(np.float32)
 
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        return scores.astype(np.float64)
 
-class _Screening:
-    """The screen in use: a given one, until it lets so much through that its finer one costs less."""
+    def similarities(self, some: slice, i: np.ndarray, j: np.ndarray, block: Block, scores: Any) -> np.ndarray:
+        """Float64[m], of the i-th of some queries and row j of a block."""
+        return _cosines(self.queries[some], block.rows, block.norms, i, j)
 
-    def __init__(self, screen: Screen) -> None:
-        self.screen = screen
-
-    def judge(self, found: int, rows: int, k: int) -> None:
-        """Hear how many pairs passed of a block of so many rows, of which at most k a query were needed."""
-        q = len(self.screen.queries)
-        if self.screen.finer and found > q * max(TOO_MANY * rows, 4 * k):
-            self.screen = self.screen.finer(self.screen.queries)
+    def enter_thread(self) -> None:
+        """Called once in each thread that will search."""
 
 
-class _State(NamedTuple):
-    """What one thread writes to: numbers float32[m] of the rounded block, and what has been found."""
+class Bfloat16(Float32):
+    """Scores in bfloat16, handed on as its bits, int16, for processors that compute in it."""
 
-    numbers: np.ndarray
-    best: Best
+    unit_type = np.int16
+    normalize = staticmethod(_unit_bfloat16)
+    roundoff = 2.0**-8 + SLACK
+    roundoff_of_scores = 2.0**-8
+    hidden = -1  # of no number
+    finer = Float32
 
+    def operand(self, units: np.ndarray) -> Any:
+        import torch
 
-def choose_screen(device: str, products: int) -> Callable[[np.ndarray], Screen]:
-    """The screen for a device of `lib.neighbors.exact` and a search of so many products of two numbers."""
-    if device in ("cuda", "mps"):
-        accelerator.require(device)
-        return partial(accelerator.Device, device=device)
-    if products < WORTH_TORCH and "torch" not in sys.modules:
-        return Float32
-    if device == "auto" and accelerator.available("cuda"):
-        return partial(accelerator.Device, device="cuda")
-    return Bfloat16 if computes_in_bfloat16() else Float32
+        return torch.from_numpy(units).view(torch.bfloat16)
 
+    def scores(self, some: slice, block: Block) -> np.ndarray:
+        import torch
 
-def _as_it_lies(corpus: np.ndarray) -> bool:
-    return isinstance(corpus, np.ndarray) and corpus.dtype == np.float32 and corpus.flags.c_contiguous
+        return super().scores(some, block).view(torch.int16).numpy()
 
+    def encode(self, thresholds: np.ndarray) -> np.ndarray:
+        bits = thresholds.astype(np.float32).view(np.int32) >> 16
+        return np.where(bits > 0, bits, -(2**15)).astype(np.int16)
 
-def _read(corpus: np.ndarray, block: range) -> np.ndarray:
-    """Rows as float32, or as float64 divided by a power of two, so that no length overflows or vanishes."""
-    rows = corpus[block.start : block.stop]
-    small = rows.dtype in (np.float16, np.float32)
-    rows = np.require(rows, np.float32, ["C", "A"]) if small else scaled(rows)
-    rows = rows.view()
-    rows.flags.writeable = False  # compiled code knows but one kind of array, whatever the caller has
-    return rows
+    def decode(self, scores: np.ndarray) -> np.ndarray:
+        return np.where(scores > 0, (scores.astype(np.int32) << 16).view(np.float32), -np.inf).astype(np.float64)
+
+    def enter_thread(self) -> None:
+        import torch
+
+        torch.get_num_threads()  # a thread's first call sets its number, which must not undo the next line
+        threadpool_limits(1, "openmp")

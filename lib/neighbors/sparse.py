@@ -1,93 +1,97 @@
-"""Exact search among sparse vectors, in float64, over an inverted index of one block of the corpus after another.
+"""The screen for sparse vectors: scores in float64, over an inverted index of one block of the corpus after another.
 
-A query's similarities to a block are summed term by term, over the vectors that have the term; their sums are few
-enough to stay in a core's cache.
+A query's similarities to a block are summed term by term, over the vectors that have the term; the sums are few
+enough to stay in a core's cache. They are the similarities themselves, but for the order of summation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
-from lib.neighbors.contract import not_finite, share_memory
-from lib.neighbors.heaps import LIST_BYTES, Best, Hidden, nearest_first
-from lib.neighbors.pool import cut, in_threads
-from lib.neighbors.sparse_kernels import Rows, invert, make_unit, search_block
+from lib.neighbors.contract import check_finite, put
+from lib.run.compiled import njit
 
-LEAST_ROWS, MOST_ROWS = 4096, 65536  # of a block; the sums of so many take 32 KiB and 512 KiB
-ENTRY_BYTES = 64  # for each number of a block: read, sorted by row, of length 1, and sorted by term
-TERM_BYTES = 8  # in the index of a block
-QUERY_ENTRY_BYTES = 48  # likewise for a query
+LEAST_ROWS = 4096  # of a block; the sums of so many take 32 KiB
 
 
 class Sparse:
-    """A search for the k best among the rows of a CSR array; `group` queries share one pass over it.
+    """Scores of CSR arrays. The attributes are those of `lib.neighbors.dense.Float32`.
 
     Parameters
     ----------
     queries, corpus : sparse real[q, d] and real[n, d]
-    excluded : for each query ascending corpus indices
-    memory : int, bytes
-    threads : int
     """
 
-    def __init__(
-        self,
-        queries: sp.csr_array,
-        corpus: sp.csr_array,
-        k: int,
-        excluded: Sequence[np.ndarray],
-        memory: int,
-        threads: int,
-    ) -> None:
-        self.queries, self.corpus, self.k, self.excluded = queries, corpus, k, excluded
-        n, d = corpus.shape
+    hidden = -np.inf
+    query_step = 32
+    finer = None
+    margin = 1e-12  # the decimals that decide ties
+
+    def __init__(self, queries: sp.csr_array, corpus: sp.csr_array) -> None:
+        self.queries, self.corpus = unit(queries, "queries"), corpus
         # An index has a place for each term: fewer entries than terms would not be worth it.
-        rows = min(n, MOST_ROWS, max(LEAST_ROWS, n * d // max(corpus.nnz, 1)))
-        self.threads = max(1, min(threads, -(-n // rows)))
+        self.rows = max(LEAST_ROWS, corpus.shape[0] * corpus.shape[1] // max(corpus.nnz, 1))
 
-        def block_bytes(rows: int) -> int:
-            ends = corpus.indptr[[*range(0, n, rows), n]]
-            return self.threads * (ENTRY_BYTES * int(np.diff(ends).max(initial=0)) + 8 * rows + TERM_BYTES * d)
+    def load(self, block: range) -> sp.csc_array:
+        """The inverted index of a block: for each term the vectors that have it, and their weights."""
+        return sp.csc_array(unit(slice_rows(self.corpus, block.start, block.stop), "corpus", block.start))
 
-        a_query = LIST_BYTES * k * self.threads + QUERY_ENTRY_BYTES * int(np.diff(queries.indptr).max(initial=0))
-        self.rows, self.group = share_memory(memory, rows, block_bytes, a_query)
+    def scores(self, some: slice, index: sp.csc_array) -> np.ndarray:
+        starts = self.queries.indptr[some.start : some.stop + 1]
+        sums = np.zeros((len(starts) - 1, index.shape[0]))
+        _add(starts, self.queries.indices, self.queries.data, index.indptr, index.indices, index.data, sums)
+        return sums
 
-    def search(self, start: int, stop: int, update: Callable[[int], Any]) -> Best:
-        """The k best of some of the queries, nearest first, -infinity where fewer are left.
+    def candidates(self, scores: np.ndarray, floors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        similarities, ids = np.full((len(scores), k), -np.inf), np.full((len(scores), k), -1)
+        _put_all(similarities, ids, scores, floors - self.margin)
+        i, place = np.nonzero(ids >= 0)
+        return i, ids[i, place]
 
-        `update` is called with numbers of corpus vectors, which add up to n.
-        """
-        queries = _rows(self.queries, start, stop)
-        if (bad := make_unit(queries)) >= 0:
-            raise not_finite("queries", start + bad)
-        hidden, floors = Hidden.of(self.excluded[start:stop]), np.full(stop - start, -np.inf)
+    def similarities(
+        self, some: slice, i: np.ndarray, j: np.ndarray, index: sp.csc_array, scores: np.ndarray
+    ) -> np.ndarray:
+        return scores[i, j]
 
-        def work(state: tuple[np.ndarray, Best], block: range) -> None:
-            sums, best = state
-            search_block(queries, self._index(block), block.start, sums[: len(block)], best, floors, hidden)
-
-        states = [(np.empty(self.rows), Best.none(stop - start, self.k)) for _ in range(self.threads)]
-        in_threads(work, states, cut(0, self.corpus.shape[0], self.rows), update)
-        return nearest_first([best for _, best in states], self.k)
-
-    def _index(self, block: range) -> Rows:
-        """For each term the vectors of a block that have it, counted from the block's first, and their weights."""
-        rows = _rows(self.corpus, block.start, block.stop)
-        if (bad := make_unit(rows)) >= 0:
-            raise not_finite("corpus", block.start + bad)
-        return invert(rows, self.corpus.shape[1])
+    def enter_thread(self) -> None:
+        """Nothing to do."""
 
 
-def _rows(vectors: sp.csr_array, start: int, stop: int) -> Rows:
-    """A copy of some rows, columns ascending, none twice."""
+def slice_rows(vectors: sp.csr_array, start: int, stop: int) -> sp.csr_array:
+    """Some rows, without copying those of a memory-map, as SciPy does."""
     first, last = vectors.indptr[start], vectors.indptr[stop]
     parts = vectors.data[first:last], vectors.indices[first:last], vectors.indptr[start : stop + 1] - first
-    rows = sp.csr_array(parts, shape=(stop - start, vectors.shape[1]))
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return Rows(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), rows.data.astype(np.float64))
+    return sp.csr_array(parts, shape=(stop - start, vectors.shape[1]))
+
+
+def unit(vectors: sp.csr_array, name: str, first: int = 0) -> sp.csr_array:
+    """A copy with rows of length 1, float64; zero rows stay zero. InputError for NaN or infinity."""
+    rows = sp.csr_array(vectors, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    places = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    norms = np.sqrt(np.bincount(places, rows.data**2, rows.shape[0]))
+    check_finite(norms, name, first)
+    rows.data /= np.where(norms > 0, norms, 1.0)[places]
+    return rows
+
+
+@njit(nogil=True)
+def _add(starts, terms, weights, index_starts, index_rows, index_weights, sums):
+    """Add to ``sums[query, row]`` what each term of a query contributes to each row that has the term."""
+    for query in range(len(sums)):
+        of_query = sums[query]
+        for entry in range(starts[query], starts[query + 1]):
+            weight, term = weights[entry], terms[entry]
+            for place in range(index_starts[term], index_starts[term + 1]):
+                of_query[index_rows[place]] += weight * index_weights[place]
+
+
+@njit(nogil=True)
+def _put_all(similarities, ids, scores, thresholds):
+    """Find the k best of each query in a block, among the scores that reach its threshold and are not excluded."""
+    for query in range(len(scores)):
+        for row in range(scores.shape[1]):
+            score = scores[query, row]
+            if score >= thresholds[query] and score > -np.inf:
+                put(similarities[query], ids[query], np.rint(score * 1e12) / 1e12, row)

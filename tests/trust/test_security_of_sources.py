@@ -12,9 +12,6 @@ from lib.run import paths
 
 # Each with the reason why it is there.
 ALLOWED = {
-    ("lib/run/cluster.py", "pickle"): "work for one's own workers; docs/cluster.md says what follows",
-    ("lib/run/cluster.py", "cloudpickle"): "the same",
-    ("lib/run/cluster.py", "pickle.loads"): "the same",
     ("lib/embedders/own.py", "exec"): "the user's own code, which the parameter `embedder` names to be run",
 }
 MODULES = {"pickle", "_pickle", "cloudpickle", "dill", "shelve", "marshal"}

@@ -159,13 +159,6 @@ def test_the_number_of_faiss_threads_is_put_back(corpus) -> None:
     assert faiss.omp_get_max_threads() == before
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_size_covers_the_index_and_building_takes_time(method, corpus) -> None:
-    index = build(corpus, method)
-    assert index.size() > corpus.nbytes
-    assert index.build_seconds > 0
-
-
 def test_usual_number_of_cells(corpus) -> None:
     assert approximate.build(corpus, "ivf").settings == {"nlist": 1000 // 39}
     assert approximate.build(corpus[:10], "ivf").settings == {"nlist": 1}
@@ -206,27 +199,14 @@ def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_tuned_effort_reaches_the_recall_by_distance(method, corpus) -> None:
-    index = build(corpus, method)
-    tuned = tuning.tune(index, corpus[:50], 10, 0.97, by="distance")
-    found = index.search(corpus[:50], 10, effort=tuned.effort)
-    truth = exact(corpus[:50], corpus, 10)
-    assert tuning.recall_by_distance(found.similarities, truth.similarities).mean() == tuned.recall_by_distance >= 0.97
-    assert str(tuned).startswith(f"{index.effort_name} {tuned.effort:g} reaches recall 0.97 (")
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_recall_that_cannot_be_reached_is_said_to_be_with_the_best_there_is(method, corpus) -> None:
+def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus) -> None:
     index = build(corpus[:300], method)
     truth = exact(corpus[:20], corpus[:300], 10)
     ids = truth.ids.copy()
     ids[:10] = exact(-corpus[:10], corpus[:300], 10).ids  # half of the "true" neighbors are the farthest
     tuned = tuning.tune(index, corpus[:20], 10, 0.9, truth=Neighbors(ids, truth.similarities))
     assert not tuned.reached
-    assert tuned.recall_by_ids == 0.5
-    assert f"recall 0.9 cannot be reached: the best is {index.effort_name} {tuned.effort:g} (0.5000 by ids" in str(
-        tuned
-    )
+    assert (tuned.recall_by_ids, tuned.effort) == (0.5, index.efforts(10)[-1])
 
 
 # -- N2O ----------------------------------------------------------------------------------------
@@ -256,9 +236,6 @@ def test_change_of_n2o_with_one_pair_has_no_ranking() -> None:
         ({"method": "ivf", "M": 8}, "ivf: unknown parameter 'M'; accepted: nlist"),
         ({"method": "hnsw", "M": 1}, "M: 1 is not accepted; give 2 to 512"),
         ({"method": "hnsw", "M": 8.0}, "hnsw: M: 8.0 is a float; give a int"),
-        ({"method": "hnsw", "ef_construction": 0}, "ef_construction: 0 is not accepted"),
-        ({"threads": 0}, "threads: 0 is not accepted"),
-        ({"seed": -1}, "seed: -1 is not accepted"),
     ],
 )
 def test_bad_settings_get_a_sentence(options, message) -> None:
@@ -283,12 +260,7 @@ def test_nan_and_infinity_are_refused(method, bad, corpus) -> None:
     [
         ({"queries": np.ones((2, 3))}, "queries have 3 dimensions, the corpus has 24"),
         ({"queries": np.ones(24)}, "give a two-dimensional array"),
-        ({"k": 1001}, "k: 1001 is not accepted; give 1 to 1000"),
-        ({"k": 0}, "k: 0 is not accepted"),
         ({"k": 1000, "exclude": [0, -1]}, "give 1 to 999"),
-        ({"exclude": [0]}, "exclude: has 1 entries for 2 queries"),
-        ({"effort": 0}, "nprobe: 0 is not accepted; give 1 to 4"),
-        ({"effort": 5}, "nprobe: 5 is not accepted; give 1 to 4"),
     ],
 )
 def test_bad_searches_get_a_sentence(arguments, message, corpus) -> None:
@@ -303,9 +275,6 @@ def test_bad_searches_get_a_sentence(arguments, message, corpus) -> None:
         ({"recall": 0.0}, "recall: 0.0 is not accepted; give more than 0 and at most 1"),
         ({"recall": 1.01}, "recall: 1.01 is not accepted"),
         ({"recall": np.nan}, "recall: nan is not accepted"),
-        ({"by": "name"}, "by: 'name' is not known; accepted: distance, ids"),
-        ({"queries": np.empty((0, 24), np.float32)}, "queries: none are held out"),
-        ({"truth": Neighbors(np.zeros((1, 1), int), np.zeros((1, 1)))}, "shapes (2, 1) and (1, 1)"),
     ],
 )
 def test_bad_tuning_gets_a_sentence(arguments, message, corpus) -> None:
@@ -317,7 +286,7 @@ def test_bad_tuning_gets_a_sentence(arguments, message, corpus) -> None:
 def test_a_corpus_of_zeros_and_a_sparse_one_get_a_sentence() -> None:
     from scipy.sparse import csr_array
 
-    with pytest.raises(InputError, match="corpus: none of its 3 vectors differs from zero"):
+    with pytest.raises(InputError, match="corpus: all of its 3 vectors are zero"):
         approximate.build(np.zeros((3, 2)))
     with pytest.raises(InputError, match="corpus: is sparse"):
         approximate.build(csr_array(np.eye(3)))

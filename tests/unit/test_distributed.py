@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.error import HTTPError
-from urllib.request import urlopen
 
 import numpy as np
 import pytest
@@ -123,13 +121,6 @@ def test_same_neighbors_as_one_process_with_ties_across_shards(client, vectors, 
     assert (found.ids.dtype, found.similarities.dtype) == (np.int64, np.float32)
 
 
-def test_more_queries_than_go_out_at_a_time(client, vectors, monkeypatch) -> None:
-    monkeypatch.setattr(distributed, "QUERIES", 50)
-    itself = np.arange(len(vectors))
-    found = distributed.exact(vectors, vectors, 5, exclude=itself, client=client, shards=3)
-    np.testing.assert_array_equal(found.ids, neighbors.exact(vectors, vectors, 5, exclude=itself).ids)
-
-
 def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the_others(client) -> None:
     corpus = np.eye(4, dtype=np.float32)
     found = distributed.exact(corpus[:2], corpus, 2, exclude=[[0, 1], []], client=client, shards=2)
@@ -169,15 +160,8 @@ def test_the_log_tells_shards_rate_and_time_left(client, vectors, tmp_path, monk
     ("arguments", "message"),
     [
         ({"queries": np.ones((1, 5), np.float32)}, "queries have 5 dimensions, the corpus has 6"),
-        ({"queries": sp.csr_array(np.ones((1, 6), np.float32))}, "one is sparse"),
         ({"queries": np.full((1, 6), np.nan)}, "queries: row 0 holds NaN or infinity"),
-        ({"k": 0}, "k: 0 is not accepted; give 1 to 120"),
-        ({"k": 121}, "k: 121 is not accepted"),
         ({"k": 120, "exclude": [0]}, "k: 120 is not accepted; give 1 to 119"),
-        ({"exclude": [120]}, "exclude[0]: 120 is not an index of the corpus; give 0 to 119"),
-        ({"exclude": [0, 1]}, "2 entries for 1 queries"),
-        ({"shards": 0}, "shards: 0 is not accepted; give 1 to 120"),
-        ({"shards": 121}, "shards: 121 is not accepted"),
     ],
 )
 def test_bad_arguments_get_a_sentence(client, vectors, arguments, message) -> None:
@@ -204,29 +188,29 @@ def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_pat
 # -- what travels -------------------------------------------------------------------------------
 
 
-def test_memory_maps_are_named_and_not_copied(tmp_path, rng) -> None:
+def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
     vectors = rng.integers(1, 5, size=(9000, 40)).astype(np.float32)
     mapped, sparse = saved(vectors, tmp_path), stored(vectors, tmp_path, sparse=True)
-    for part in (mapped, mapped[10:8000], np.asarray(mapped)[5:], np.asarray(mapped[1000:])[3:7000]):
-        assert len(cluster.pack(part)) < 1000
-        np.testing.assert_array_equal(cluster.unpack(cluster.pack(part)), part)
-    rows = distributed._rows(sparse, 2000, 9000)
-    assert len(cluster.pack(rows)) < 4 * 7000 + 2000  # where each row ends does travel
-    np.testing.assert_array_equal(dense(cluster.unpack(cluster.pack(rows))), vectors[2000:])
+    for part in (mapped, mapped[10:8000], mapped[1000:][3:7000]):
+        assert len(pickle.dumps(part)) < 1000
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(part)), part)
+    rows = distributed.piece(sparse, 2000, 9000)
+    assert len(pickle.dumps(rows)) < 4 * 7000 + 2000  # where each row ends does travel
+    np.testing.assert_array_equal(dense(pickle.loads(pickle.dumps(rows))), vectors[2000:])
     embedder = WordVectors("words", [str(i) for i in range(9000)], mapped)
-    assert len(cluster.pack(embedder)) < mapped.nbytes / 4
-    np.testing.assert_array_equal(cluster.unpack(cluster.pack(embedder))["77"], vectors[77])
+    assert len(pickle.dumps(embedder)) < mapped.nbytes / 4
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(embedder))["77"], vectors[77])
 
 
-def test_what_memory_and_file_may_disagree_about_is_copied(tmp_path, vectors) -> None:
+def test_what_memory_and_file_may_disagree_about_is_copied(client, tmp_path, vectors) -> None:
     file = tmp_path / "vectors.npy"
     np.save(file, vectors)
     private, every_other = np.load(file, mmap_mode="c"), np.load(file, mmap_mode="r")[::2]
     private[3] = 7
     for part in (private, every_other, every_other[:0]):
-        copied = cluster.unpack(cluster.pack(part))
+        packed = pickle.dumps(part)
         file.rename(tmp_path / "elsewhere")
-        np.testing.assert_array_equal(copied, part)
+        np.testing.assert_array_equal(pickle.loads(packed), part)
         (tmp_path / "elsewhere").rename(file)
 
 
@@ -246,14 +230,14 @@ def die(shared, item) -> None:
 
 def test_work_that_kills_every_worker_gets_a_sentence(client, monkeypatch) -> None:
     monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
-    with pytest.raises(InputError, match="one worker after the other died over the same piece of work"):
+    with pytest.raises(InputError, match=r"cluster: it lost its work .* give its workers more memory"):
         list(cluster.in_order(die, None, [0], client))
 
 
 def test_work_whose_scheduler_is_gone_gets_a_sentence(client) -> None:
     future = client.submit(sum, [3, 4], pure=False)
     future.cancel()
-    with pytest.raises(InputError, match="cluster: the connection to its scheduler was lost; run again when it is"):
+    with pytest.raises(InputError, match=r"cluster: it lost its work .* run again when it is back"):
         cluster.result(future)
 
 
@@ -270,6 +254,12 @@ class Centered(Letters):
 
     def _encode(self, sentences):
         return super()._encode(sentences) - self.mean
+
+    def _state(self) -> dict:
+        return {"mean": self.mean}
+
+    def _restore(self, state, fitted_on) -> None:
+        self.mean = state["mean"]
 
 
 EMBEDDERS = {"dense": Letters, "sparse": lambda: Letters(sparse=True), "companions": Twin, "fitted": Centered}
@@ -319,7 +309,7 @@ def test_a_worker_killed_while_encoding_changes_nothing(client, tmp_path, monkey
 def test_an_embedder_that_cannot_travel_gets_a_sentence(client, tmp_path) -> None:
     embedder = Letters()
     embedder.lock = threading.Lock()
-    with pytest.raises(InputError, match=r"letters: cannot be sent to a cluster's workers .* use cluster: none"):
+    with pytest.raises(InputError, match=r"cluster: cannot pickle .* no worker can be given it; use cluster: none"):
         store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES, client=client)
 
 
@@ -362,18 +352,7 @@ def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -
     for address in listening(client):
         with pytest.raises(OSError, match=r"(?i)timed out|certificate|handshake|closed|EOF"):
             asyncio.run(greet(address.replace("tls", protocol)))
-    with pytest.raises(InputError, match="needs TLS certificates"):
-        cluster.connect(client.scheduler.address).__enter__()
     assert client.submit(sum, [3, 4]).result() == 7
-
-
-def test_a_local_cluster_shows_nobody_what_it_does(client) -> None:
-    """Its pages on HTTP would need no certificate."""
-    server = client.cluster.scheduler.http_server
-    for port in [listener.getsockname()[1] for listener in server._sockets.values()]:
-        for page in ("info/main/workers.html", "json/counts.json", "metrics"):
-            with pytest.raises(HTTPError, match="404"):
-                urlopen(f"http://127.0.0.1:{port}/{page}", timeout=5)
 
 
 @pytest.fixture(scope="module")
@@ -406,53 +385,31 @@ assert client is None and not {"dask", "distributed"} & set(sys.modules)
 
 
 @pytest.mark.parametrize(
-    "address", ["", "None", "Local", "host:8786", "tcp//host:8786", "tcp://host", "http://host:80", "tcp://a b:1", None]
+    "address", ["", "Local", "host:8786", "tcp//host:8786", "tcp://host", "http://host:80", "tcp://a b:1", None]
 )
 def test_a_malformed_address_gets_a_sentence(address) -> None:
     with pytest.raises(InputError, match=r"cluster: .* is not accepted; give none, local or .* tcp://host:8786"):
         cluster.connect(address).__enter__()
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://no-such-host.invalid:8786"])
-def test_an_unreachable_scheduler_gets_a_sentence_with_its_address(monkeypatch, address) -> None:
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://no-such-host.invalid:8786", "tls://127.0.0.1:1"])
+def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(monkeypatch, address) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
-    with pytest.raises(InputError, match=f"no Dask scheduler answers at {address}"):
+    with pytest.raises(InputError, match=f"no Dask scheduler that can be used answers at {address}"):
         cluster.connect(address).__enter__()
 
 
-def test_what_is_no_scheduler_and_says_nothing_gets_a_sentence(monkeypatch) -> None:
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(InputError, match=rf"no Dask scheduler answers at {address} \(waited 0.3 s\)"):
-            cluster.connect(address).__enter__()
-
-
-def test_tls_without_certificates_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match=r"tls://127\.0\.0\.1:1 needs TLS certificates"):
-        cluster.connect("tls://127.0.0.1:1").__enter__()
-
-
-def test_tls_certificates_that_cannot_be_read_get_a_sentence(tmp_path) -> None:
-    import dask
-
-    with (
-        dask.config.set(
-            {f"distributed.comm.tls.{key}": str(tmp_path / "none.pem") for key in ("ca-file", "client.cert")}
-        ),
-        pytest.raises(InputError, match=r"cluster: the TLS certificates for tls://127\.0\.0\.1:1 cannot be read \("),
-    ):
-        cluster.connect("tls://127.0.0.1:1").__enter__()
-
-
 def test_other_versions_on_the_workers_get_a_sentence(scheduler, monkeypatch) -> None:
-    from distributed import Client
+    from distributed import versions
 
-    def other(self, packages):
-        package = {"packages": {"python": "3.11.7", "numpy": "2.0.0"}}
-        here = {"packages": {"python": "3.11.7", "numpy": "2.4.6"}}
-        return {"client": here, "scheduler": here, "workers": {"tcp://10.0.0.7:4": package}}
+    packages = versions.get_package_info
 
-    monkeypatch.setattr(Client, "get_versions", other)
-    with pytest.raises(InputError, match=r"cluster: numpy is 2\.4\.6 here and 2\.0\.0 at tcp://10\.0\.0\.7:4"):
+    def other(wanted):
+        """What a process has whose Dask is another, each time that one asks."""
+        other.asked += 1
+        return packages(wanted) | {"dask": str(other.asked)}
+
+    other.asked = 0
+    monkeypatch.setattr(versions, "get_package_info", other)
+    with pytest.raises(InputError, match=r"(?s)answers at tcp://.*Mismatched versions found.*in this environment"):
         cluster.connect(scheduler).__enter__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from lib import catalog, corpora, embedders
 from lib.catalog import published
-from lib.run import cluster, paths
+from lib.run import paths
 from lib.run.errors import InputError
 
 HERE = [name for name in embedders.names() if name not in embedders.missing(embedders.names())]
@@ -177,7 +178,7 @@ def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentence
 @pytest.mark.parametrize("name", NAMES)
 def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sentences) -> None:
     before = dense(fitted(name).encode(sentences[:5]))
-    there = cluster.unpack(cluster.pack(fitted(name)))
+    there = pickle.loads(pickle.dumps(fitted(name)))
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
