@@ -60,7 +60,7 @@ class WordVectors(Mapping[str, np.ndarray]):
         self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
     ) -> None:
         self.name, self.words, self.matrix = name, words, matrix
-        self._hashes, self._order = index or _index(list(map(_encoded, words)))
+        self._hashes, self._order = map(np.asarray, index or _index(map(_encoded, words)))
         if matrix.ndim != 2 or len(self._order) != len(matrix):
             raise InputError(f"{name}: {len(words)} words and a matrix of shape {matrix.shape}; give one row a word")
         if index is None and (repeated := self._hashes[1:] == self._hashes[:-1]).any():
@@ -127,13 +127,22 @@ class WordVectors(Mapping[str, np.ndarray]):
         return np.where(self._hashes[places] == hashes, self._order[places], -1)
 
     def __getitem__(self, word: str) -> np.ndarray:
-        row = self.rows([word])[0] if isinstance(word, str) else -1
-        if row < 0:
+        row = self._row(word)
+        if row is None:
             raise KeyError(word)
         return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self.rows([word])[0] >= 0
+        return self._row(word) is not None
+
+    def _row(self, word: object) -> int | None:
+        """As `rows`, in half the time for one word."""
+        if not isinstance(word, str):
+            return None
+        hashed = _hashed([_encoded(word)])[0]
+        place = self._hashes.searchsorted(hashed)
+        found = place < len(self._hashes) and self._hashes[place] == hashed
+        return int(self._order[place]) if found else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
