@@ -87,7 +87,7 @@ class Checked:
         return [f"{self.name} {doubt}: its neighbors are only as certain as that." for doubt in doubts]
 
     def _call(self, sentences: list[str]) -> Embeddings:
-        with told(f"{self.name}:", CONTRACT):
+        with as_input_error(f"{self.name}:", CONTRACT):
             returned = self._function(list(sentences))
         vectors = checked(returned, self.name, sentences, self._kind)
         if not vectors.shape[1]:
@@ -140,7 +140,7 @@ def _dense(vectors: Embeddings) -> np.ndarray:
 
 
 @contextmanager
-def told(doing: str, remedy: str = "mend it, or give another embedder") -> Iterator[None]:
+def as_input_error(doing: str, remedy: str = "mend it, or give another embedder") -> Iterator[None]:
     """Whatever code from elsewhere raises, as an InputError of one sentence."""
     try:
         yield

@@ -16,11 +16,11 @@ from types import ModuleType
 from typing import Any
 
 from lib.embedders import hub
-from lib.embedders.checked import Checked, told
+from lib.embedders.checked import Checked, as_input_error
 from lib.embedders.registry import ENTRIES, parse
 from lib.run import files, paths
 from lib.run.errors import InputError
-from lib.run.parameters import nearest, shown
+from lib.run.parameters import shown
 
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
@@ -91,16 +91,10 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> tuple[Any, str, 
 
 
 def _in_code(spec: str, place: str, attribute: str) -> tuple[Any, str, str]:
-    module = _run(paths.from_root(place)) if place.endswith(".py") else _imported(place)
-    with told(f"embedder: {place}"):  # a module may answer this itself
-        found = hasattr(module, attribute)
-    if not found:
-        public = [name for name in vars(module) if not name.startswith("_")]
-        raise InputError(f"embedder: {place} has no {attribute!r}; {nearest(attribute, public)}")
-    thing = getattr(module, attribute)
-    if isinstance(thing, type):
-        with told(f"embedder: {spec}()"):
-            thing = thing()
+    with as_input_error(f"embedder: {spec}"):
+        module = _run(paths.from_root(place)) if place.endswith(".py") else import_module(place)
+        thing = getattr(module, attribute)
+        thing = thing() if isinstance(thing, type) else thing
     file = Path(getattr(module, "__file__", None) or "")
     return thing, Path(place).stem, f"{spec} {files.sha256(file)}" if file.is_file() else spec
 
@@ -110,17 +104,11 @@ def _run(file: Path) -> ModuleType:
 
     As for a program that is started, what lies beside the file can be imported.
     """
-    if not os.path.isfile(file):
+    if not file.is_file():
         raise InputError(f"embedder: {file}: no such file; give {WAYS}")
     module = ModuleType(file.stem)
     module.__file__ = str(file)
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
-    with told(f"embedder: running {file}"):
-        exec(compile(file.read_bytes(), file, "exec"), vars(module))
+    exec(compile(file.read_bytes(), file, "exec"), vars(module))
     return module
-
-
-def _imported(module: str) -> ModuleType:
-    with told(f"embedder: importing {module}"):
-        return import_module(module)

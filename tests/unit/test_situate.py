@@ -229,7 +229,7 @@ def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp
     ("changed", "message"),
     [
         ({"--embedder": ""}, "embedder: '' is no folder; give a model's folder"),
-        ({"--embedder": "{code}:decode"}, "has no 'decode'"),
+        ({"--embedder": "{code}:decode"}, "has no attribute 'decode'"),
         ({"--name": "bow"}, "'bow' is one of the registry's embedders"),
         ({"--neighbors": "{folder}/none.parquet"}, "none.parquet: no such file"),
         ({"--neighbors": ""}, "neighbors.parquet: is not there yet; `make figures NOTEBOOK=01` writes it"),
