@@ -85,7 +85,7 @@ def opened(path: Path) -> Iterator[Vectors]:
         if path.is_dir():
             yield _folder(*files_of(path))
             return
-        with files.opened(path) as file:
+        with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             stream = gzip.GzipFile(fileobj=file) if packed else file

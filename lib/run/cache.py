@@ -62,7 +62,7 @@ class Entry:
         try:
             about = json.loads((self.folder / ABOUT).read_bytes())
             whole = all((self.folder / file).stat().st_size == size for file, (size, _) in about["files"].items())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         return about["facts"] if whole else None
 

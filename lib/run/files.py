@@ -1,14 +1,11 @@
-"""Files: what one from elsewhere is, what stands for its content, and writing one whole or not at all."""
+"""Reading files that others made, and writing a file or folder whole or not at all."""
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
 import shutil
-import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -18,35 +15,10 @@ from typing import Any, BinaryIO
 from lib.run.errors import InputError
 
 
-def opened(path: str | Path) -> BinaryIO:
-    """A file to be read; OSError, and no waiting without end, where a pipe or a device is in its place."""
-    without_waiting = getattr(os, "O_NONBLOCK", 0)
-    stream = open(path, "rb", opener=lambda name, flags: os.open(name, flags | without_waiting))  # noqa: SIM115
-    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-        return stream
-    stream.close()
-    raise OSError(errno.EINVAL, "it is a pipe or a device, not a file", str(path))
-
-
 def sha256(file: Path) -> str:
     """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same."""
     status = file.stat()
     return _sha256(file, status.st_size, status.st_mtime_ns)
-
-
-def crc32(file: Path, most: int) -> int:
-    """CRC-32 of the first bytes of a file, which tells damage as `sha256` tells another content; computed once, too."""
-    status = file.stat()
-    return _crc32(file, most, status.st_size, status.st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _crc32(file: Path, most: int, size: int, changed: int) -> int:
-    checksum = 0
-    with file.open("rb") as stream:
-        while block := stream.read(min(most, 1 << 22)):
-            checksum, most = zlib.crc32(block, checksum), most - len(block)
-    return checksum
 
 
 @lru_cache(maxsize=256)
@@ -69,8 +41,7 @@ def begins_web_page(start: bytes) -> bool:
 def read_json(file: Path) -> dict[str, Any]:
     """The object in a JSON file; InputError if there is none."""
     try:
-        with opened(file) as stream:
-            content = json.loads(stream.read().decode("utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
     if not isinstance(content, dict):
@@ -159,20 +130,3 @@ def writing(place: Path, remedy: str = "make room there, or make it writable, an
     except OSError as error:
         reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
         raise InputError(f"{place}: cannot be written ({reason}); {remedy}") from error
-
-
-def sealed(content: dict[str, Any]) -> str:
-    """JSON on one line, of an object with the checksum of all else that is in it, for `unsealed`."""
-    return json.dumps({**content, "check": zlib.crc32(json.dumps(content).encode())})
-
-
-def unsealed(line: str | bytes) -> dict[str, Any]:
-    """The object that `sealed` was given; ValueError if this is not what it has returned."""
-    try:
-        content = json.loads(line)
-        check = content.pop("check")
-    except (AttributeError, KeyError, RecursionError, TypeError) as error:
-        raise ValueError("no object with a checksum") from error
-    if check != zlib.crc32(json.dumps(content).encode()):
-        raise ValueError("another checksum")
-    return content

@@ -81,7 +81,7 @@ def read(path: str | Path) -> ModelFile:
         another version, of another kind, or quantized; numbers in it that cannot be.
     """
     try:
-        with files.opened(path) as stream:
+        with open(path, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             return parse(mmap.mmap(stream.fileno(), size, access=mmap.ACCESS_READ) if size else b"", path)
     except OSError as error:
