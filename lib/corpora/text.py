@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from lib.corpora import reading
@@ -117,7 +116,7 @@ def word_probabilities() -> Mapping[str, float]:
     """p(w) of English words, from the large list of the `wordfreq` package; they sum to just below 1."""
     from wordfreq import get_frequency_dict
 
-    return MappingProxyType(get_frequency_dict("en", wordlist="large"))
+    return get_frequency_dict("en", wordlist="large")
 
 
 def read_probabilities(file: Path) -> dict[str, float]:

@@ -28,6 +28,7 @@ class Embedder(ABC):
     version : int, of the code in the embedder's module: raised when its vectors change
     needs_fit : bool, whether `fit` must come before `encode`
     fitted_on : str or None, fingerprint of the text that `fit` has seen
+    learned : names of the attributes, numbers and arrays, that `fit` sets
     companions : embedders whose vectors come out of the same pass at no cost
     """
 
@@ -35,6 +36,7 @@ class Embedder(ABC):
     version: int = 1
     needs_fit: bool = False
     fitted_on: str | None = None
+    learned: Sequence[str] = ()
     companions: Sequence[Embedder] = ()
     batch_size: int = 1024
 
@@ -101,10 +103,11 @@ class Embedder(ABC):
         return self
 
     def _state(self) -> dict[str, np.ndarray]:
-        return {}
+        return {name: np.asarray(getattr(self, name)) for name in self.learned}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:  # noqa: B027 - no need to override
-        """Embedders that learn nothing leave this as it is."""
+    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        for name in self.learned:
+            setattr(self, name, state[name][()])  # a number of an array without dimensions
 
     def check_fitted(self) -> None:
         """Raise InputError if `fit` is needed and has not been called."""

@@ -19,6 +19,7 @@ from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
 from lib.run import progress
 from lib.run.errors import InputError
+from lib.run.parameters import in_range
 
 VERSION = 2
 
@@ -82,9 +83,10 @@ class WordComposition(Embedder):
 
     def _state(self) -> dict[str, np.ndarray]:
         # The trained vectors themselves are kept by their training.
-        return {"trained": np.array(1)} if self.training else {}
+        return super()._state() | ({"trained": np.array(1)} if self.training else {})
 
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
         if self.training:
             self.vectors = self.training.trained(fitted_on)
         self._lexicon = None
@@ -149,6 +151,7 @@ class SIF(WordComposition):
     """
 
     needs_fit = True
+    learned = ("components", "removed", "a")
     own: ClassVar[dict[str, str | None]] = {decision: accepted[0] for decision, accepted in DECISIONS.items()}
 
     def __init__(
@@ -162,11 +165,8 @@ class SIF(WordComposition):
         **decisions: str | None,
     ) -> None:
         super().__init__(name, vectors, tokenize)
-        if not 0 < a < np.inf:
-            raise InputError(f"a: {a!r} is not accepted; give a number above 0")
-        if m < 0 or m % 1:
-            raise InputError(f"m: {m!r} is not accepted; give 0 or more components")
-        self.a, self.m, self.given = a, m, word_probabilities.named(probabilities)
+        self.a, self.m = in_range("a", a, 1e-300, 1e300), in_range("m", m, 0, 10**6, "components")
+        self.given = word_probabilities.named(probabilities)
         self.decisions = self._decided(decisions)
         self.probabilities: Mapping[str, float] = {}
         if self.given is not None:
@@ -261,7 +261,7 @@ class SIF(WordComposition):
         return self._composed(self._words(sentences), self.components, self.removed)
 
     def _state(self) -> dict[str, np.ndarray]:
-        state = super()._state() | {"components": self.components, "removed": self.removed, "a": np.array(self.a)}
+        state = super()._state()
         if self.given is None:
             words = list(self.probabilities)
             state |= {"words": packed(words), "p": np.array([self.probabilities[word] for word in words])}
@@ -269,7 +269,6 @@ class SIF(WordComposition):
 
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
         super()._restore(state, fitted_on)
-        self.components, self.removed, self.a = state["components"], state["removed"], float(state["a"])
         if self.given is None:
             self._look_up_in(dict(zip(unpacked(state["words"]), state["p"].tolist(), strict=True)))
 
@@ -299,6 +298,7 @@ class USIF(SIF):
     a : float, (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given
     """
 
+    learned = (*SIF.learned, "alpha", "partition")
     own: ClassVar[dict[str, str | None]] = SIF.own | {"normalize": "divide", "removal": "share"}
 
     def __init__(
@@ -315,9 +315,10 @@ class USIF(SIF):
         super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name, normalize=normalize, **decisions)
         self.n = n
         self.a = self.alpha = self.partition = float("nan")
-        steps = None if n is None else word_probabilities.checked_steps(n)
-        if steps is not None and self.given is not None:
-            self._derive(steps)
+        if n is not None:
+            in_range("n", n, 1, 10**6, "words of a sentence")
+            if self.given is not None:
+                self._derive(float(n))
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -346,13 +347,6 @@ class USIF(SIF):
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
-
-    def _state(self) -> dict[str, np.ndarray]:
-        return super()._state() | {"alpha": np.array(self.alpha), "partition": np.array(self.partition)}
-
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
-        self.alpha, self.partition = float(state["alpha"]), float(state["partition"])
 
 
 class Concatenation(Embedder):

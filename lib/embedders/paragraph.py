@@ -13,8 +13,7 @@ from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.tokens import Tokenizer
-from lib.embedders.trained import epoch_counter
-from lib.run import progress
+from lib.embedders.trained import run_epochs
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
 
@@ -120,9 +119,7 @@ class ParagraphVectors(Embedder):
         model.build_vocab(documents)
         if not self._words(model):
             raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
-        with progress.bar(model.epochs, f"train {self.name}", unit="epochs", show=show_progress_bar) as bar:
-            callbacks = [epoch_counter(bar)]
-            model.train(documents, total_examples=len(documents), epochs=model.epochs, callbacks=callbacks)
+        run_epochs(model, documents, model.epochs, self.name, show_progress_bar)
         self._trained = model
 
     def _words(self, model: Any) -> list[str]:

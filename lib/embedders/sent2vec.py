@@ -173,49 +173,18 @@ def _tokenized(sentences: Sequence[str], tokenize: Tokenizer) -> list[str]:
     return [" ".join(tokenize(sentence)) for sentence in sentences]
 
 
-UNIGRAMS, BIGRAMS = {"word_ngrams": 1}, {"word_ngrams": 2}
-TWEETS = {"tokenize": tweet_tokens}
-
-
-# Table 5 gives the bigrams of Wikipedia 600 dimensions; the page of the published model says 700.
-@embedder(
-    "sent2vec-wiki-unigrams", ENCODER, 600, "Sent2Vec, Wikipedia, unigrams", "sent2vec-wiki-unigrams", preset=UNIGRAMS
-)
-@embedder(
-    "sent2vec-wiki-bigrams",
-    ENCODER,
-    700,
-    "Sent2Vec, Wikipedia, unigrams and bigrams",
-    "sent2vec-wiki-bigrams",
-    preset=BIGRAMS,
-)
-@embedder(
-    "sent2vec-toronto-unigrams",
-    ENCODER,
-    700,
-    "Sent2Vec, Toronto books, unigrams",
-    "sent2vec-toronto-unigrams",
-    preset=UNIGRAMS,
-)
-@embedder(
-    "sent2vec-toronto-bigrams",
-    ENCODER,
-    700,
-    "Sent2Vec, Toronto books, unigrams and bigrams",
-    "sent2vec-toronto-bigrams",
-    preset=BIGRAMS,
-)
-@embedder(
-    "sent2vec-twitter-unigrams",
-    ENCODER,
-    700,
-    "Sent2Vec, Twitter, unigrams",
-    "sent2vec-twitter-unigrams",
-    preset=UNIGRAMS | TWEETS,
-)
-@embedder(
-    "sent2vec-twitter-bigrams", ENCODER, 700, "Sent2Vec, Twitter, unigrams and bigrams", "sent2vec-twitter-bigrams",
-    preset=BIGRAMS | TWEETS,
-)  # fmt: skip
 def _published(name: str, files: list[Path], **options: Any) -> Sent2VecFile:
     return Sent2VecFile(files[0], name, **options)
+
+
+TWEETS = {"tokenize": tweet_tokens}
+for of, source, dims, preset in (
+    # Table 5 gives the bigrams of Wikipedia 600 dimensions; the page of the published model says 700.
+    ("wiki", "Wikipedia", (600, 700), {}),
+    ("toronto", "Toronto books", (700, 700), {}),
+    ("twitter", "Twitter", (700, 700), TWEETS),
+):
+    for grams, dim, n in (("unigrams", dims[0], 1), ("bigrams", dims[1], 2)):
+        name, words = f"sent2vec-{of}-{grams}", "unigrams and bigrams" if n == 2 else grams
+        row = embedder(name, ENCODER, dim, f"Sent2Vec, {source}, {words}", name, preset=preset | {"word_ngrams": n})
+        row(_published)

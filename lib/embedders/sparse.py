@@ -58,9 +58,10 @@ class BagOfWords(Embedder):
         return counts
 
     def _state(self) -> dict[str, np.ndarray]:
-        return {"vocabulary": packed(list(self.vocabulary))}
+        return super()._state() | {"vocabulary": packed(list(self.vocabulary))}
 
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
         self.vocabulary = {word: j for j, word in enumerate(unpacked(state["vocabulary"]))}
 
 
@@ -70,6 +71,8 @@ class TfIdf(BagOfWords):
 
     The idf is learned from the fitted text, as in appendix A of the N2O paper. A word of every sentence weighs nothing.
     """
+
+    learned = ("idf",)
 
     def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "tfidf") -> None:
         super().__init__(tokenize, name)
@@ -86,13 +89,6 @@ class TfIdf(BagOfWords):
         norms = np.sqrt(weighted.power(2).sum(axis=1))
         return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1.0)) @ weighted, dtype=np.float32)
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return super()._state() | {"idf": self.idf}
-
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
-        self.idf = state["idf"]
-
 
 class _Projected(Embedder):
     """Sparse vectors projected onto the first singular directions of the fitted text.
@@ -106,6 +102,7 @@ class _Projected(Embedder):
 
     version = VERSION
     needs_fit = True
+    learned = ("directions", "offset")
     centered: bool
 
     def __init__(self, name: str, sparse: BagOfWords, dim: int, seed: int) -> None:
@@ -127,11 +124,11 @@ class _Projected(Embedder):
         return (vectors @ self.directions.T - self.offset).astype(np.float32)
 
     def _state(self) -> dict[str, np.ndarray]:
-        return self.sparse.state() | {"directions": self.directions, "offset": self.offset}
+        return super()._state() | self.sparse.state()
 
     def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+        super()._restore(state, fitted_on)
         self.sparse.restore(state, fitted_on)
-        self.directions, self.offset = state["directions"], state["offset"]
 
 
 @embedder("pca-bow", CORPUS, DIM, "principal components of word counts", license=GENSIM, sized=True)

@@ -107,8 +107,7 @@ class Training:
         model.build_vocab(tokens)
         if not len(model.wv):
             raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
-        with progress.bar(self.epochs, f"train {self.name}", unit="epochs", show=show) as bar:
-            model.train(tokens, total_examples=len(tokens), epochs=self.epochs, callbacks=[epoch_counter(bar)])
+        run_epochs(model, tokens, self.epochs, self.name, show)
         words = [word.encode("utf-8", "surrogatepass") for word in model.wv.index_to_key]
         rows = getattr(model.wv, "vectors_vocab", model.wv.vectors)  # fastText's, without their n-grams
         lengths = (self.options["min_n"], self.options["max_n"]) if self.options.get("max_n") else None
@@ -116,12 +115,13 @@ class Training:
         return Vectors(self.options["vector_size"], len(words), iter([(words, rows)]), lengths, ngrams)
 
 
-def epoch_counter(bar: Any) -> Any:
-    """A gensim callback that moves a progress bar; its class is made here so that gensim is imported when needed."""
+def run_epochs(model: Any, documents: Sequence[Any], epochs: int, name: str, show: bool) -> None:
+    """Train a model of gensim under a progress bar."""
     from gensim.models.callbacks import CallbackAny2Vec
 
-    class EpochCounter(CallbackAny2Vec):
+    class Counter(CallbackAny2Vec):
         def on_epoch_end(self, model: Any) -> None:
             bar.update(1)
 
-    return EpochCounter()
+    with progress.bar(epochs, f"train {name}", unit="epochs", show=show) as bar:
+        model.train(documents, total_examples=len(documents), epochs=epochs, callbacks=[Counter()])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -53,13 +52,6 @@ def _are_ranks(values: np.ndarray) -> bool:
     if lowest <= 0 or n < (2 if lowest == 1 else RANKS):
         return False
     return np.allclose(np.sort(values) / lowest, np.arange(1, n + 1), rtol=1e-6)
-
-
-def checked_steps(n: object) -> float:
-    """`n`, the steps of a random walk; InputError if it is not a positive whole number."""
-    if isinstance(n, bool) or not isinstance(n, Real) or not 1 <= n <= 10**6 or n % 1:
-        raise InputError(f"n: {n!r} is not accepted; give the number of words of a sentence, a positive whole number")
-    return float(n)
 
 
 class RandomWalk(NamedTuple):

@@ -309,7 +309,7 @@ def test_the_counts_that_gensim_makes_up_are_refused(tmp_path) -> None:
             "removal: 'half' is not known; accepted: 'whole', 'share'",
         ),
         (lambda: SIF(VECTORS, PROBABILITIES, one_word="drop"), "one_word: 'drop' is not known"),
-        (lambda: USIF(VECTORS, PROBABILITIES, n=2.5), "n: 2.5 is not accepted; give the number of words of a sentence"),
+        (lambda: USIF(VECTORS, PROBABILITIES, n=2.5), "n: 2.5 is not accepted; give 1 to 1000000"),
         (lambda: USIF(VECTORS, PROBABILITIES, n=-3), "n: -3 is not accepted"),
         (lambda: USIF(VECTORS, PROBABILITIES, n=float("nan")), "n: nan is not accepted"),
         (lambda: USIF(VECTORS, PROBABILITIES, n="11"), "n: '11' is not accepted"),
