@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 SHARD = 2048  # sentences; part of the key, since a batch's arithmetic may depend on its size
+STATE = 2  # how embedders write what they have learned; raised when that changes, so that it is learned again
 VECTORS = "vectors.npy"
 CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")  # in the order in which they are written
 
@@ -111,7 +112,7 @@ def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: b
     if not embedder.needs_fit or embedder.fitted_on is not None:
         return embedder
     fingerprint = _fingerprint(corpus)
-    key = {"version": embedder.version, "settings": embedder.settings, "text": fingerprint}
+    key = {"state": STATE, "version": embedder.version, "settings": embedder.settings, "text": fingerprint}
     entry = Entry(paths.CACHE / "fitted", embedder.name, key)
 
     def learn() -> dict[str, Any]:
