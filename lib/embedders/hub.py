@@ -102,7 +102,10 @@ def _read(folder: Path, files: str) -> Any:
 
 
 def find(model: str | Path) -> Path:
-    """The folder of a model: its own, or that in the hub's cache, into which it is fetched if need be."""
+    """The folder of a model: its own, or that in the hub's cache, into which it is fetched if need be.
+
+    Raises InputError for a model that cannot be had.
+    """
     folder = paths.from_root(model)
     if folder.is_dir():
         return folder.resolve()
@@ -170,10 +173,12 @@ class HubEntry(Entry):
 
     @property
     def missing(self) -> str:
+        """Why the model cannot be had here; empty if it can."""
         return missing(self.name)
 
     @property
     def available(self) -> bool:
+        """Whether the model is in the hub's cache."""
         return cached(self.name) is not None
 
 

@@ -223,6 +223,7 @@ class Hnsw(_Faiss):
         return faiss.SearchParametersHNSW(efSearch=effort)
 
     def efforts(self, k: int) -> Sequence[int]:
+        """Each `efSearch` from k on, in rising order."""
         return range(k, max(k, min(len(self._kept), MOST_EF)) + 1)
 
 
@@ -250,6 +251,7 @@ class Ivf(_Faiss):
         return faiss.SearchParametersIVF(nprobe=effort)
 
     def efforts(self, k: int) -> Sequence[int]:
+        """Each number of cells that can be searched."""
         return range(1, self.settings["nlist"] + 1)
 
     def _wider(self, effort: float) -> int | None:
@@ -304,6 +306,7 @@ class Ngt(Index):
         return found
 
     def efforts(self, k: int) -> Sequence[float]:
+        """Each epsilon from -0.1 to 1, in steps of 0.01."""
         return [hundredths / 100 for hundredths in range(-10, 101)]
 
 

@@ -106,7 +106,10 @@ def check(queries: Vectors, corpus: Vectors, k: int, exclude: Exclude) -> tuple[
 
 
 def same_kind(queries: Vectors, corpus: Vectors, name: str = "queries") -> tuple[Vectors, Vectors]:
-    """Both as CSR arrays or both as arrays, with equally many columns; `name` is what errors call the first."""
+    """Both as CSR arrays or both as arrays; `name` is what errors call the first.
+
+    Raises InputError for one sparse and one dense, and for different numbers of columns.
+    """
     if sp.issparse(corpus) != sp.issparse(queries):
         raise InputError(f"{name} and corpus: one is sparse and the other dense; give both of one kind")
     queries, corpus = arrays.matrix(name, queries), arrays.matrix("corpus", corpus)

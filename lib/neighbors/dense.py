@@ -201,6 +201,7 @@ class Float32:
         return thresholds.astype(np.float32)
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
+        """The scores as float64."""
         return scores.astype(np.float64)
 
     def similarities(self, some: slice, i: np.ndarray, j: np.ndarray, block: Block, scores: Any) -> np.ndarray:
@@ -236,6 +237,7 @@ class Bfloat16(Float32):
         return np.where(bits > 0, bits, -(2**15)).astype(np.int16)
 
     def decode(self, scores: np.ndarray) -> np.ndarray:
+        """The scores as float64, from the upper half of their bits."""
         return np.where(scores > 0, (scores.astype(np.int32) << 16).view(np.float32), -np.inf).astype(np.float64)
 
     def enter_thread(self) -> None:

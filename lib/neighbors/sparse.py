@@ -38,12 +38,14 @@ class Sparse:
         return sp.csc_array(unit(slice_rows(self.corpus, block.start, block.stop), "corpus", block.start))
 
     def scores(self, some: slice, index: sp.csc_array) -> np.ndarray:
+        """Of some queries with all sentences: float64[s, n]."""
         starts = self.queries.indptr[some.start : some.stop + 1]
         sums = np.zeros((len(starts) - 1, index.shape[0]))
         _add(starts, self.queries.indices, self.queries.data, index.indptr, index.indices, index.data, sums)
         return sums
 
     def candidates(self, scores: np.ndarray, floors: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns, int64[m], of all scores that may be of the k best of their query."""
         similarities, ids = np.full((len(scores), k), -np.inf), np.full((len(scores), k), -1)
         _put_all(similarities, ids, scores, floors - self.margin)
         i, place = np.nonzero(ids >= 0)
@@ -52,6 +54,7 @@ class Sparse:
     def similarities(
         self, some: slice, i: np.ndarray, j: np.ndarray, index: sp.csc_array, scores: np.ndarray
     ) -> np.ndarray:
+        """Float64[m], of the i-th of some queries and sentence j."""
         return scores[i, j]
 
     def enter_thread(self) -> None:

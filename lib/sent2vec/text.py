@@ -56,7 +56,10 @@ class Text:
         self._sentences = source
 
     def blocks(self, description: str, show: bool) -> Iterator[list[bytes]]:
-        """All lines with their newlines, some 130 kB at a time, under a progress bar."""
+        """All lines with their newlines, some 130 kB at a time, under a progress bar.
+
+        Raises InputError for a text that cannot be read.
+        """
         unit, total = ("bytes", self.file.stat().st_size) if self.file else ("sentences", len(self._sentences))
         with progress.bar(total, description, unit, show=show) as bar:
             block, size = [], 0

@@ -187,7 +187,10 @@ def _pairs(table: pd.DataFrame, low: float = 0, high: float = 5, codes: Mapping[
 
 
 def rated_items(items: Path, similarities: Path) -> PairTask:
-    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal."""
+    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal.
+
+    Raises InputError for a matrix of another size.
+    """
     texts = _sentences(items)
     table = _table(similarities, range(len(texts)))
     if len(table) != len(texts):
@@ -225,6 +228,11 @@ def labelled(
         What stands between label and sentence.
     label : int
         Which of the two the label is, 0 or 1.
+
+    Raises
+    ------
+    InputError
+        A line without a label, or with an unknown one.
     """
     sentences, labels = [], {}
     for place, text in chain(*(reading.lines(path, encoding) for path in paths)):

@@ -27,6 +27,8 @@ TOOLS = {
 }  # fmt: skip
 # Imported by a library for something it does not need as a rule.
 BEHIND_A_LIBRARY = {"accelerate", "cryptography"}
+# Of the extras in pyproject.toml, which are not installed unless asked for.
+EXTRAS = {"ngtpy"}
 # Comes along with others, and is pinned to stay installable.
 HELD_BACK = {"soupsieve"}
 # Imported only through the name of a module in a string or a resource.
@@ -59,7 +61,7 @@ def imported() -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    outside = modules - set(sys.stdlib_module_names) - {"lib", "tools", "tests", "benchmarks"}
+    outside = modules - set(sys.stdlib_module_names) - EXTRAS - {"lib", "tools", "tests", "benchmarks"}
     known = packages_distributions()
     assert outside <= known.keys(), f"not installed: {outside - known.keys()}"
     return {canonical(known[module][0]) for module in outside}
