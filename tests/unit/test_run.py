@@ -6,10 +6,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -165,22 +167,32 @@ def test_the_parameters_cell_of_the_runner_is_that_of_papermill() -> None:
 
 
 @pytest.fixture
-def start(tmp_path) -> Callable[..., subprocess.Popen]:
+def temporary() -> Iterator[Path]:
+    """A folder for temporary files with a short name: the path of a socket may have some hundred characters."""
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def start(tmp_path, temporary) -> Callable[..., subprocess.Popen]:
     """A function that starts the command in a project of its own, with notebooks."""
     for name in ("lib", "requirements.lock"):
         source = paths.ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, tmp_path / name)
-    for name in ("notebooks", "params", "temporary"):
+    for name in ("notebooks", "params"):
         (tmp_path / name).mkdir()
     kept = {key: value for key, value in os.environ.items() if not key.startswith("SENTENCE_")}
-    variables = kept | {"PYTHONPATH": str(tmp_path), "TMPDIR": "temporary"}
+    variables = kept | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(temporary)}
 
     def start(*options: str, **notebooks: str) -> subprocess.Popen:
         for name, source in notebooks.items():
             write_notebook(tmp_path / "notebooks", name.removeprefix("_"), source)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        return subprocess.Popen([sys.executable, "-m", "lib.run", *options], cwd=tmp_path, env=variables, **pipes)
+        # Tests may run where these signals are ignored, in the background say, which a process inherits.
+        heard = {"preexec_fn": lambda: [signal.signal(number, signal.SIG_DFL) for number in (1, 2, 15)]}
+        command = [sys.executable, "-m", "lib.run", *options]
+        return subprocess.Popen(command, cwd=tmp_path, env=variables, **pipes, **heard)
 
     return start
 
@@ -218,16 +230,18 @@ def kernel_of(command: subprocess.Popen) -> psutil.Process:
 
 
 @pytest.mark.parametrize(("number", "status"), [(15, 143), (2, 130), (1, 129)])
-def test_a_command_that_is_told_to_stop_ends_its_kernel_and_leaves_nothing(start, tmp_path, number, status) -> None:
+def test_a_command_that_is_told_to_stop_ends_its_kernel_and_leaves_nothing(
+    start, tmp_path, temporary, number, status
+) -> None:
     command = start(_01_slow="import time\ntime.sleep(600)", _02_slow="import time\ntime.sleep(600)")
     kernel = kernel_of(command)
     command.send_signal(number)
-    out, err = command.communicate(timeout=30)
+    out, err = command.communicate(timeout=120)
     assert command.returncode == status
     assert "Traceback" not in out + err
     assert not kernel.is_running()
     assert not list((tmp_path / "figures").glob("*/.*"))
-    assert not list((tmp_path / "temporary").iterdir())
+    assert not list(temporary.iterdir())
 
 
 def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(start, tmp_path) -> None:
