@@ -59,9 +59,15 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
     with _local(processes) if cluster == "local" else nullcontext(cluster) as scheduler:
         try:
+            if scheduler == cluster:
+                _reach(cluster)  # a client that cannot connect is left half open, and Dask may hang on it later
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
-            with warnings.catch_warnings(action="error", category=UserWarning):  # else Dask warns of other versions
-                client.get_versions(check=True, packages=PACKAGES)
+            try:
+                with warnings.catch_warnings(action="error", category=UserWarning):  # else Dask warns of other versions
+                    client.get_versions(check=True, packages=PACKAGES)
+            except UserWarning:
+                client.close()
+                raise
         except (OSError, TypeError, ValueError, UserWarning) as error:
             raise InputError(
                 f"cluster: no Dask scheduler that can be used answers at {cluster} ({error}); start it with `dask "
@@ -69,6 +75,12 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
             ) from error
         with client:
             yield client
+
+
+def _reach(address: str) -> None:
+    """Raise OSError if nothing listens at a scheduler's address."""
+    host, _, port = address.partition("://")[2].rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
 def check(cluster: str) -> None:

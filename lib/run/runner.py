@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
@@ -170,12 +170,16 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
     with ThreadPoolExecutor(workers) as pool:
         futures = {pool.submit(run, job, force, stopping): job for job in jobs}
         try:
-            for future in as_completed(futures):
-                job = futures[future]
-                error = future.exception()
-                if error:
-                    failed[job] = reason(error, job)
-                print(f"{job.name}  {'failed' if error else future.result()}", flush=True)
+            pending = set(futures)
+            while pending:
+                # Not for ever: a signal that another thread has got is heard when this one wakes up.
+                done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    job = futures[future]
+                    error = future.exception()
+                    if error:
+                        failed[job] = reason(error, job)
+                    print(f"{job.name}  {'failed' if error else future.result()}", flush=True)
         except BaseException:
             stopping.set()
             pool.shutdown(wait=False, cancel_futures=True)
