@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -15,6 +16,8 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.logging import getLogger
 from sphinx.writers.html5 import HTML5Translator
+
+logging.getLogger("faiss").setLevel(logging.WARNING)  # which says how it was loaded
 
 project = html_title = "Sentence-embedding studies"
 extensions = [
