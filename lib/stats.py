@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm, rankdata, t
 
 from lib.run import arrays
 from lib.run.errors import InputError
@@ -13,6 +17,193 @@ from lib.run.parameters import in_range, one_of
 
 CLAIMS = Path(__file__).parent / "catalog" / "claims.csv"
 QUANTIFIERS = {"all": np.all, "any": np.any, "none": lambda met: not met.any(), "most": lambda met: met.mean() > 0.5}
+NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite
+METHODS = ("percentile", "bca", "normal", "fisher")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What all intervals of a study share.
+
+    Parameters
+    ----------
+    seed : int
+        Of the draws.
+    repetitions : int
+        Resamples, 50 or more.
+    confidence : float
+        In (0, 1): how often the interval covers what it estimates.
+
+    Raises
+    ------
+    InputError
+        A number outside its range.
+    """
+
+    seed: int = 0
+    repetitions: int = 1000
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        in_range("repetitions", self.repetitions, 50, 10**7)
+        in_range("confidence", self.confidence, 0.01, 0.9999)
+
+
+class Interval(NamedTuple):
+    """An estimate and its bounds, ``low <= estimate <= high``: floats, or arrays of one shape."""
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def bootstrap(
+    statistic: Callable[..., np.ndarray],
+    *columns: np.ndarray,
+    sampling: Sampling,
+    clusters: np.ndarray | None = None,
+    method: str = "percentile",
+    seeds: bool = False,
+    holm: bool = False,
+) -> Interval:
+    """Bootstrap interval of a statistic of rows.
+
+    Parameters
+    ----------
+    statistic : callable
+        Takes the columns and returns a float or an array: `mean`, `spearman`, the difference of two columns' means.
+    *columns : array[n, ...]
+        One row an observation. One draw resamples all columns alike, so that a difference of two is a paired one.
+    sampling : Sampling
+        Seed, repetitions, confidence.
+    clusters : int[n], optional
+        Equal for rows that are not independent (translations of a verse, pairs of one document): they are drawn
+        together. A negative number stands for a cluster of its own.
+    method : {"percentile", "bca", "normal", "fisher"}
+        "percentile" for means and their differences; "bca" corrects for bias and skewness (Efron 1987); "normal" is
+        the estimate and 1.96 standard deviations of the draws, for statistics that resampling biases; "fisher" is the
+        same on Fisher's z, for rank correlations near 1, which percentiles miss.
+    seeds : bool
+        The statistic's last axis has a value for each training seed. The estimate is their mean, and the interval
+        covers other items and other seeds: both half-widths add as squares, the seeds' by Student's t.
+    holm : bool
+        The statistic's values are a family: just those intervals exclude 0 that Holm's procedure rejects.
+
+    Returns
+    -------
+    Interval
+        Draws in which the statistic is NaN do not count.
+
+    Raises
+    ------
+    InputError
+        Columns of different lengths or without rows; a statistic that is NaN; percentiles that miss the estimate.
+    """
+    one_of("method", method, METHODS)
+    columns = [np.asarray(column) for column in columns]
+    units = _units([len(column) for column in columns], clusters)
+
+    def value(chosen: np.ndarray) -> np.ndarray:
+        rows = np.concatenate([units[unit] for unit in chosen])
+        found = np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
+        return found.mean(axis=-1) if seeds else found
+
+    everything = np.arange(len(units))
+    rng = np.random.default_rng(sampling.seed)
+    draws = np.array([value(rng.choice(everything, len(units))) for _ in range(sampling.repetitions)])
+    estimate = value(everything)
+    if np.isnan(estimate).any():
+        raise InputError("statistic: is NaN for the data as they are; give columns for which it is defined")
+    left_out = [value(np.delete(everything, unit)) for unit in everything] if method == "bca" else None
+    by_seed = np.asarray(statistic(*columns), np.float64) if seeds else None
+
+    def bounds(tail: float) -> tuple[np.ndarray, np.ndarray]:
+        low, high = _bounds(method, estimate, draws, left_out, tail)
+        if not ((low <= estimate) & (estimate <= high)).all():
+            raise InputError(f"method: {method!r} misses the estimate, which resampling biases; take 'normal'")
+        spread = _seed_spread(by_seed, tail) if seeds else 0.0
+        return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(high - estimate, spread)
+
+    tail = (1 - sampling.confidence) / 2
+    low, high = _holm(bounds, estimate / np.nanstd(draws, axis=0), tail) if holm else bounds(tail)
+    return Interval(*(part.item() if np.ndim(part) == 0 else part for part in (estimate, low, high)))
+
+
+def mean(values: np.ndarray) -> np.ndarray:
+    """The mean of each column, float[...] from float[n, ...]."""
+    return values.mean(axis=0)
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    """Pearson's correlation of two columns, float[n] each; NaN if one of them is constant."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return np.nan
+    return float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Spearman's rank correlation of two columns, float[n] each; equal values share the mean of their ranks."""
+    return pearson(rankdata(x), rankdata(y))
+
+
+def _units(lengths: list[int], given: np.ndarray | None) -> list[np.ndarray]:
+    """The rows of each unit that is drawn: a row, or all rows of a cluster."""
+    rows = lengths[0]
+    member = np.arange(rows) if given is None else clusters(given)
+    if not rows or {*lengths, len(member)} != {rows}:
+        raise InputError(f"columns and clusters: have {[*lengths, len(member)]} rows; give equally many, at least one")
+    order = np.argsort(member, kind="stable")
+    borders = np.flatnonzero(np.diff(member[order])) + 1
+    return np.split(order, borders)
+
+
+def _bounds(method, estimate, draws, left_out, tail):
+    """The two bounds that leave out `tail` on either side."""
+    if method == "fisher":
+        z, draws = (np.arctanh(np.clip(values, -NEAR_ONE, NEAR_ONE)) for values in (estimate, draws))
+        half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
+        return np.minimum(np.tanh(z - half), estimate), np.maximum(np.tanh(z + half), estimate)
+    if method == "normal":
+        half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
+        return estimate - half, estimate + half
+    if method == "percentile":
+        return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
+    return _bca(estimate, draws, np.array(left_out), tail)
+
+
+def _bca(estimate, draws, left_out, tail):
+    """Bounds corrected for bias and skewness; `left_out` has the statistic without each unit (the jackknife)."""
+    repetitions = len(draws)
+    below = ((draws < estimate).mean(axis=0) + (draws <= estimate).mean(axis=0)) / 2
+    bias = norm.ppf(np.clip(below, 0.5 / repetitions, 1 - 0.5 / repetitions))
+    deviations = left_out.mean(axis=0) - left_out
+    squares = (deviations**2).sum(axis=0)
+    acceleration = (deviations**3).sum(axis=0) / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)
+    bounds = []
+    for z in norm.ppf([tail, 1 - tail]):
+        levels = norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z)))
+        columns = zip(draws.reshape(repetitions, -1).T, levels.ravel(), strict=True)
+        bounds.append(np.array([np.nanquantile(column, level) for column, level in columns]).reshape(estimate.shape))
+    return bounds
+
+
+def _holm(bounds, strength, tail):
+    """Bounds of a family: step by step, the strongest effect first, until one does not exclude 0."""
+    low, high = np.empty(strength.shape), np.empty(strength.shape)
+    remaining = np.ones(strength.shape, bool)
+    for member in np.argsort(-np.abs(strength).ravel()):
+        candidates = bounds(tail / remaining.sum())
+        low[remaining], high[remaining] = (side[remaining] for side in candidates)
+        if low.flat[member] <= 0 <= high.flat[member]:
+            break
+        remaining.flat[member] = False
+    return low, high
+
+
+def _seed_spread(by_seed, tail):
+    """The half-width that training seeds, the last axis, add to the interval of their mean."""
+    count = by_seed.shape[-1]
+    return t.isf(tail, count - 1) * by_seed.std(axis=-1, ddof=1) / np.sqrt(count)
 
 
 def bootstrap_mean(
@@ -200,8 +391,6 @@ def spearman_matrix(rows: np.ndarray) -> np.ndarray:
     InputError
         Fewer than two values in a row, NaN, or a row whose values are all equal: it ranks nothing.
     """
-    from scipy.stats import rankdata
-
     rows = np.asarray(rows, np.float64)
     if rows.ndim < 2 or rows.shape[-1] < 2 or np.isnan(rows).any():
         raise InputError(f"rank correlation: shape {rows.shape}; give rows of two or more numbers, none of them NaN")

@@ -151,6 +151,7 @@ ACCEPTED = {
     "repetitions": whole(100, 10**6),
     "samples": whole(1, 1000),
     "searched_names": several(TEXT),
+    "profile": choice("default", "paper"),
     "seed": whole(0, 2**32 - 1),
     "seeds": several(whole(0, 2**32 - 1), at_least=1),
     "separate_text": TEXT,

@@ -1,0 +1,1 @@
+"""What a study needs beyond the measures, one module a study."""
