@@ -1,6 +1,6 @@
 """Every figure function. They take data and Axes, fit nothing, and leave saving to `show`."""
 
-from lib.plotting.distributions import bars_with_intervals, boxplots
+from lib.plotting.distributions import bars_with_intervals, boxplots, dots_with_intervals
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
 from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_by_set, group_sizes, parted_plane
@@ -37,6 +37,7 @@ __all__ = [
     "densities",
     "diagonal",
     "dots",
+    "dots_with_intervals",
     "expansions",
     "fan",
     "group_sizes",

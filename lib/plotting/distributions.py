@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from lib.plotting.style import COLORS
+from lib.plotting.style import COLORS, MARKERS
 
 
 def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str, highlighted: str | None = None) -> None:
@@ -23,6 +23,30 @@ def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str, highlighted
     axes.set_xlabel(label)
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
+
+
+def dots_with_intervals(
+    table: pd.DataFrame, axes: Axes, label: str, kinds: pd.Series | None = None, level: float | None = None
+) -> None:
+    """A dot with its interval for each row: columns value, low, high; the index names them from top to bottom.
+
+    `kinds` names each row's kind, which it is colored and marked by. `level` draws a dotted line, such as chance.
+    """
+    kinds = pd.Series("", table.index) if kinds is None else kinds
+    errors = np.abs(table[["low", "high"]].to_numpy() - table[["value"]].to_numpy()).T
+    for i, kind in enumerate(kinds.unique()):
+        rows = np.flatnonzero(kinds == kind)
+        look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "label": kind}
+        axes.errorbar(table["value"].iloc[rows], rows, xerr=errors[:, rows], linestyle="", markersize=5, **look)
+    if level is not None:
+        axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
+    axes.set_yticks(range(len(table)), table.index)
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
+    if kinds.nunique() > 1:
+        axes.legend(frameon=False)
 
 
 def boxplots(table: pd.DataFrame, axes: Axes, chance: float, label: str = "N2O with each other embedder") -> None:
