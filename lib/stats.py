@@ -104,13 +104,13 @@ def bootstrap(
     units = _units([len(column) for column in columns], clusters)
 
     def value(chosen: np.ndarray) -> np.ndarray:
-        rows = np.concatenate([units[unit] for unit in chosen])
+        rows = chosen if clusters is None else np.concatenate([units[unit] for unit in chosen])
         found = np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
         return found.mean(axis=-1) if seeds else found
 
-    everything = np.arange(len(units))
     rng = np.random.default_rng(sampling.seed)
-    draws = np.array([value(rng.choice(everything, len(units))) for _ in range(sampling.repetitions)])
+    draws = np.array([value(rng.integers(len(units), size=len(units))) for _ in range(sampling.repetitions)])
+    everything = np.arange(len(units))
     estimate = value(everything)
     if np.isnan(estimate).any():
         raise InputError("statistic: is NaN for the data as they are; give columns for which it is defined")

@@ -1,0 +1,188 @@
+"""`lib.stats.bootstrap`: SciPy's intervals for plain rows, and the stated coverage where SciPy has none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats
+
+from lib import stats
+from lib.run.errors import InputError
+from lib.stats import Ledger, Sampling, bootstrap, mean, pearson, spearman
+
+OFTEN = Sampling(seed=0, repetitions=9999)
+
+
+@pytest.mark.parametrize(("method", "theirs"), [("percentile", "percentile"), ("bca", "BCa")])
+def test_percentiles_and_bca_agree_with_scipy(rng, method, theirs) -> None:
+    values = rng.exponential(size=80)
+    ours = bootstrap(mean, values, sampling=OFTEN, method=method)
+    expected = scipy_stats.bootstrap((values,), np.mean, method=theirs, rng=rng).confidence_interval
+    assert ours.estimate == values.mean()
+    np.testing.assert_allclose(ours[1:], expected, atol=0.015)
+
+
+def test_the_normal_interval_of_a_mean_is_that_of_its_standard_error(rng) -> None:
+    values = rng.normal(size=400)
+    _, low, high = bootstrap(mean, values, sampling=OFTEN, method="normal")
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / 20, rel=0.03)
+
+
+def test_correlations_agree_with_scipy(rng) -> None:
+    x, y = rng.integers(0, 9, (2, 50))
+    assert pearson(x, y) == pytest.approx(scipy_stats.pearsonr(x, y)[0])
+    assert spearman(x, y) == pytest.approx(scipy_stats.spearmanr(x, y)[0])
+    assert np.isnan(spearman(x, np.ones(50)))
+
+
+def test_columns_are_resampled_alike(rng) -> None:
+    x = rng.normal(size=50)
+    shifted = bootstrap(lambda a, b: (a - b).mean(), x + 0.25, x, sampling=Sampling())
+    np.testing.assert_allclose(shifted, 0.25)
+
+
+def test_copies_of_a_row_in_one_cluster_change_nothing(rng) -> None:
+    values = rng.normal(size=40)
+    copies, clusters = np.repeat(values, 5), np.repeat(np.arange(40), 5)
+    once = bootstrap(mean, values, sampling=Sampling())
+    np.testing.assert_allclose(bootstrap(mean, copies, clusters=clusters, sampling=Sampling()), once)
+    _, low, high = bootstrap(mean, copies, sampling=Sampling())
+    assert high - low < 0.6 * (once.high - once.low)
+
+
+def test_negative_clusters_are_clusters_of_their_own(rng) -> None:
+    values = rng.normal(size=30)
+    alone = bootstrap(mean, values, clusters=np.full(30, -1), sampling=Sampling())
+    assert alone == bootstrap(mean, values, sampling=Sampling())
+
+
+def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng) -> None:
+    alone = rng.normal(0.3, 1, (60, 1))
+    assert bootstrap(mean, alone, sampling=OFTEN, holm=True) == bootstrap(mean, alone, sampling=OFTEN)
+    # p-values of two-sided z tests: Holm rejects the first and the second, not the third.
+    values = rng.normal(size=(400, 3))
+    values += np.array([4.0, 2.4, 1.9]) / 20 - values.mean(axis=0)
+    values /= values.std(axis=0)
+    family = bootstrap(mean, values, sampling=OFTEN, method="normal", holm=True)
+    assert list(family.low > 0) == [True, True, False]
+
+
+def test_seeds_widen_the_interval_by_students_t() -> None:
+    # Items without any spread: what is left is the t interval of five seeds.
+    by_seed = np.array([0.1, 0.3, 0.2, 0.5, 0.4])
+    found = bootstrap(mean, np.tile(by_seed, (20, 1)), sampling=Sampling(), seeds=True)
+    expected = scipy_stats.t.interval(0.95, 4, by_seed.mean(), scipy_stats.sem(by_seed))
+    np.testing.assert_allclose(found[1:], expected)
+
+
+def coverage(make, truth: float, **options) -> float:
+    """How often the interval of 150 made samples holds the truth; the standard error is 0.018."""
+    covered = []
+    for seed in range(150):
+        statistic, *columns, clusters = make(np.random.default_rng(seed))
+        sampling = Sampling(seed, repetitions=150)
+        _, low, high = bootstrap(statistic, *columns, clusters=clusters, sampling=sampling, **options)
+        covered.append(low <= truth <= high)
+    return float(np.mean(covered))
+
+
+def plain(rng):
+    return mean, rng.normal(size=60), None
+
+
+def difference(rng):
+    shared = rng.normal(size=60)
+    return (lambda a, b: a.mean() - b.mean()), shared + rng.normal(0.2, 0.5, 60), shared, None
+
+
+def clustered(rng):
+    clusters = np.repeat(np.arange(40), 5)
+    return mean, rng.normal(size=40)[clusters] + 0.3 * rng.normal(size=200), clusters
+
+
+def trained(rng):
+    return mean, rng.normal(size=(100, 1)) + 0.2 * rng.normal(size=5) + 0.5 * rng.normal(size=(100, 5)), None
+
+
+def rankings(rng):
+    levels = np.random.default_rng(0).normal(size=40)
+    first, second = levels + 2 * rng.normal(size=(2, 100, 40))
+    return (lambda a, b: spearman(a.mean(axis=0), b.mean(axis=0))), first, second, None
+
+
+def expected_rank_correlation() -> float:
+    """The rank correlation of two samples of this size, which lies below that of the levels themselves."""
+    made = (rankings(np.random.default_rng(seed)) for seed in range(10_000, 10_200))
+    return float(np.mean([statistic(*columns) for statistic, *columns, _ in made]))
+
+
+@pytest.mark.parametrize(
+    ("make", "truth", "options"),
+    [
+        (plain, 0.0, {}),
+        (plain, 0.0, {"method": "bca"}),
+        (difference, 0.2, {}),
+        (clustered, 0.0, {}),
+        (trained, 0.0, {"seeds": True}),
+        (rankings, expected_rank_correlation(), {"method": "fisher"}),
+    ],
+    ids=["mean", "mean, bca", "difference", "clusters", "seeds", "rank correlation near 1"],
+)
+def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> None:
+    assert 0.9 <= coverage(make, truth, **options) <= 0.995
+
+
+def test_rows_instead_of_clusters_and_percentiles_of_rankings_do_not_cover() -> None:
+    assert coverage(lambda rng: (*clustered(rng)[:2], None), 0.0) < 0.75
+    with pytest.raises(InputError, match="misses the estimate"):
+        coverage(rankings, expected_rank_correlation())
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected", "at_least"), [(0.5, "holds", 0.95), (-0.5, "fails", 0.95), (0, "undecided", 0.9)]
+)
+def test_a_known_effect_holds_its_mirror_fails_and_noise_is_undecided(
+    tmp_path, monkeypatch, effect, expected, at_least
+) -> None:
+    claim = dict.fromkeys(pd.read_csv(stats.CLAIMS, nrows=0).columns, "")
+    claim |= {"study": "x", "kind": "interval", "holds": "> 0", "fails": "< 0", "default": "yes"}
+    pd.DataFrame([claim | {"id": f"c{seed}"} for seed in range(200)]).to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.setattr(stats, "CLAIMS", tmp_path / "claims.csv")
+    ledger = Ledger("x", "default")
+    for seed in range(200):
+        values = np.random.default_rng(seed).normal(effect, 1, 80)
+        ledger.interval(f"c{seed}", *bootstrap(mean, values, sampling=Sampling(seed, 200)))
+    assert (ledger.table()["verdict"] == expected).mean() >= at_least
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(0, 4), min_size=5, max_size=30),
+    st.sampled_from(["percentile", "bca", "normal"]),
+    st.booleans(),
+)
+def test_an_interval_holds_its_estimate(values, method, holm) -> None:
+    columns = np.column_stack([values, np.sort(values)]).astype(float)
+    estimate, low, high = bootstrap(mean, columns, sampling=Sampling(repetitions=50), method=method, holm=holm)
+    assert (low <= estimate).all()
+    assert (estimate <= high).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Sampling(repetitions=1), "repetitions"),
+        (lambda: Sampling(confidence=1.0), "confidence"),
+        (lambda: bootstrap(mean, np.ones(3), sampling=Sampling(), method="basic"), "method"),
+        (lambda: bootstrap(mean, np.ones(3), np.ones(2), sampling=Sampling()), "equally many"),
+        (lambda: bootstrap(mean, np.ones(0), sampling=Sampling()), "at least one"),
+        (lambda: bootstrap(mean, np.ones(3), clusters=[1, 2], sampling=Sampling()), "equally many"),
+        (lambda: bootstrap(pearson, np.ones(3), np.arange(3), sampling=Sampling()), "NaN"),
+    ],
+)
+def test_refusals(call, message) -> None:
+    with pytest.raises(InputError, match=message):
+        call()
