@@ -32,8 +32,21 @@ UNALIGNED = -1
 _RTF_CODE = re.compile(r"\\(?:ul[01])?\s?")
 # A Psalm's title, which the packages leave at the end of the verse before it.
 _PSALM_TITLE = re.compile(r"\s*(?:BOOK [IV]+ )?Psalm \d+\b.*$")
+# Numbers of verses that the packages have left in the text, and a line ruled after one.
+_VERSE_NUMBER = re.compile(r';?\b\d{1,2} (?="?[A-Z])')
+_RULE = re.compile(r"\s*>? -{3,}.*$")
 # What stands where a translation has no such verse.
 _FILLERS = {"", "[]", "missing fehlt/missing", "dummy verses inserted by amos"}
+
+
+# The package of the Montgomery translation has lost every apostrophe, and the space after James and John in italics.
+_JAMES_OR_JOHN = re.compile(r"\b(James|John)(?!s?\b)")
+_POSSESSIVE = re.compile(r"\b([A-Za-z]+)'s\b")
+_NAMES = (
+    "Aaron Abraham Adam Balaam Caesar Chloe Christ David Elizabeth God Herod Israel Jacob John Joseph Korah Lord "
+    "Matthew Paul Peter Pharaoh Philemon Philip Sarah Simon Solomon Timothy Uriah Zebedee"
+)
+_POSSESSIVE_NAME = re.compile(rf"\b({_NAMES.replace(' ', '|')})s\b")
 
 
 class Verse(NamedTuple):
@@ -52,6 +65,8 @@ def verses(first: int, last: int) -> list[Verse]:
     english = _texts(REFERENCE, first, last)
     for translation in TRANSLATIONS:
         texts = english if translation == REFERENCE else _texts(translation, first, last)
+        if translation == "mont":
+            texts = {number: _montgomery(verse, english.get(number, "")) for number, verse in texts.items()}
         meanings = _aligned(texts, english)
         found += [Verse(translation, number, verse, meanings[number]) for number, verse in texts.items()]
     return found
@@ -71,9 +86,22 @@ def _texts(translation: str, first: int, last: int) -> dict[int, str]:
 
 
 def _clean(verse: str) -> str:
-    """White space squeezed, RTF and the next Psalm's title removed, grave accents made apostrophes."""
+    """White space squeezed, and around punctuation mended; RTF, titles and numbers removed; ` made '."""
     plain = _RTF_CODE.sub(" ", verse.replace("\\\\", "\\")).replace("`", "'")
-    return _PSALM_TITLE.sub("", text.squeeze(plain))
+    for left_over in (_PSALM_TITLE, _RULE, _VERSE_NUMBER):
+        plain = left_over.sub("", text.squeeze(plain))
+    return text.spaced(plain)
+
+
+def _montgomery(verse: str, english: str) -> str:
+    """The verse with the spaces and apostrophes that its package has lost.
+
+    A word is a possessive if it is one in the same verse of the World English Bible, or is a name.
+    """
+    spaced = _JAMES_OR_JOHN.sub(r"\1 ", verse).replace("  ", " ")
+    for owner in set(_POSSESSIVE.findall(english)):
+        spaced = re.sub(rf"\b{owner}s\b", f"{owner}'s", spaced)
+    return _POSSESSIVE_NAME.sub(r"\1's", spaced)
 
 
 # -- alignment ----------------------------------------------------------------------------------

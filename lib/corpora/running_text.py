@@ -12,7 +12,7 @@ from pathlib import Path
 from lib.corpora import reading
 from lib.corpora.corpus import Record
 from lib.corpora.segmentation import Passage, segment
-from lib.corpora.text import squeeze
+from lib.corpora.text import spaced, squeeze
 from lib.run.errors import InputError
 
 LONGEST = 100_000  # characters; a longer paragraph is cut, for a segmenter's memory grows with it
@@ -70,12 +70,20 @@ def lee(file: Path) -> Iterator[Record]:
             yield Record(sentence, document)
 
 
-_MARKUP = re.compile(r"'{2,}|\(\s*[;,]*\s*\)")
+_QUOTES = re.compile(r"'{2,}")
+# What a template leaves where it was removed: punctuation at the edge of parentheses, or after a space.
+_AFTER_OPENING = re.compile(r"\([\s,;:]+")
+_BEFORE_CLOSING = re.compile(r"[\s,;:]+\)")
+_EMPTY = re.compile(r"\s*\(\)")
+_GAP = re.compile(r"\s(?:[,;]|\.(?:\s|$))")
+_CAPTION = re.compile(r"^(?:File|Image):|\.jpe?g\|")
 _SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
 
 
 def wikipedia(file: Path) -> Iterator[Record]:
     """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out.
+
+    So are sentences with a gap where a template (a formula, a name in another script) was removed.
 
     Raises InputError for a damaged file.
     """
@@ -94,8 +102,13 @@ def wikipedia(file: Path) -> Iterator[Record]:
 
 def _prose(article: str) -> Iterator[str]:
     for line in article.splitlines():
-        if not line or not (line[0].isalnum() or line[0] in "'\"("):
+        if not line or _CAPTION.search(line) or not (line[0].isalnum() or line[0] in "'\"("):
             continue
-        for sentence in segment(_MARKUP.sub("", html.unescape(line))):
-            if _SENTENCE_END.search(sentence) and len(sentence.split()) >= 4:
-                yield sentence
+        for sentence in segment(_plain(line)):
+            if _SENTENCE_END.search(sentence) and len(sentence.split()) >= 4 and not _GAP.search(sentence):
+                yield spaced(sentence)
+
+
+def _plain(line: str) -> str:
+    text = _QUOTES.sub("", html.unescape(line))
+    return _EMPTY.sub("", _BEFORE_CLOSING.sub(")", _AFTER_OPENING.sub("(", text)))

@@ -23,6 +23,15 @@ def squeeze(text: str) -> str:
     return " ".join(text.split())
 
 
+_SPACE_LACKS = re.compile(r"(?<=[a-z])([,;?!])(?=[A-Za-z])")
+_SPACE_TOO_MANY = re.compile(r"(?<=\w) (?=[,;:?!](?: |$))")
+
+
+def spaced(text: str) -> str:
+    """The text with a space after each comma, semicolon, question or exclamation mark in it, and none before."""
+    return _SPACE_TOO_MANY.sub("", _SPACE_LACKS.sub(r"\1 ", text))
+
+
 def mend(sentence: str) -> str:
     """The sentence with each lone surrogate, which no encoding can write, made the replacement character U+FFFD."""
     try:

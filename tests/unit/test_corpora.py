@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -101,6 +102,26 @@ def test_fillers_for_missing_verses_are_no_verses() -> None:
     verses = {verse.text for verse in bible.verses(bible.GENESIS, bible.END)}
     assert not any("dummy" in verse or "fehlt" in verse or verse == "[]" for verse in verses)
     assert not any("\\" in verse or "`" in verse for verse in verses)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (40_013_055, "the carpenter's son? Is not his mother called Mary? and his brothers James and Joseph"),
+        (40_017_001, "Peter and James and his brother John,"),
+        (41_001_029, "with James and John to the house of Simon"),
+        (44_005_012, "they all would meet in Solomon's Porch,"),
+        (40_023_008, "to be called Rabbi; for one is your Teacher,"),
+    ],
+)
+def test_montgomery_has_the_spaces_and_apostrophes_that_its_package_lacks(number, words) -> None:
+    verses = bible.verses(bible.MATTHEW, bible.ROMANS)
+    assert words in next(verse.text for verse in verses if verse[:2] == ("mont", number))
+
+
+def test_no_verse_holds_the_number_of_another() -> None:
+    verses = bible.verses(bible.MATTHEW, bible.END)
+    assert not [verse for verse in verses if re.search(r";\d|[.:!?] \d\d? [A-Z]|---", verse.text)]
 
 
 # -- one translation ----------------------------------------------------------------------------
@@ -314,3 +335,25 @@ def test_another_text_is_another_entry(own_text, tmp_path) -> None:
     (tmp_path / "own.txt").write_text("Hail fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
     assert corpora.load(own_text).sentences[0] == "Hail fell."
     assert len(list((tmp_path / "cache" / "corpora").iterdir())) == 2
+
+
+# -- what templates leave -----------------------------------------------------------------------
+
+
+def test_parentheses_lose_the_punctuation_of_what_was_removed_from_them() -> None:
+    article = "Achilles (; , Akhilleus, ) was a Greek hero ( ) of the Trojan War,the greatest ( ; Attic) warrior ."
+    assert list(running_text._prose(article.replace(" .", "."))) == [
+        "Achilles (Akhilleus) was a Greek hero of the Trojan War, the greatest (Attic) warrior."
+    ]
+
+
+@pytest.mark.parametrize(
+    "line", ["It denotes a vowel, such as , , or .", "File:Tiger fish in tank.", "a b.jpg|A fish in it."]
+)
+def test_a_sentence_with_a_gap_or_a_caption_is_left_out(line) -> None:
+    assert list(running_text._prose(line)) == []
+
+
+def test_wikipedia_sample_has_no_gaps() -> None:
+    gaps = re.compile(r"\( |[\w)] [,;]|\(\)|^File:|\.jpg\|")
+    assert not [sentence for sentence in corpora.load("wikipedia-sample").sentences if gaps.search(sentence)]
