@@ -33,7 +33,7 @@ figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBO
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]
-	@$(BIN)/python -m lib.run --reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
+	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile

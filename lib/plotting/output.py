@@ -22,25 +22,25 @@ def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
     """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text."""
     folder = paths.figures_folder(notebook)
     save(figure, folder, name, alt)
-    _display(figure, (folder / f"{name}.png").read_bytes(), alt)
+    _display(figure, (folder / f"{name}.png").read_bytes(), alt, name)
 
 
 def preview(figure: Figure, alt: str) -> None:
     """Display a figure with its alternative text without saving it: what changes while a reader plays with it."""
     drawn = BytesIO()
     figure.savefig(drawn, format="png", bbox_inches="tight")
-    _display(figure, drawn.getvalue(), alt)
+    _display(figure, drawn.getvalue(), alt, "")
 
 
-def _display(figure: Figure, image: bytes, alt: str) -> None:
+def _display(figure: Figure, image: bytes, alt: str, name: str) -> None:
+    """Show a picture as HTML, since JupyterLab reads no alternative text from the metadata of a bare image."""
     from IPython.display import display
 
     png = b64encode(image).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
-    # JupyterLab reads no alternative text from an image's metadata, other viewers show no HTML: each gets its own.
     shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
-    metadata = {"image/png": {"width": width, "alt": alt}}
-    display({"text/html": shown, "image/png": png, "text/plain": alt}, metadata=metadata, raw=True)
+    metadata = {"text/html": {"figure": name, "alt": alt}}
+    display({"text/html": shown, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
 
 

@@ -1,38 +1,39 @@
-"""The committed results in ``figures/reference``: how a run compares with them, and how they are renewed."""
+"""How the tables of a run compare with the committed ones in ``figures/reference``."""
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
-import shutil
+import re
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 
-from lib.run import paths
-from lib.run.errors import InputError
+from lib.run import files, paths
 from lib.run.jobs import Job
 
 ABSOLUTE, RELATIVE = 0.002, 0.01  # numbers agree that differ by no more than one of the two
 PARAMETERS = "parameters.json"
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 
 def compare(jobs: Sequence[Job]) -> str:
     """A line on how many tables of some jobs agree with the reference, and which do not."""
     total, differing, changed, missing = 0, [], [], []
     for job in jobs:
-        folder = _folder(job)
-        if not folder.exists():
+        committed = folder(job)
+        if not committed.exists():
             missing.append(job.name)
-        elif json.loads((folder / PARAMETERS).read_bytes()) != job.parameters:
+        elif json.loads((committed / PARAMETERS).read_bytes()) != job.parameters:
             changed.append(job.name)
         else:
-            names = sorted({file.name for place in (job.results, folder) for file in _kept(place, ".csv")})
+            names = sorted({file.name for place in (job.results, committed) for file in kept(place, ".csv")})
             total += len(names)
-            differing += [f"{job.name}/{name}" for name in names if not agree(job.results / name, folder / name)]
+            differing += [f"{job.name}/{name}" for name in names if not agree(job.results / name, committed / name)]
     if missing and len(missing) == len(jobs):
-        return f"no reference to compare with in {_folder(jobs[0]).parent}"
+        return f"no reference to compare with in {folder(jobs[0]).parent}"
     parts = [
         f"{total - len(differing)} of {total} tables agree with the reference within {ABSOLUTE} or {100 * RELATIVE:g} %"
     ]
@@ -61,35 +62,36 @@ def _read(table: Path) -> list[list[str]]:
 
 
 def _cells_agree(cell: str, expected: str) -> bool:
-    try:
-        number, expected_number = float(cell), float(expected)
-    except ValueError:
-        return cell == expected
-    return cell == expected or math.isclose(number, expected_number, rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    """Whether two cells have the same text but for nearly equal numbers in it."""
+    numbers, expected_numbers = NUMBER.findall(cell), NUMBER.findall(expected)
+    if NUMBER.sub("#", cell) != NUMBER.sub("#", expected):
+        return False
+    return all(map(_close, numbers, expected_numbers))
 
 
-def renew(job: Job) -> Path:
-    """Make the tables, figures and parameters of a job's last run the reference; returns its folder.
-
-    Raises InputError if the results are not up to date.
-    """
-    if not job.is_up_to_date():
-        raise InputError(f"{job.results}: not up to date; run make figures first")
-    folder = _folder(job)
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in _kept(folder, ".csv", ".png"):
-        file.unlink()
-    for file in _kept(job.results, ".csv", ".png"):
-        shutil.copy(file, folder)
-    text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
-    (folder / PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
-    return folder
+def _close(number: str, expected: str) -> bool:
+    return math.isclose(float(number), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
 
 
-def _folder(job: Job) -> Path:
+def folder(job: Job) -> Path:
+    """Where the committed results of a notebook in a profile lie."""
     return paths.FIGURES / "reference" / job.profile / job.name
 
 
-def _kept(folder: Path, *kinds: str) -> list[Path]:
+def kept(folder: Path, *kinds: str) -> list[Path]:
     """The files of some kinds in a folder, but for what measures time."""
-    return [file for file in folder.iterdir() if file.suffix in kinds and not file.name.startswith("timings")]
+    return [file for file in sorted(folder.iterdir()) if file.suffix in kinds and not file.name.startswith("timings")]
+
+
+def gather_claims(folder: Path) -> None:
+    """Write the verdicts of all studies in a folder of results, ``*/claims.csv``, to its ``claims.csv``."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    for table in sorted(folder.glob("*/claims.csv")):
+        header, *judged = _read(table)
+        if not text.tell():
+            writer.writerow(["study", *header])
+        writer.writerows([table.parent.name, *row] for row in judged)
+    if text.tell():
+        with files.replacing(folder / "claims.csv") as stream:
+            stream.write(text.getvalue().encode())

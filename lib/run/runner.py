@@ -1,4 +1,4 @@
-"""Execute notebooks with papermill: ``python -m lib.run``, which is what ``make figures`` and ``make reference`` call.
+"""Execute notebooks with papermill: ``python -m lib.run``, which ``make figures`` calls.
 
 A notebook whose results are up to date is skipped. An execution writes to a staging folder, which replaces the old
 results only when it succeeded. Kernels end with this process; what a killed run has left is removed by the next one.
@@ -206,19 +206,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
     parser.add_argument("--jobs", type=int, default=1, help="how many notebooks at a time (default 1)")
     parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
-    parser.add_argument("--reference", action="store_true", help="make the last results the reference instead")
     options = parser.parse_args(arguments)
     parameters.in_range("--jobs", options.jobs, 1, 64)
     jobs = select(options.notebook, options.profile)
-    if options.reference:
-        parameters.one_of("PROFILE", options.profile, ["default", "paper"])
-        for job in jobs:
-            print(f"{job.name}  kept in {reference.renew(job)}")
-        return 0
     failed = run_all(jobs, options.jobs, options.force)
     for job in sorted(failed, key=jobs.index):
         print(f"FAILED {job.name}: {failed[job]}", file=sys.stderr)
     up_to_date = [job for job in jobs if job not in failed]
+    reference.gather_claims(paths.FIGURES / options.profile)
     print(f"{len(up_to_date)} of {len(jobs)} notebooks up to date in {paths.FIGURES / options.profile}")
     print(reference.compare(up_to_date))
     return 1 if failed else 0

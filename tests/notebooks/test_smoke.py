@@ -18,8 +18,10 @@ import pandas as pd
 import pytest
 
 from lib.run import paths
+from lib.stats import CLAIMS
 from tests.differences import AT_ONCE, Place, results
 from tests.notebooks.lesson import append_solutions, failure
+from tests.notebooks.tables import faults
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 SMOKE = paths.FIGURES / "smoke"
@@ -85,17 +87,35 @@ def test_every_figure_is_png_and_svg_with_a_description(first_run, name) -> None
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
 
 
+def html_metadata(output: dict) -> dict:
+    return output.get("metadata", {}).get("text/html", {})
+
+
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_every_figure_shown_has_alternative_text_and_a_reading(first_run, name) -> None:
     cells = json.loads((SMOKE / name / f"{name}.ipynb").read_text())["cells"]
     for i, cell in enumerate(cells):
-        shown = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+        shown = [output for output in cell.get("outputs", []) if "figure" in html_metadata(output)]
         for output in shown:
-            assert output["metadata"]["image/png"]["alt"]
+            assert html_metadata(output)["alt"]
         if shown:
             following = cells[i + 1]
             prose = "".join(following["source"]) + json.dumps(following.get("outputs", []))
             assert len(re.findall(r"\w+", prose)) > 15
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_tables_obey_the_rules(first_run, name) -> None:
+    for file in (SMOKE / name).glob("*.csv"):
+        assert faults(file) == []
+
+
+def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(first_run) -> None:
+    claims = pd.read_csv(SMOKE / "claims.csv", dtype=str, keep_default_na=False)
+    assert list(claims.loc[claims["verdict"] == "", "id"]) == []
+    listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    judged = listed["study"].isin(NOTEBOOKS) & ~listed["status"].str.startswith("pending")
+    assert set(listed.loc[judged, "id"]) <= set(claims["id"])
 
 
 def test_n2o_matrix_is_symmetric_with_a_unit_diagonal(first_run) -> None:

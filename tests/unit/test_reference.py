@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
+from tools.reference import page, renew
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
@@ -25,8 +27,9 @@ def job(tmp_path, monkeypatch) -> jobs.Job:
     made = jobs.Job(notebook, "default", {"k": 7})
     made.results.mkdir(parents=True)
     made.record.parent.mkdir(parents=True)
-    for name in ("one.csv", "two.csv", "one.png", "one.svg", "timings.csv", "timings.png", "01_toy.ipynb"):
+    for name in ("one.csv", "two.csv", "one.png", "one.svg", "timings.csv", "timings.png"):
         (made.results / name).write_text(TABLE)
+    nbformat.write(nbformat.v4.new_notebook(), made.results / "01_toy.ipynb")
     made.write_record(made.digest())
     return made
 
@@ -49,6 +52,7 @@ def write(folder: Path, name: str, text: str) -> Path:
         (TABLE.replace("b,", "c,"), False),
         (TABLE.replace("score", "scores"), False),
         (TABLE + "c,1,1\n", False),
+        (TABLE.replace("a,", "0.5 (0.4 to 0.6) holds,"), False),
         ("score,name,n\n0.5,a,1000\nnan,b,3\n", False),
     ],
 )
@@ -68,7 +72,7 @@ def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(j
     folder.mkdir(parents=True)
     for name in ("older.csv", "older.png", "README.md"):
         write(folder, name, "older")
-    assert reference.renew(job) == folder
+    assert renew(job) == folder
     assert sorted(file.name for file in folder.iterdir()) == [
         "README.md", "one.csv", "one.png", "parameters.json", "two.csv",
     ]  # fmt: skip
@@ -78,12 +82,12 @@ def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(j
 def test_results_that_are_not_up_to_date_are_no_reference(job) -> None:
     (job.results / "one.csv").unlink()
     with pytest.raises(InputError, match="01_toy: not up to date; run make figures first"):
-        reference.renew(job)
+        renew(job)
 
 
 def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None:
     assert reference.compare([job]) == f"no reference to compare with in {paths.FIGURES}/reference/default"
-    reference.renew(job)
+    renew(job)
     assert reference.compare([job]) == f"2 of 2 {AGREE}"
     other = jobs.Job(job.notebook.with_name("02_toy.ipynb"), "default", {})
     assert reference.compare([job, other]) == f"2 of 2 {AGREE}; without a reference: 02_toy"
@@ -92,3 +96,42 @@ def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None
     assert reference.compare([job]) == f"1 of 3 {AGREE}; not 01_toy/one.csv, 01_toy/three.csv"
     job.changes["k"] = 8
     assert reference.compare([job]) == f"0 of 0 {AGREE}; not compared, for other parameters: 01_toy"
+
+
+def test_numbers_within_text_agree_as_numbers_do(tmp_path) -> None:
+    expected = write(tmp_path, "expected.csv", "ours\n0.5 (-0.4 to 6e-1) holds\n")
+    for text, agrees in (("0.501 (-0.401 to 0.601) holds", True), ("0.51 (-0.4 to 0.6) holds", False)):
+        assert reference.agree(write(tmp_path, "found.csv", f"ours\n{text}\n"), expected) == agrees
+    assert not reference.agree(write(tmp_path, "found.csv", "ours\n0.5 (-0.4 to 6e-1) fails\n"), expected)
+
+
+def test_the_verdicts_of_all_studies_come_together(tmp_path) -> None:
+    for name, verdict in (("02_b", "fails"), ("01_a", "holds")):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "claims.csv", f"id,verdict\nx,{verdict}\n")
+    reference.gather_claims(tmp_path)
+    assert (tmp_path / "claims.csv").read_text() == "study,id,verdict\n01_a,x,holds\n02_b,x,fails\n"
+
+
+def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder(tmp_path) -> None:
+    html_output, plain = {"text/html": "<img src='data:...'>", "text/plain": "A map."}, {"text/plain": "3"}
+    cells = [
+        nbformat.v4.new_markdown_cell(
+            "# One\n\n[two](02_two.ipynb#end), [terms](../docs/glossary.md), [site](https://x.org)"
+        ),
+        nbformat.v4.new_code_cell("draw()"),
+    ]
+    cells[1].outputs = [
+        nbformat.v4.new_output("display_data", html_output, metadata={"text/html": {"figure": "map", "alt": "A map."}}),
+        nbformat.v4.new_output("display_data", {"text/html": "<style>p {}</style>\n<table></table>"}),
+        nbformat.v4.new_output(
+            "display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
+        ),
+        nbformat.v4.new_output("execute_result", plain),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
+    nbformat.write(notebook, tmp_path / "lesson.ipynb")
+    assert page(tmp_path / "lesson.ipynb") == (
+        "# One\n\n[two](../02_two/README.md#end), [terms](../../../../docs/glossary.md), [site](https://x.org)\n\n"
+        "```python\ndraw()\n```\n\n![A map.](map.png)\n\n<table></table>\n\n    3\n"
+    )

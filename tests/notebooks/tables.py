@@ -1,0 +1,43 @@
+"""The rules that every table of results obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+
+def faults(file: Path) -> list[str]:
+    """What is wrong with a table; empty if nothing is.
+
+    A table has rows. An interval, the columns ``low`` and ``high`` or ``X_low`` and ``X_high``, holds its estimate:
+    the column before ``low``, or ``X``. It has a width unless a column ``constant`` says that the data are constant.
+    """
+    table = pd.read_csv(file)
+    if table.empty:
+        return [f"{file}: a header alone"]
+    found = []
+    for estimate, low, high in intervals(table):
+        numbers = table[[estimate, low, high]].apply(pd.to_numeric, errors="coerce")
+        known = numbers.dropna()
+        outside = (known[estimate] < known[low]) | (known[estimate] > known[high])
+        if outside.any():
+            found.append(f"{file}: {estimate} lies outside its interval in {outside.sum()} of {len(table)} rows")
+        if (numbers.isna().any(axis=1) & numbers.notna().any(axis=1) & numbers[estimate].isna()).any():
+            found.append(f"{file}: {low} and {high} without {estimate}")
+        constant = table.loc[known.index].get("constant", pd.Series(False, index=known.index)).astype(bool)
+        narrow = (known[low] == known[high]) & ~constant
+        if narrow.any():
+            found.append(f"{file}: {low} equals {high} in {narrow.sum()} of {len(table)} rows")
+    return found
+
+
+def intervals(table: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """Each interval of a table as the names of its columns: estimate, low, high."""
+    columns = list(table.columns)
+    for low in columns:
+        if low == "low":
+            yield columns[columns.index(low) - 1], low, "high"
+        elif low.endswith("_low"):
+            yield low.removesuffix("_low"), low, low.removesuffix("low") + "high"

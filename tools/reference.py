@@ -1,0 +1,196 @@
+"""Make the last results the committed ones: ``python -m tools.reference``, which ``make reference`` calls.
+
+``figures/reference/<profile>/<study>/`` gets the tables, the figures, the parameters and ``README.md``, the executed
+lesson as a page. ``figures/reference/README.md`` is the gallery, ``docs/replication.md`` the verdicts on all claims.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+from nbconvert import MarkdownExporter
+from PIL import Image
+
+from lib.run import markdown, parameters, paths, reference
+from lib.run.errors import InputError, command
+from lib.run.jobs import Job, select
+from lib.stats import CLAIMS
+
+REFERENCE = paths.FIGURES / "reference"
+PAPERS = {
+    "n2o": "Situating Sentence Embedders with Nearest Neighbor Overlap",
+    "sent2vec": "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
+    "pitfalls": "Pitfalls in the Evaluation of Sentence Embeddings",
+    "usif": "Unsupervised Random Walk Sentence Embeddings",
+    "localization": "How Well Sentence Embeddings Capture Meaning",
+}
+VERDICTS = ("holds", "fails", "undecided", "not testable here")
+STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
+LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
+
+
+def renew(job: Job) -> Path:
+    """Make the results of a job's last run the reference; returns its folder.
+
+    Raises InputError if the results are not up to date.
+    """
+    if not job.is_up_to_date():
+        raise InputError(f"{job.results}: not up to date; run make figures first")
+    folder = reference.folder(job)
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in reference.kept(folder, ".csv", ".png"):
+        file.unlink()
+    for file in reference.kept(job.results, ".csv", ".png"):
+        shutil.copy(file, folder)
+    text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
+    (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
+    (folder / "README.md").write_text(page(job.results / f"{job.name}.ipynb"), encoding="utf-8")
+    return folder
+
+
+def page(executed: Path) -> str:
+    """An executed lesson as Markdown, with its pictures by relative link."""
+    notebook = nbformat.read(executed, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            shown = (_shown(output) for output in cell.outputs)
+            cell.outputs = [output for output in shown if output is not None]
+        else:
+            cell.source = LINK.sub(_link, cell.source)
+    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    lines = [line.rstrip() for line in text.splitlines()]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
+
+def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
+    """An output as a page shows it: pictures by link, tables without a style; None for what is not interactive there."""
+    data = output.get("data", {})
+    if output.output_type == "stream":
+        return output if output.name == "stdout" else None
+    figure = output.metadata.get("text/html", {}).get("figure")
+    if figure:
+        alt = output.metadata["text/html"]["alt"].replace("]", r"\]")
+        text = f"![{alt}]({figure}.png)"
+    elif "text/markdown" in data:
+        text = LINK.sub(_link, data["text/markdown"])
+    elif "text/html" in data:
+        text = STYLE.sub("", data["text/html"])
+    else:
+        is_widget = "application/vnd.jupyter.widget-view+json" in data
+        return None if is_widget else output
+    return nbformat.v4.new_output("display_data", {"text/markdown": f"\n{text}\n"})
+
+
+def _link(found: re.Match[str]) -> str:
+    """A link from ``notebooks/`` as one from a study's folder of the reference; lessons lead to their pages."""
+    target, anchor = (found[2].split("#") + [""])[:2]
+    if re.fullmatch(r"\d\d_\w+\.ipynb", target):
+        moved = f"../{Path(target).stem}/README.md"
+    else:
+        moved = f"../../../{target}" if target.startswith("../") else f"../../../../notebooks/{target}"
+    return found[1] + moved + (f"#{anchor}" if anchor else "") + found[3]
+
+
+# -- the gallery and the verdicts -----------------------------------------------------------------
+
+
+def gallery() -> str:
+    """A page with every study of every profile: its title, its question and its figures."""
+    parts = ["# Results", "Every lesson with its results, as a page; click a title to read it."]
+    for profile in ("default", "paper"):
+        lessons = sorted((REFERENCE / profile).glob("*/README.md"))
+        if lessons:
+            parts += [f"## The {profile} profile", *map(_entry, lessons)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _entry(lesson: Path) -> str:
+    title = re.search(r"^# (.+)", lesson.read_text(encoding="utf-8"), re.MULTILINE)[1]
+    figures = []
+    for picture in sorted(lesson.parent.glob("*.png")):
+        with Image.open(picture) as image:
+            alt = html.escape(image.info["Description"])
+        link = picture.relative_to(REFERENCE)
+        figures.append(f'<a href="{link}"><img src="{link}" alt="{alt}" width="240"></a>')
+    return f"### [{title}]({lesson.relative_to(REFERENCE)})\n\n" + "\n".join(figures)
+
+
+def verdicts() -> str:
+    """For each paper how many claims hold, and every claim with its number, ours and the verdict."""
+    listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False).drop_duplicates("id").set_index("id")
+    found = {}
+    for profile in ("default", "paper"):
+        file = REFERENCE / profile / "claims.csv"
+        if file.exists():
+            found[profile] = pd.read_csv(file, dtype=str, keep_default_na=False).set_index("id")
+    parts = []
+    for source, title in PAPERS.items():
+        claims = listed[listed["source"] == source]
+        parts.append(f"## {title}")
+        parts += [_summary(table[table.index.isin(claims.index)], profile) for profile, table in found.items()]
+        rows = pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
+        parts.append(markdown.table(rows))
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _summary(table: pd.DataFrame, profile: str) -> str:
+    counts = [f"{table['verdict'].str.startswith(verdict).sum()} {verdict}" for verdict in VERDICTS]
+    return f"{profile.capitalize()} profile, {len(table)} claims: {', '.join(counts)}."
+
+
+def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
+    row = {"claim": f"{claim['claim']} ({claim['where']})", "published": claim["published"]}
+    for profile, table in found.items():
+        if id in table.index:
+            row[f"ours, {profile}"] = table.loc[id, "ours"]
+            row[f"verdict, {profile}"] = f"[{table.loc[id, 'verdict']}]({_place(id, claim['study'], profile)})"
+            row["note"] = table.loc[id, "note"]
+    return row
+
+
+def _place(id: str, study: str, profile: str) -> str:
+    """The heading of a lesson's page under which a claim is judged."""
+    heading = ""
+    for cell in parameters.cells(paths.NOTEBOOKS / f"{study}.ipynb"):
+        source = "".join(cell["source"])
+        headings = re.findall(r"^#+ (.+)", source, re.MULTILINE) if cell["cell_type"] == "markdown" else []
+        heading = headings[-1] if headings else heading
+        if cell["cell_type"] == "code" and (f'"{id}"' in source or "ledger.table()" in source):
+            break
+    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+    return f"../figures/reference/{profile}/{study}/README.md#{anchor}"
+
+
+def write_verdicts() -> None:
+    """Renew the part of ``docs/replication.md`` that is made from the claims of both profiles."""
+    file = paths.ROOT / "docs" / "replication.md"
+    before, mark, _ = file.read_text(encoding="utf-8").partition("<!-- claims -->\n")
+    file.write_text(before + mark + "\n" + verdicts(), encoding="utf-8")
+
+
+@command
+def main(arguments: list[str] | None = None) -> int:
+    """Renew the reference; the exit status is 0."""
+    parser = argparse.ArgumentParser(prog="python -m tools.reference", description="Keep the last results.")
+    parser.add_argument("--profile", default="default", help="default or paper")
+    parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
+    options = parser.parse_args(arguments)
+    parameters.one_of("PROFILE", options.profile, ["default", "paper"])
+    for job in select(options.notebook, options.profile):
+        print(f"{job.name}  kept in {renew(job)}")
+    reference.gather_claims(REFERENCE / options.profile)
+    (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
+    write_verdicts()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
