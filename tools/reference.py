@@ -71,7 +71,7 @@ def page(executed: Path) -> str:
 
 
 def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
-    """An output as a page shows it: pictures by link, tables without a style; None for what is not interactive there."""
+    """An output as a page shows it: pictures by link, tables without a style; None for what a page cannot show."""
     data = output.get("data", {})
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
@@ -91,7 +91,7 @@ def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
 
 def _link(found: re.Match[str]) -> str:
     """A link from ``notebooks/`` as one from a study's folder of the reference; lessons lead to their pages."""
-    target, anchor = (found[2].split("#") + [""])[:2]
+    target, _, anchor = found[2].partition("#")
     if re.fullmatch(r"\d\d_\w+\.ipynb", target):
         moved = f"../{Path(target).stem}/README.md"
     else:

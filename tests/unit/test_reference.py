@@ -114,7 +114,8 @@ def test_the_verdicts_of_all_studies_come_together(tmp_path) -> None:
 
 
 def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder(tmp_path) -> None:
-    html_output, plain = {"text/html": "<img src='data:...'>", "text/plain": "A map."}, {"text/plain": "3"}
+    picture, plain = {"text/html": "<img src='data:...'>", "text/plain": "A map."}, {"text/plain": "3"}
+    widget = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
     cells = [
         nbformat.v4.new_markdown_cell(
             "# One\n\n[two](02_two.ipynb#end), [terms](../docs/glossary.md), [site](https://x.org)"
@@ -122,7 +123,7 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
         nbformat.v4.new_code_cell("draw()"),
     ]
     cells[1].outputs = [
-        nbformat.v4.new_output("display_data", html_output, metadata={"text/html": {"figure": "map", "alt": "A map."}}),
+        nbformat.v4.new_output("display_data", picture, metadata={"text/html": {"figure": "map", "alt": "A map."}}),
         nbformat.v4.new_output("display_data", {"text/html": "<style>p {}</style>\n<table></table>"}),
         nbformat.v4.new_output(
             "display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
