@@ -125,9 +125,7 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
     cells[1].outputs = [
         nbformat.v4.new_output("display_data", picture, metadata={"text/html": {"figure": "map", "alt": "A map."}}),
         nbformat.v4.new_output("display_data", {"text/html": "<style>p {}</style>\n<table></table>"}),
-        nbformat.v4.new_output(
-            "display_data", {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
-        ),
+        nbformat.v4.new_output("display_data", widget),
         nbformat.v4.new_output("execute_result", plain),
     ]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
