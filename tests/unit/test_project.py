@@ -73,6 +73,7 @@ def test_every_import_is_pinned() -> None:
         "joblib": "scikit-learn",
         "jupyter-client": "jupyterlab",
         "llvmlite": "numba",
+        "nbconvert": "jupyterlab",
         "nbformat": "papermill",
         "packaging": "pytest",
         "docutils": "sphinx",
