@@ -1,7 +1,7 @@
 """Every notebook, end to end, in the smoke profile, as ``make figures PROFILE=smoke`` runs it.
 
-The second of two runs is made in a copy of the project, where the solutions of the exercises follow each notebook, and
-where all is different that must not change a byte (`tests.differences`).
+They run in a copy of the project, where the solutions of the exercises follow each notebook, and where all is different
+that must not change a byte (`tests.differences`). Light ones run here as well; in the nightly size all of them do.
 """
 
 from __future__ import annotations
@@ -22,67 +22,57 @@ from lib.stats import CLAIMS
 from tests.differences import AT_ONCE, Place, results
 from tests.notebooks.lesson import append_solutions, failure
 from tests.notebooks.tables import faults
+from tests.sizes import NIGHTLY
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
-SMOKE = paths.FIGURES / "smoke"
-
-
-def run_all(folder: Path, variables: dict[str, str]) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--jobs", "2"]
-    return subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800)
+TWICE = NOTEBOOKS if NIGHTLY else ["00_start_here", "04_paraphrase_mrr"]
 
 
 @pytest.fixture(scope="module")
-def first_run(tmp_path_factory):
-    """The results of one run from scratch, and what a second one says right after it."""
-    variables = os.environ | {"SENTENCE_CACHE": str(tmp_path_factory.mktemp("cache")), "PYTHONHASHSEED": "1"}
-    ended = run_all(paths.ROOT, variables)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    return results(SMOKE), run_all(paths.ROOT, variables).stdout
-
-
-@pytest.fixture(scope="module")
-def run_with_solutions(tmp_path_factory) -> Path:
+def elsewhere(tmp_path_factory) -> Place:
     """A copy of the project elsewhere after a run from scratch of the notebooks and their solutions."""
     place = Place(tmp_path_factory.mktemp("elsewhere")).make(*AT_ONCE)
     for name in NOTEBOOKS:
         append_solutions(place.project / "notebooks" / f"{name}.ipynb")
     ended = place.run("smoke", jobs=2)
-    (place.project / "said.txt").write_text(ended.stdout + ended.stderr)
-    return place.project
+    (place.project / "printed.txt").write_text(ended.stdout + ended.stderr)
+    return place
 
 
-def executed(project: Path, name: str) -> Path:
-    """The notebook as it was executed in the copy, whether to its end or not."""
-    done = project / "figures" / "smoke" / name / f"{name}.ipynb"
-    return done if done.exists() else project / ".cache" / "runs" / "smoke" / f"{name}.failed.ipynb"
-
-
-def test_every_notebook_runs(first_run) -> None:
-    for name in NOTEBOOKS:
-        assert (SMOKE / name / f"{name}.ipynb").exists()
-        assert list((SMOKE / name).glob("*.png"))
+@pytest.fixture(scope="module")
+def smoke(elsewhere) -> Path:
+    """The results of that run."""
+    return elsewhere.project / "figures" / "smoke"
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_the_solutions_of_the_exercises_run(run_with_solutions, name) -> None:
-    assert executed(run_with_solutions, name).exists(), (run_with_solutions / "said.txt").read_text()
-    assert failure(executed(run_with_solutions, name)) == ""
+def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name) -> None:
+    executed = smoke / name / f"{name}.ipynb"
+    if not executed.exists():
+        executed = elsewhere.project / ".cache" / "runs" / "smoke" / f"{name}.failed.ipynb"
+    assert executed.exists(), (elsewhere.project / "printed.txt").read_text()
+    assert failure(executed) == ""
+    assert list((smoke / name).glob("*.png"))
 
 
-def test_from_scratch_elsewhere_the_bytes_are_the_same(first_run, run_with_solutions) -> None:
-    again = results(run_with_solutions / "figures" / "smoke")
-    assert again.keys() == first_run[0].keys(), (run_with_solutions / "said.txt").read_text()
-    assert [name for name in again if again[name] != first_run[0][name]] == []
-
-
-def test_unchanged_notebooks_are_skipped(first_run) -> None:
-    assert first_run[1].count("unchanged, skipped") == len(NOTEBOOKS)
+@pytest.mark.parametrize("name", TWICE)
+def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(smoke, tmp_path, name) -> None:
+    command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", name]
+    variables = os.environ | {"SENTENCE_CACHE": str(tmp_path), "PYTHONHASHSEED": "1"}
+    runs = [
+        subprocess.run(command, cwd=paths.ROOT, env=variables, capture_output=True, text=True, timeout=900)
+        for _ in range(2)
+    ]
+    assert runs[0].returncode == 0, runs[0].stdout + runs[0].stderr
+    assert "unchanged, skipped" in runs[1].stdout
+    here, there = results(paths.FIGURES / "smoke" / name), results(smoke / name)
+    assert here.keys() == there.keys()
+    assert [file for file in here if here[file] != there[file]] == []
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_figure_is_png_and_svg_with_a_description(first_run, name) -> None:
-    for png in (SMOKE / name).glob("*.png"):
+def test_every_figure_is_png_and_svg_with_a_description(smoke, name) -> None:
+    for png in (smoke / name).glob("*.png"):
         assert b"Description" in png.read_bytes()[:2000]
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
 
@@ -92,8 +82,8 @@ def html_metadata(output: dict) -> dict:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_figure_shown_has_alternative_text_and_a_reading(first_run, name) -> None:
-    cells = json.loads((SMOKE / name / f"{name}.ipynb").read_text())["cells"]
+def test_every_figure_shown_has_alternative_text_and_a_reading(smoke, name) -> None:
+    cells = json.loads((smoke / name / f"{name}.ipynb").read_text())["cells"]
     for i, cell in enumerate(cells):
         shown = [output for output in cell.get("outputs", []) if "figure" in html_metadata(output)]
         for output in shown:
@@ -105,21 +95,21 @@ def test_every_figure_shown_has_alternative_text_and_a_reading(first_run, name) 
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_tables_obey_the_rules(first_run, name) -> None:
-    for file in (SMOKE / name).glob("*.csv"):
+def test_tables_obey_the_rules(smoke, name) -> None:
+    for file in (smoke / name).glob("*.csv"):
         assert faults(file) == []
 
 
-def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(first_run) -> None:
-    claims = pd.read_csv(SMOKE / "claims.csv", dtype=str, keep_default_na=False)
+def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke) -> None:
+    claims = pd.read_csv(smoke / "claims.csv", dtype=str, keep_default_na=False)
     assert list(claims.loc[claims["verdict"] == "", "id"]) == []
     listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
     judged = listed["study"].isin(NOTEBOOKS) & ~listed["status"].str.startswith("pending")
     assert set(listed.loc[judged, "id"]) <= set(claims["id"])
 
 
-def test_n2o_matrix_is_symmetric_with_a_unit_diagonal(first_run) -> None:
-    table = pd.read_csv(SMOKE / "01_n2o" / "n2o_matrix.csv", index_col="embedder")
+def test_n2o_matrix_is_symmetric_with_a_unit_diagonal(smoke) -> None:
+    table = pd.read_csv(smoke / "01_n2o" / "n2o_matrix.csv", index_col="embedder")
     assert list(table.index) == list(table.columns)
     np.testing.assert_array_equal(table, table.T)
     np.testing.assert_array_equal(np.diag(table), 1)

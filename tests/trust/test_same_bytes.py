@@ -1,7 +1,7 @@
 """The same parameters give the same CSV, PNG, SVG and Parquet, byte for byte, wherever and however they are computed.
 
-`tests.notebooks.test_smoke` runs all notebooks twice, the second time with everything different at once. In the nightly
-size each difference is tried apart, on one notebook made light. `tests.differences` says what differs.
+`tests.notebooks.test_smoke` runs light notebooks twice, with everything different at once, in the nightly size all of
+them; there each difference is tried apart, too, on one notebook made light. `tests.differences` says what differs.
 """
 
 from __future__ import annotations
