@@ -1,7 +1,6 @@
-"""The needle in the haystack: at which rank does an embedder find the paraphrase of a sentence?
+"""Mean reciprocal rank: how near to the top of its list does an embedder put the right answer?
 
-"Situating Sentence Embedders with Nearest Neighbor Overlap", section 8 and appendix B.5 (Table 4). The pairs come
-from `lib.needles`, ranks from `lib.neighbors.ranking`.
+"Situating Sentence Embedders with Nearest Neighbor Overlap", section 8 and appendix B.5 (Table 4).
 """
 
 from __future__ import annotations
@@ -20,90 +19,93 @@ from lib.neighbors import exact
 from lib.neighbors.ranking import Ranks, ranks
 from lib.run import arrays, progress
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.store import EmbeddingStore, fit
 
-__all__ = [
-    "Ranks",
-    "by_haystack_size",
-    "contrasts",
-    "embed",
-    "expected_reciprocal_ranks",
-    "found_first",
-    "mean_reciprocal_rank",
-    "ranks",
-    "search",
-    "summary",
-]
-
-MOST = 10**9  # sentences of a haystack
-
-# -- measures -----------------------------------------------------------------------------------
+__all__ = ["Ranks", "chance", "expected_reciprocal_ranks", "mean_reciprocal_rank", "ranks"]
 
 
 def mean_reciprocal_rank(ranks: ArrayLike) -> float:
-    """The mean of 1 / rank (Table 4), in (0, 1], 1 if every needle is found first.
+    """The mean of 1 / rank (Table 4).
 
-    `ranks` are whole numbers, from 1 on. Raises InputError for anything else, and if there is none.
+    Parameters
+    ----------
+    ranks : int[q]
+        Whole numbers from 1 on, such as those of `Ranks`.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 if every right answer comes first.
+
+    Raises
+    ------
+    InputError
+        A rank that is none, or no ranks.
     """
     return float(np.mean(1 / _checked(ranks)))
 
 
-def expected_reciprocal_ranks(ranks: ArrayLike, haystack: ArrayLike, size: int) -> np.ndarray:
-    r"""What 1 / rank is on average in a haystack of which only `size` sentences are left, drawn blindly.
-
-    Of N sentences K = rank - 1 are nearer than the needle. Of the m that are left, drawn without replacement, G are,
-    which is hypergeometric, and
-
-        E[1 / (1 + G)] = (N + 1) / ((K + 1) (m + 1)) * (1 - C(N - K, m + 1) / C(N + 1, m + 1)),
-
-    since C(K, g) / (g + 1) = C(K + 1, g + 1) / (K + 1), and by Vandermonde's identity. Exact: nothing is drawn.
+def chance(size: int) -> float:
+    """The MRR to be expected of a random ranking of `size` sentences, one of which is right: the mean of 1/1 to 1/size.
 
     Parameters
     ----------
-    ranks, haystack : int[q], each needle's rank, and among how many sentences
-    size : int, at least 0; a haystack that has no more is left whole
+    size : int
+        At least 1, the right answer included.
 
     Returns
     -------
-    float64[q] in (0, 1], falling with `size` to 1 / rank
+    float
+        In (0, 1].
+    """
+    return float(np.mean(1 / np.arange(1, size + 1)))
+
+
+def expected_reciprocal_ranks(ranks: ArrayLike, haystack: ArrayLike, size: int) -> np.ndarray:
+    r"""What 1 / rank is on average in a haystack of which only `size` sentences are left, drawn at random.
+
+    Of N sentences K = rank - 1 are nearer than the right answer. Of the m that are left, G are, which is
+    hypergeometric, and by Vandermonde's identity
+
+        E[1 / (1 + G)] = (N + 1) / ((K + 1) (m + 1)) * (1 - C(N - K, m + 1) / C(N + 1, m + 1)).
+
+    Parameters
+    ----------
+    ranks, haystack : int[q]
+        Each right answer's rank, and among how many other sentences.
+    size : int
+        At least 0; a haystack that has no more is left whole.
+
+    Returns
+    -------
+    float64[q]
+        In (0, 1], falling with `size` to 1 / rank.
 
     Raises
     ------
     InputError
         A rank that its haystack cannot have, or a negative size.
     """
-    ranks, haystack = _checked(ranks), arrays.whole("haystack", haystack)
-    if haystack.shape not in ((), ranks.shape):
-        raise InputError(f"haystack: {haystack.size} for {len(ranks)} ranks; give one for each")
-    in_range("haystack", int(haystack.max()), 0, MOST, "sentences")
-    ranks, haystack = np.broadcast_arrays(ranks, haystack)
-    if (ranks > haystack + 1).any():
-        worst = int(np.argmax(ranks > haystack + 1))
-        raise InputError(f"ranks: {ranks[worst]} in a haystack of {haystack[worst]}; give at most one more than it has")
-    if size < 0:
-        raise InputError(f"size: {size} is not accepted; give 0 or more")
-    left = np.minimum(size, haystack)
-    met = [
-        _some_nearer(*each) for each in zip(ranks.tolist(), (left + 1).tolist(), (haystack + 1).tolist(), strict=True)
-    ]
-    return np.array(met) * (haystack + 1) / (ranks * (left + 1.0))
+    ranks, haystack = np.broadcast_arrays(_checked(ranks), arrays.whole("haystack", haystack))
+    if (ranks > haystack + 1).any() or size < 0:
+        raise InputError("ranks, size: a rank is at most one more than its haystack has, and size at least 0")
+    kept, total = np.minimum(size, haystack) + 1, haystack + 1
+    met = [_met(*each) for each in zip(ranks.tolist(), kept.tolist(), total.tolist(), strict=True)]
+    return np.array(met) * total / (ranks * kept)
 
 
-def _some_nearer(rank: int, chosen: int, of: int) -> float:
-    """1 - C(of - rank, chosen) / C(of, chosen), without the cancellation that large factorials would bring."""
-    few, many = sorted((rank, chosen))
-    if few + many > of:
+def _met(rank: int, kept: int, total: int) -> float:
+    """1 - C(total - rank, kept) / C(total, kept), a product of few factors: factorials would cancel."""
+    few, many = sorted((rank, kept))
+    if few + many > total:
         return 1.0
-    return float(-np.expm1(np.log1p(-many / (of - np.arange(few))).sum()))
+    return float(-np.expm1(np.log1p(-many / (total - np.arange(few))).sum()))
 
 
 def _checked(ranks: ArrayLike) -> np.ndarray:
     array = arrays.whole("ranks", ranks)
-    if array.ndim != 1 or not array.size:
-        raise InputError(f"ranks: got shape {array.shape}; give one list of whole numbers")
-    if array.min() < 1:
-        raise InputError(f"ranks: holds {array.min()}; ranks start at 1")
+    if array.ndim != 1 or not array.size or array.min() < 1:
+        raise InputError("ranks: give one list of whole numbers from 1 on")
     return array
 
 

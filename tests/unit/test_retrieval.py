@@ -1,24 +1,23 @@
-"""The needle in the haystack: ranks by hand, against plain NumPy in float64, and against the exact search."""
+"""The paraphrase in the haystack: ranks by hand and against NumPy in float64, and the pairs of study 4."""
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import combinations
 
-import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, embedders, needles, plotting, retrieval
+from lib import corpora, embedders, retrieval
 from lib.corpora import Corpus
 from lib.neighbors import exact, ranking
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
+from lib.studies import paraphrases
+from lib.studies.paraphrases import Pairs
 
 # -- mean reciprocal rank -----------------------------------------------------------------------
 
@@ -26,32 +25,18 @@ from lib.store import EmbeddingStore
 def test_mean_reciprocal_rank_by_hand() -> None:
     assert retrieval.mean_reciprocal_rank([1, 2, 4]) == pytest.approx(7 / 12)
     assert retrieval.mean_reciprocal_rank(np.array([1, 1, 1])) == 1
-    assert retrieval.mean_reciprocal_rank(np.array([4.0])) == 0.25
 
 
-@given(st.lists(st.integers(1, 10**6), min_size=1), st.randoms())
-def test_mean_reciprocal_rank_lies_between_its_extremes_whatever_the_order(values, random) -> None:
-    found = retrieval.mean_reciprocal_rank(values)
-    assert 1 / max(values) <= found * (1 + 1e-12)
-    assert found <= 1 / min(values) * (1 + 1e-12)
-    shuffled = random.sample(values, len(values))
-    assert retrieval.mean_reciprocal_rank(shuffled) == pytest.approx(found)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([1, 0, 2], "holds 0; ranks start at 1"),
-        ([], "one list of whole numbers"),
-        ([1.5], "holds 1.5; give whole numbers"),
-        ([1, np.nan], "holds nan; give whole numbers"),
-        ([[1], [2]], r"shape \(2, 1\)"),
-        (["1"], "give whole numbers"),
-    ],
-)
-def test_what_is_no_rank_is_refused(values, message) -> None:
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize("values", [[1, 0, 2], [], [1.5], [1, np.nan], [[1], [2]], ["1"]])
+def test_what_is_no_rank_is_refused(values) -> None:
+    with pytest.raises(InputError, match="ranks: "):
         retrieval.mean_reciprocal_rank(values)
+
+
+def test_chance_is_the_mean_over_all_orders(rng) -> None:
+    assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    drawn = 1 + rng.integers(100, size=200_000)
+    assert retrieval.chance(100) == pytest.approx(retrieval.mean_reciprocal_rank(drawn), abs=0.002)
 
 
 # -- ranks --------------------------------------------------------------------------------------
@@ -139,17 +124,6 @@ def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
     assert (naive != plain(queries, needles, corpus)[0]).any()
 
 
-def test_stored_float32_vectors_in_many_blocks(rng, tmp_path) -> None:
-    corpus = np.memmap(tmp_path / "vectors", np.float32, "w+", shape=(9000, 300))
-    corpus[:] = rng.standard_normal(corpus.shape)
-    corpus[4000] = corpus[8999]
-    queries = rng.standard_normal((20, 300)).astype(np.float32)
-    needles = queries + 8 * rng.standard_normal(queries.shape).astype(np.float32)
-    needles[3] = corpus[4000]
-    check_against_plain(queries, needles, corpus, [[i, 8000 + i] for i in range(20)])
-    assert ranking.ranks(queries, needles, corpus).tied[3] == 2
-
-
 def test_the_exact_search_finds_the_needle_at_its_rank(rng) -> None:
     corpus = rng.integers(-3, 4, (60, 3))
     queries, needles = rng.integers(-3, 4, (2, 30, 3))
@@ -161,25 +135,12 @@ def test_the_exact_search_finds_the_needle_at_its_rank(rng) -> None:
         assert order.index(60) + 1 == found.ranks[i] + found.tied[i]
 
 
-@given(small_vectors, st.integers(1, 6), st.integers(1, 30))
-def test_more_hay_never_brings_a_needle_forward(rng, q, n) -> None:
-    queries, needles, corpus = (rng.standard_normal((rows, 4)) for rows in (q, q, n))
-    some = ranking.ranks(queries, needles, corpus[: n // 2 + 1])
-    assert (ranking.ranks(queries, needles, corpus).ranks >= some.ranks).all()
-
-
 def test_neither_lengths_nor_the_order_of_the_corpus_matter(rng) -> None:
     queries, needles, corpus = (rng.standard_normal((rows, 8)) for rows in (5, 5, 50))
     before = ranking.ranks(queries, needles, corpus).ranks
     lengths = 10.0 ** rng.uniform(-30, 30, (50, 1))
     after = ranking.ranks(7 * queries, needles / 3, (lengths * corpus)[rng.permutation(50)]).ranks
     np.testing.assert_array_equal(before, after)
-
-
-@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int64])
-def test_any_kind_of_real_number_will_do(rng, kind) -> None:
-    queries, needles, corpus = ((9 * rng.standard_normal((rows, 8))).astype(kind) for rows in (4, 4, 40))
-    check_against_plain(queries, needles, corpus)
 
 
 @given(small_vectors, st.integers(1, 5), st.integers(1, 40))
@@ -190,22 +151,6 @@ def test_sparse_vectors_have_the_ranks_of_dense_ones(rng, q, n) -> None:
     sparse = ranking.ranks(*map(sp.csr_array, (queries, needles, corpus)), exclude)
     for of_dense, of_sparse in zip(dense, sparse, strict=True):
         np.testing.assert_array_equal(of_dense, of_sparse)
-
-
-def test_sparse_vectors_in_many_blocks(rng) -> None:
-    corpus = sp.random_array((9000, 500), density=0.01, rng=rng, format="csr")
-    queries, needles = corpus[:10], corpus[8990:]
-    check = plain(queries.toarray(), needles.toarray(), corpus.toarray(), [[i, 8990 + i] for i in range(10)])
-    found = ranking.ranks(queries, needles, corpus, [[i, 8990 + i] for i in range(10)])
-    for ours, expected in zip(found, check, strict=True):
-        np.testing.assert_array_equal(ours, expected)
-
-
-def test_the_corpus_is_left_as_it_is(rng) -> None:
-    corpus = sp.csr_array(rng.poisson(0.5, (30, 6)).astype(np.float64))
-    before = corpus.data.copy()
-    ranking.ranks(corpus[:3], corpus[3:6], corpus)
-    np.testing.assert_array_equal(corpus.data, before)
 
 
 NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
@@ -230,13 +175,6 @@ def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
     arguments = {"queries": at(1, 2), "needles": at(3, 4), "corpus": at(10, 20, 30)} | changed
     with pytest.raises(InputError, match=message):
         ranking.ranks(**arguments)
-
-
-def test_a_sparse_row_that_is_not_finite_is_named() -> None:
-    vectors = sp.csr_array(np.eye(3))
-    broken = sp.csr_array(np.diag([1, 1, np.inf]))
-    with pytest.raises(InputError, match="corpus: row 2 holds NaN or infinity"):
-        ranking.ranks(vectors, vectors, broken)
 
 
 # -- haystacks of another size ------------------------------------------------------------------
@@ -266,16 +204,9 @@ def test_expected_reciprocal_rank_falls_from_one_to_what_was_measured() -> None:
     np.testing.assert_allclose(retrieval.expected_reciprocal_ranks(ranks, haystack, 0), 1)
 
 
-@pytest.mark.parametrize(
-    ("ranks", "haystack", "size", "message"),
-    [
-        ([1, 5], [3, 3], 2, "5 in a haystack of 3"),
-        ([0], [3], 2, "ranks start at 1"),
-        ([1], [3], -1, "size: -1 is not accepted"),
-    ],
-)
-def test_impossible_haystacks_are_refused(ranks, haystack, size, message) -> None:
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize(("ranks", "haystack", "size"), [([1, 5], [3, 3], 2), ([0], [3], 2), ([1], [3], -1)])
+def test_impossible_haystacks_are_refused(ranks, haystack, size) -> None:
+    with pytest.raises(InputError, match="ranks"):
         retrieval.expected_reciprocal_ranks(ranks, haystack, size)
 
 
@@ -288,25 +219,20 @@ def corpus_of(sentences, groups) -> Corpus:
     return Corpus("tiny", list(sentences), np.zeros(n, np.int32), np.array([0]), np.array(groups, np.int32))
 
 
-VERSES = corpus_of(["a one", "b one", "c one", "a two", "b two", "a three", "free"], [1, 1, 1, 2, 2, 3, -1])
-load = partial(needles.load, genre="main-news", lowest_score=4.0)
+def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(monkeypatch) -> None:
+    here = corpus_of(["a one", "a two", "a two again", "a three", "free"], [1, 2, 2, 3, -1])
+    other = corpus_of(["b one", "b two", "a three", "b four"], [1, 2, 3, 4])
+    monkeypatch.setattr(corpora, "load", {"other": other}.__getitem__)
+    # Two stands twice in one of them, three is the same sentence in both.
+    assert paraphrases.load("other", here) == (["b one"], ["a one"])
 
 
-def test_verses_are_paired_with_another_version_of_themselves_each_verse_once() -> None:
-    seen = set()
-    for seed in range(60):
-        pairs = load("verses", VERSES, np.random.default_rng(seed))
-        assert pairs.groups.tolist() == [1, 2]
-        for query, needle in zip(pairs.queries, pairs.needles, strict=True):
-            assert query != needle
-            assert query.split()[1] == needle.split()[1]
-            seen.add((query, needle))
-    assert len(seen) == 3 * 2 + 2  # every ordered pair of two versions comes up
-
-
-def test_the_same_seed_draws_the_same_pairs() -> None:
-    first, second = (load("verses", VERSES, np.random.default_rng(7)) for _ in range(2))
-    assert (first.queries, first.needles) == (second.queries, second.needles)
+def test_gospel_verses_are_aligned() -> None:
+    pairs = paraphrases.load("bible-gospels:ylt", corpora.load("bible-gospels:web"))
+    assert len(pairs.queries) == len(set(pairs.queries)) == len(set(pairs.paraphrases)) > 4500
+    overlap = paraphrases.word_overlap(pairs)
+    shifted = paraphrases.word_overlap(Pairs(pairs.queries[1:], pairs.paraphrases[:-1]))
+    assert overlap.mean() > 0.5 > 0.2 > shifted.mean()
 
 
 def lines(tmp_path, content: str) -> str:
@@ -315,212 +241,67 @@ def lines(tmp_path, content: str) -> str:
     return f"lines:{file}"
 
 
-def test_pairs_of_the_users_own_are_read_repetitions_left_out(tmp_path) -> None:
-    source = lines(tmp_path, "a  query\tits needle\n\nanother\tÜbung\na query\tits needle\n")
-    pairs = load(source, VERSES, np.random.default_rng(0))
-    assert pairs.queries == ["a query", "another"]
-    assert pairs.needles == ["its needle", "Übung"]
-    assert pairs.groups.tolist() == [-1, -1]
+def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> None:
+    source = lines(tmp_path, "a  query\tits pair\nanother\tÜbung\na query\tsomething\nx\tx\nÜbung\ty\n")
+    assert paraphrases.load(source, None) == (["a query", "another"], ["its pair", "Übung"])
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        ("a\tb\nsame one\tsame  one\n", "line 2: the two sentences are the same"),
-        ("a\tb\nc\n", "line 2: not a pair"),
-        ("a\tb\tc\n", "line 1: not a pair"),
-        ("a\tb\nc\t \n", "line 2: not a pair"),
-        ("a\tb\n\nc\n", "line 3: not a pair"),
-        ("", "the file is empty"),
-        ("\n\n", "holds no pair"),
-    ],
+    [("a\tb\nc\n", "line 2: give a query"), ("a\tb\tc\n", "line 1: give"), ("", "empty"), ("x\tx\n", "has no pair")],
 )
-def test_a_line_that_is_no_pair_is_named(tmp_path, content, message) -> None:
+def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message) -> None:
     with pytest.raises(InputError, match=message):
-        load(lines(tmp_path, content), VERSES, np.random.default_rng(0))
+        paraphrases.load(lines(tmp_path, content), None)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("verse", "pairs_source: 'verse' is not known; accepted: 'verses'"),
-        ("lines:nowhere/pairs.tsv", "pairs_source: no file .*nowhere/pairs.tsv; give 'verses'.*'lines:PATH'"),
-        ("verses", "corpus 'tiny' nobody knows which sentences mean the same: give 'verses' .*'stsbenchmark'.*'lines"),
-    ],
-)
-def test_a_source_without_pairs_says_which_are_accepted(source, message) -> None:
-    with pytest.raises(InputError, match=message):
-        load(source, corpus_of(["one", "two"], [-1, -1]), np.random.default_rng(0))
+def test_the_sts_benchmark_offers_news_rated_four_or_more(tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "senteval" / "STS" / "STSBenchmark"
+    folder.mkdir(parents=True)
+    rows = ["main-news\tf\ty\t1\t4.0\tit rains\train falls", "main-news\tf\ty\t2\t3.9\ta\tb"]
+    rows += ["main-captions\tf\ty\t3\t5.0\tc\td", "main-news\tf\ty\t4\t5.0\te\te"]
+    for split in ("train", "dev", "test"):
+        (folder / f"sts-{split}.csv").write_text("\n".join(rows) + "\n")
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+    assert paraphrases.load("stsbenchmark", None) == (["it rains"], ["rain falls"])
 
 
-def test_pairs_of_the_sts_benchmark_are_the_papers_kind(data_file) -> None:
-    data_file("senteval/STS/STSBenchmark/sts-dev.csv")
-    pairs = load("stsbenchmark", VERSES, np.random.default_rng(0))
-    # Counted with awk over the two files: genre main-news, score of 4 or more, the two sentences not the same.
-    assert len(pairs) == 227
-    assert all(query != needle for query, needle in zip(pairs.queries, pairs.needles, strict=True))
-    assert 75 <= (needles.ratios(pairs)["jaccard"] < 0.6).sum() < len(pairs)
-    with pytest.raises(InputError, match="genre: 'news' is not known; did you mean main-news"):
-        needles.load("stsbenchmark", VERSES, np.random.default_rng(0), "news", 4.0)
-    with pytest.raises(InputError, match=r"holds no pair; .* a lower lowest_score"):
-        needles.load("stsbenchmark", VERSES, np.random.default_rng(0), "main-news", 6)
+def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
+    pairs = Pairs(["The cat sat.", "the cat", "Dogs bark"], ["the CAT sat", "a cat", "the hound barks"])
+    assert paraphrases.word_overlap(pairs).tolist() == pytest.approx([1, 1 / 3, 0])
+    assert paraphrases.draw(pairs, 2, 0.6, rng).queries == ["the cat", "Dogs bark"]
+    with pytest.raises(InputError, match="pairs: 3 is not accepted; give 2 to 2"):
+        paraphrases.draw(pairs, 3, 0.6, rng)
 
 
-# -- word overlap and the draw ------------------------------------------------------------------
+def test_text_from_different_sources_gets_one_form() -> None:
+    cased, tokenized = paraphrases.one_form(["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."])
+    assert cased == tokenized == "he didn t pay u s 3 6"
 
 
-def pairs_of(*both: tuple[str, str]) -> needles.Pairs:
-    queries, others = map(list, zip(*both, strict=True))
-    return needles.Pairs(queries, others, np.full(len(both), -1, np.int32))
+def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng) -> None:
+    corpus = corpus_of(["a", "b", "c", "d"], [-1] * 4)
+    hay, answers = paraphrases.hide(Pairs(["d", "q"], ["a", "new"]), corpus, 0, rng)
+    assert (hay, answers.tolist()) == (["a", "b", "c", "new"], [0, 3])
+    some, answers = paraphrases.hide(Pairs(["q"], ["new"]), corpus, 2, rng)
+    assert (len(some), some[answers[0]]) == (3, "new")
 
 
-def test_word_overlap_by_hand() -> None:
-    # Types: {the, king, saw, a, star} and {a, king, saw, it}: three shared, six in all.
-    ratios = needles.ratios(pairs_of(("The king saw the, a star!", "A king saw it."), ("one", "two"), ("!", "?")))
-    assert ratios.loc[0].to_dict() == pytest.approx({"jaccard": 3 / 6, "dice": 6 / 9, "first": 3 / 5, "shorter": 3 / 4})
-    assert (ratios.loc[1:] == 0).all(axis=None)
-
-
-@given(st.frozensets(st.sampled_from("abcdef")), st.frozensets(st.sampled_from("abcdef")))
-def test_definitions_of_overlap_keep_their_order(left, right) -> None:
-    values = {name: ratio(left, right) for name, ratio in needles.RATIOS.items()}
-    assert 0 <= values["jaccard"] <= values["dice"] <= values["shorter"] <= 1
-    assert values["jaccard"] <= values["first"] <= values["shorter"]
-    assert needles.shorter(left, right) == needles.shorter(right, left)
-
-
-def test_a_draw_takes_the_first_in_order_below_the_limit() -> None:
-    overlaps, order = np.array([0.1, 0.6, 0.5, 0.7, 0.2]), np.array([3, 4, 1, 2, 0])
-    assert needles.draw(overlaps, 0.6, 2, order).tolist() == [2, 4]
-    assert needles.draw(overlaps, 0.6, 9, order).tolist() == [0, 2, 4]
-
-
-def test_too_few_pairs_are_refused_with_their_number() -> None:
-    needles.check_drawn(np.arange(5), 5, "jaccard", 0.6)
-    with pytest.raises(InputError, match=r"pairs: 6 is not accepted; 5 have a word overlap \(jaccard\) below 0.6"):
-        needles.check_drawn(np.arange(5), 6, "jaccard", 0.6)
-
-
-# -- the haystack -------------------------------------------------------------------------------
-
-
-def test_a_smaller_haystack_keeps_what_is_known_of_its_sentences() -> None:
-    some = needles.haystack(VERSES, 4, np.random.default_rng(1))
-    assert len(some) == len(some.groups) == len(some.documents) == 4
-    places = [VERSES.sentences.index(sentence) for sentence in some.sentences]
-    assert places == sorted(places)
-    np.testing.assert_array_equal(some.groups, VERSES.groups[places])
-    assert [some.sentences[i] for i in some.ledes] == [s for s in some.sentences if s == "a one"]
-    assert some.fingerprint != VERSES.fingerprint
-    assert needles.haystack(VERSES, 0, np.random.default_rng(1)) is VERSES
-    with pytest.raises(InputError, match=r"haystack: 8 is not accepted; give 0 to 7 \(0 is the whole corpus\)"):
-        needles.haystack(VERSES, 8, np.random.default_rng(1))
-
-
-def test_no_version_of_the_verse_is_hay_whether_the_pair_is_in_the_corpus_or_not() -> None:
-    verse = needles.Pairs(["a one", "b two"], ["c one", "a two"], np.array([1, 2]))
-    assert [entry.tolist() for entry in needles.hidden(verse, VERSES)] == [[0, 1, 2], [3, 4]]
-    from_elsewhere = needles.Pairs(["new", "free", "new"], ["words", "words", "a two"], np.array([1, -1, -1]))
-    assert [entry.tolist() for entry in needles.hidden(from_elsewhere, VERSES)] == [[0, 1, 2], [6], [3, 4]]
-
-
-def test_pairs_that_share_a_sentence_belong_together() -> None:
-    labels = needles.clusters(pairs_of(("a", "b"), ("c", "d"), ("e", "b"), ("d", "f")))
-    assert labels[0] == labels[2] != labels[1] == labels[3]
-
-
-# -- the experiment -----------------------------------------------------------------------------
-
-
-@pytest.fixture
-def store(tmp_path, monkeypatch) -> EmbeddingStore:
+def test_queries_are_encoded_by_what_was_learned_from_the_haystack(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path)
-    store = EmbeddingStore(tmp_path / "embeddings")
-    monkeypatch.setattr(retrieval, "EmbeddingStore", lambda: store)
-    return store
+    monkeypatch.setattr(paraphrases, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store"))
+    hay, queries = ["the king saw a star", "a star fell", "no king"], ["the star", "unknown"]
+    asked, searched = paraphrases.embed(embedders.load("tfidf"), hay, queries)
+    fitted = embedders.load("tfidf").fit(hay)
+    np.testing.assert_array_equal(asked.toarray(), fitted.encode(queries).toarray())
+    np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
 
 
-TEXT = corpus_of(
-    ["the king saw a star", "a ruler looked", "the king slept", "stars shine", "he ran"], [1, 1, -1, -1, -1]
-)
-
-
-def test_search_ranks_the_needle_among_the_rest_of_the_corpus(store) -> None:
-    pairs = needles.Pairs(["a star seen", "the king saw a star"], ["the star", "a ruler looked"], np.array([-1, 1]))
-    found, costs = retrieval.search(["bow"], TEXT, pairs, show_progress_bar=False)
-    # Known words of the first query: a, star. Its needle "the star" has cosine 1/2, "the king saw a star" 2/sqrt(10).
-    # The second has cosine 1/sqrt(15) with its needle, and 2/sqrt(15) with "the king slept"; the first one is itself.
-    assert found["bow"].ranks.tolist() == [2, 2]
-    assert found["bow"].haystack.tolist() == [5, 3]
-    assert costs[["embedder", "family", "dim"]].to_numpy().tolist() == [["bow", "sparse", 12]]
-
-
-def test_sentences_of_the_corpus_get_the_vectors_they_have_there_and_others_fit_nothing(store) -> None:
-    sentences = ["he ran", "a new star", "the king slept"]
-    hay, vectors = retrieval.embed("tfidf", TEXT, sentences)
-    fitted_on_corpus = embedders.load("tfidf").fit(TEXT.sentences)
-    np.testing.assert_allclose(vectors.toarray(), fitted_on_corpus.encode(sentences).toarray())
-    np.testing.assert_array_equal(vectors[[0, 2]].toarray(), hay[[4, 2]].toarray())
-
-
-def test_summary_by_hand() -> None:
-    found = {
-        "poor": retrieval.Ranks(np.array([2, 6, 4]), np.array([0, 1, 0]), np.array([9, 9, 9])),
-        "good": retrieval.Ranks(np.array([1, 5, 1]), np.array([0, 0, 0]), np.array([9, 9, 9])),
-    }
-    table = retrieval.summary(found, np.arange(3), np.random.default_rng(0), 500, 0.9)
-    assert list(table.index) == ["good", "poor"]
-    assert table.loc["good", ["mrr", "top_1", "top_5", "median_rank", "tied"]].tolist() == pytest.approx(
-        [2.2 / 3, 2, 3, 1, 0]
-    )
-    assert table.loc["poor", "mrr"] == pytest.approx((1 / 2 + 1 / 6 + 1 / 4) / 3)
-    assert table.loc["poor", "mrr_ties_lost"] == pytest.approx((1 / 2 + 1 / 7 + 1 / 4) / 3)
-    assert table.loc["poor", ["top_1", "top_5", "tied"]].tolist() == [0, 2, 1]
-    for quantity, most in {"mrr": 1, "top_1": 3, "top_5": 3}.items():
-        assert (table[f"{quantity}_low"] <= table[quantity]).all()
-        assert (table[quantity] <= table[f"{quantity}_high"]).all()
-        assert table[f"{quantity}_high"].max() <= most
-
-
-def test_contrasts_are_paired_differences_of_mrr() -> None:
-    a, b = (retrieval.Ranks(np.array(ranks), np.zeros(4), np.full(4, 9)) for ranks in ([1, 2, 4, 1], [2, 4, 4, 2]))
-    both = [("a", "b"), ("b", "a"), ("a", "a")]
-    table = retrieval.contrasts({"a": a, "b": b}, both, np.arange(4), np.random.default_rng(0), 500, 0.9)
-    # Pair by pair a is ahead by 1/2, 1/4, 0 and 1/2.
-    assert table["difference"].tolist() == pytest.approx([1.25 / 4, -1.25 / 4, 0])
-    assert 0 <= table.loc[0, "low"] < table.loc[0, "difference"] < table.loc[0, "high"] <= 0.5
-    assert table.loc[1, ["low", "high"]].tolist() == pytest.approx([-table.loc[0, "high"], -table.loc[0, "low"]])
-    assert table.loc[2, ["low", "high"]].tolist() == [0, 0]
-    assert retrieval.contrasts({"a": a}, [], np.arange(4), np.random.default_rng(0), 500, 0.9).empty
-
-
-def test_curves_over_haystack_sizes_end_at_the_mrr() -> None:
-    lists = retrieval.Ranks(np.array([1, 2, 4]), np.zeros(3, int), np.array([3, 3, 3]))
-    curve = retrieval.by_haystack_size({"a": lists}, [0, 1, 3], np.arange(3), np.random.default_rng(0), 500, 0.9)["a"]
-    assert curve["value"].tolist() == pytest.approx([1, (1 + 5 / 6 + 1 / 2) / 3, 7 / 12])
-    assert curve.loc[0, ["low", "high"]].tolist() == [1, 1]
-    assert (curve["low"] <= curve["value"]).all()
-    assert (curve["value"] <= curve["high"]).all()
-
-
-def test_what_is_found_first_is_neither_the_query_nor_its_needle(store) -> None:
-    pairs = needles.Pairs(["the king saw a star", "stars"], ["a ruler looked", "the star"], np.array([1, -1]))
-    assert retrieval.found_first(["bow"], TEXT, pairs)["bow"].tolist() == [2, 3]
-
-
-def test_a_rank_map_shows_each_rank_in_its_class() -> None:
-    _, axes = plt.subplots()
-    ranks = pd.DataFrame([[1, 2, 5, 6, 50, 51, 500, 501, 10**6]], index=["a"])
-    plotting.rank_map(ranks, axes)
-    assert axes.collections[0].get_array().ravel().tolist() == [0, 1, 1, 2, 2, 3, 3, 4, 4]
-    labels = [text.get_text() for text in axes.collections[0].colorbar.ax.get_yticklabels()]
-    assert labels == ["1", "2 to 5", "6 to 50", "51 to 500", "501 and more"]
-    plt.close()
-
-
-def test_gospel_verses_offer_a_pair_each() -> None:
-    corpus = corpora.load("bible-gospels")
-    pairs = load("verses", corpus, np.random.default_rng(2020))
-    assert len(pairs) == len(set(pairs.groups.tolist())) > 4700
-    for hidden, group in zip(needles.hidden(pairs.take(np.arange(50)), corpus), pairs.groups[:50], strict=True):
-        assert set(np.flatnonzero(corpus.groups == group)) == set(hidden)
+def test_the_spread_between_embedders_is_without_the_noise_of_the_draw(rng) -> None:
+    # Equal embedders differ by the draw alone; a true deviation of 0.2 is found again.
+    noise = [rng.normal(size=(50, 1)) + rng.normal(size=(50, 8)) for _ in range(200)]
+    assert np.mean([table.mean(axis=0).std(ddof=1) for table in noise]) > 0.13
+    assert np.mean([paraphrases.spread(table) for table in noise]) < 0.06
+    true = np.linspace(-0.3, 0.3, 8)
+    found = [paraphrases.spread(table + true) for table in noise]
+    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(true.std(ddof=1), rel=0.05)

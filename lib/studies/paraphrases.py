@@ -1,0 +1,181 @@
+"""Study 4: a paraphrase in a haystack ("Situating Sentence Embedders with Nearest Neighbor Overlap", section 8).
+
+Where pairs come from (`load`):
+
+==================================  =================================================================================
+source                              pairs
+==================================  =================================================================================
+``bible-gospels:ylt`` and the like  a verse of that translation, and the same verse of the haystack's translation
+``stsbenchmark``                    news of the STS Benchmark's dev and test sets, rated 4 or more, as in the paper
+``lines:PATH``                      your own: UTF-8, on each line a query, a tab and its paraphrase
+==================================  =================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lib import corpora, tasks
+from lib.corpora import UNKNOWN_GROUP, Corpus, reading, text
+from lib.embedders.base import Embedder, Embeddings
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
+from lib.store import EmbeddingStore, fit
+
+LINES = "lines:"
+GENRE, LOWEST_SCORE = "main-news", 4.0  # the paper's choice among the pairs of the STS Benchmark
+
+
+class Pairs(NamedTuple):
+    """Queries, each with its paraphrase.
+
+    Attributes
+    ----------
+    queries, paraphrases : list of str
+        Of one length; no sentence is in two pairs, so that pairs are independent.
+    """
+
+    queries: list[str]
+    paraphrases: list[str]
+
+
+def load(source: str, haystack: Corpus) -> Pairs:
+    """All pairs of a source.
+
+    Parameters
+    ----------
+    source : str
+        As in the table above.
+    haystack : Corpus
+        One translation, where `source` is another.
+
+    Raises
+    ------
+    InputError
+        A corpus or a file that is not there, a line that is no pair, or no pair at all.
+    """
+    if source == "stsbenchmark":
+        found = _of_sts_benchmark()
+    elif source.startswith(LINES):
+        found = _of_lines(source.removeprefix(LINES))
+    else:
+        found = _of_translations(corpora.load(source), haystack)
+    pairs = _independent(found)
+    if not pairs.queries:
+        raise InputError(f"pairs_source: {source!r} has no pair; give another translation of the same text")
+    return pairs
+
+
+def draw(pairs: Pairs, count: int, limit: float, rng: np.random.Generator) -> Pairs:
+    """So many of the pairs whose word overlap (Jaccard index of word types) lies below a limit.
+
+    Raises InputError, which says how many there are, if they are fewer than `count`.
+    """
+    below = np.flatnonzero(word_overlap(pairs) < limit)
+    in_range("pairs", count, 2, len(below), f"so many have a word overlap below {limit:g}")
+    chosen = np.sort(rng.choice(below, count, replace=False))
+    return Pairs(*([sentences[i] for i in chosen] for sentences in pairs))
+
+
+def word_overlap(pairs: Pairs) -> np.ndarray:
+    """The Jaccard index of the word types of each pair, float64[n]; words are lower-cased, without punctuation."""
+    types = [map(text.content_types, pair) for pair in zip(*pairs, strict=True)]
+    return np.array([text.jaccard(*pair) for pair in types])
+
+
+def one_form(sentences: Iterable[str]) -> list[str]:
+    """Runs of letters and digits in lower case: text from different sources gets one casing and tokenization."""
+    return [" ".join(re.findall(r"\w+", sentence.lower())) for sentence in sentences]
+
+
+def hide(pairs: Pairs, corpus: Corpus, size: int, rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
+    """The haystack in which the paraphrases are hidden.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The queries are left out of it, should it have them.
+    size : int
+        So many sentences of the corpus, drawn; 0 for all.
+
+    Returns
+    -------
+    haystack : list of str
+    answers : int64[n]
+        Where each paraphrase stands in it.
+    """
+    in_range("haystack", size, 0, len(corpus), "0 is the whole corpus")
+    kept = np.sort(rng.choice(len(corpus), size or len(corpus), replace=False))
+    haystack = dict.fromkeys([*(corpus.sentences[int(i)] for i in kept), *pairs.paraphrases])
+    queries = set(pairs.queries)
+    haystack = [sentence for sentence in haystack if sentence not in queries]
+    places = {sentence: i for i, sentence in enumerate(haystack)}
+    return haystack, np.array([places[sentence] for sentence in pairs.paraphrases])
+
+
+def embed(embedder: Embedder, haystack: Sequence[str], queries: Sequence[str]) -> tuple[Embeddings, Embeddings]:
+    """The vectors of the queries and of the haystack; what an embedder learns from text it learns from the haystack."""
+    store = EmbeddingStore()
+    searched = store.embed(embedder, haystack)
+    return store.embed(fit(embedder, haystack), queries), searched
+
+
+def spread(reciprocal: np.ndarray) -> float:
+    """The standard deviation of MRR between embedders, without what the draw of the pairs adds.
+
+    Parameters
+    ----------
+    reciprocal : float[pairs, embedders]
+        1 / rank. By the analysis of variance of two crossed factors, the variance of the embedders' means holds one
+        n-th of the residual variance, which is taken out.
+    """
+    means = reciprocal.mean(axis=0)
+    apart = reciprocal - means - reciprocal.mean(axis=1, keepdims=True) + reciprocal.mean()
+    freedom = (len(reciprocal) - 1) * (len(means) - 1)
+    return float(np.sqrt(max(0, means.var(ddof=1) - (apart**2).sum() / freedom / len(reciprocal))))
+
+
+# -- sources ------------------------------------------------------------------------------------
+
+
+def _of_translations(other: Corpus, haystack: Corpus) -> Iterable[tuple[str, str]]:
+    """Verses that each of the two has once."""
+    here, there = _by_group(haystack), _by_group(other)
+    return [(there[group], here[group]) for group in there if group in here]
+
+
+def _by_group(corpus: Corpus) -> dict[int, str]:
+    groups, places, counts = np.unique(corpus.groups, return_index=True, return_counts=True)
+    single = (counts == 1) & (groups != UNKNOWN_GROUP)
+    return {int(group): corpus.sentences[int(i)] for group, i in zip(groups[single], places[single], strict=True)}
+
+
+def _of_sts_benchmark() -> Iterable[tuple[str, str]]:
+    for split in ("dev", "test"):
+        task = tasks.load("STSBenchmark", split)
+        for left, right, genre, score in zip(task.left, task.right, task.genre, task.score, strict=True):
+            if genre == GENRE and score >= LOWEST_SCORE:
+                yield left, right
+
+
+def _of_lines(path: str) -> Iterable[tuple[str, str]]:
+    for place, line in reading.lines(paths.from_root(path)):
+        cells = [text.squeeze(cell) for cell in line.split("\t")]
+        if len(cells) != 2 or not all(cells):
+            raise InputError(f"pairs_source: {place}: give a query, a tab and its paraphrase")
+        yield cells[0], cells[1]
+
+
+def _independent(found: Iterable[tuple[str, str]]) -> Pairs:
+    """Without pairs of one sentence with itself, and without those that share a sentence with an earlier pair."""
+    seen, kept = set(), []
+    for pair in found:
+        if pair[0] != pair[1] and seen.isdisjoint(pair):
+            kept.append(pair)
+        seen.update(pair)
+    return Pairs([query for query, _ in kept], [paraphrase for _, paraphrase in kept])
