@@ -1,6 +1,6 @@
 """Every figure function. They take data and Axes, fit nothing, and leave saving to `show`."""
 
-from lib.plotting.distributions import bars_with_intervals, boxplots, dots_with_intervals
+from lib.plotting.distributions import bars_with_intervals, boxplots, dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
 from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_by_set, group_sizes, parted_plane
@@ -13,7 +13,7 @@ from lib.plotting.retrieval import dots, fan, rank_map
 from lib.plotting.robustness import diagonal, logarithmic, reference, scatter
 from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
-from lib.plotting.usif import advantage_map, arrows, densities, expansions, grouped_bars, upright
+from lib.plotting.usif import grouped_bars, upright
 
 __all__ = [
     "COLORS",
@@ -21,10 +21,8 @@ __all__ = [
     "PAGE_WIDTH",
     "SEQUENTIAL",
     "accuracy_bars",
-    "advantage_map",
     "against",
     "agreement_heatmap",
-    "arrows",
     "bars_with_intervals",
     "before_and_after",
     "boxplots",
@@ -34,11 +32,10 @@ __all__ = [
     "curves",
     "curves_by_set",
     "dendrogram",
-    "densities",
     "diagonal",
     "dots",
+    "dots_by_group",
     "dots_with_intervals",
-    "expansions",
     "fan",
     "group_sizes",
     "grouped_bars",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from lib.plotting.style import COLORS, MARKERS
+from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH
 
 
 def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str, highlighted: str | None = None) -> None:
@@ -47,6 +49,24 @@ def dots_with_intervals(
     axes.set_axisbelow(True)
     if kinds.nunique() > 1:
         axes.legend(frameon=False)
+
+
+def dots_by_group(table: pd.DataFrame, label: str, level: float = 0.0) -> Figure:
+    """Dots with intervals, a panel for each group, three beside each other; all panels have the same rows.
+
+    `table` has columns what (the rows), group (the panels), value, low and high.
+    """
+    groups, count = list(dict.fromkeys(table["group"])), table["what"].nunique()
+    rows, columns = -(-len(groups) // 3), min(len(groups), 3)
+    shape = (PAGE_WIDTH, rows * (0.2 * count + 0.75))
+    figure, panels = plt.subplots(rows, columns, figsize=shape, layout="constrained", sharey=True, squeeze=False)
+    for axes in panels.flat[len(groups) :]:
+        axes.set_visible(False)
+    for axes, group in zip(panels.flat, groups, strict=False):
+        dots_with_intervals(table[table["group"] == group].set_index("what"), axes, label, level=level)
+        axes.set_title(group)
+    panels[0, 0].set_ylim(count - 0.5, -0.5)  # shared by all panels, each of which has inverted it
+    return figure
 
 
 def boxplots(table: pd.DataFrame, axes: Axes, chance: float, label: str = "N2O with each other embedder") -> None:

@@ -11,7 +11,6 @@ from lib import needles, similarity
 from lib.run import parameters, paths
 from lib.run.errors import InputError
 from lib.run.parameters import ACCEPTED, choice, number, several, whole
-from lib.usif_derivation import supervised
 
 NOTEBOOKS = sorted(file.stem for file in paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
 
@@ -48,7 +47,6 @@ def test_a_parameter_of_a_notebook_has_an_entry_and_an_entry_a_parameter() -> No
     [
         ("overlap_ratio", needles.RATIOS),
         ("learned_method", similarity.regression.PENALTIES),
-        ("learned_names", supervised.LEARNED),
     ],
 )
 def test_all_that_the_library_has_can_be_chosen(name, known) -> None:
