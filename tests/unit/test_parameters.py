@@ -70,7 +70,7 @@ def test_a_wrong_value_is_refused_by_the_first_line_after_the_imports_and_in_a_p
     code = [cell for cell in parameters.cells(notebook) if cell["cell_type"] == "code"]
     sources = ["".join(cell["source"]) for cell in code]
     first = next(i for i, cell in enumerate(code) if parameters.TAG in cell["metadata"].get("tags", []))
-    at = next(i for i, source in enumerate(sources) if source.startswith("parameters.check_notebook"))
+    at = next(i for i, source in enumerate(sources) if "parameters.check_notebook(" in source)
     space: dict = {}
     for source in sources[first + 1 : at]:
         assert source.startswith(("import ", "from "))
