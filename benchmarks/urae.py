@@ -18,7 +18,7 @@ import pandas as pd
 from benchmarks import measure
 from benchmarks.encode import sample
 from lib import embedders
-from lib.embedders import urae_trees
+from lib.embedders import urae_network
 from lib.embedders.urae import URAE
 from lib.run import paths
 from lib.run.parameters import in_range
@@ -44,7 +44,7 @@ def one_by_one(model: URAE, sentences: list[str]) -> np.ndarray:
     for sentence in sentences:
         nodes = [model.vectors[word] for word in model.tokenize(sentence) if word in model.vectors]
         nodes = [vector / np.linalg.norm(vector) for vector in nodes]
-        for left, right in urae_trees.balanced(len(nodes)):
+        for left, right in urae_network.balanced(len(nodes)):
             nodes.append(np.tanh(encode @ np.concatenate([nodes[left], nodes[right]]) + bias))
         roots.append(nodes[-1])
     return np.array(roots)

@@ -18,8 +18,8 @@ from benchmarks import measure
 from lib.corpora import text
 from lib.embedders import word_means
 from lib.embedders.composition import SIF, USIF, Average
-from lib.embedders.lexicon import Words
 from lib.embedders.static import WordVectors
+from lib.embedders.tokens import Words
 from lib.run import paths
 from lib.run.processor import cores
 

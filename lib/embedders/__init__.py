@@ -8,34 +8,26 @@ model hub (``sentence-transformers/all-mpnet-base-v2``) or by its folder (`hub.l
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-# Each module registers its embedders.
-from lib.embedders import (  # noqa: F401
-    composition,
-    elmo,
-    hub,
-    infersent,
-    paragraph,
-    power_means,
-    random_encoders,
-    sent2vec,
-    sparse,
-    static,
-    subword,
-    trained,
-    transformer,
-    urae,
-    use,
-)
 from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.groups import GROUPS, expand
-from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, Entry, parse
+from lib.embedders.names import parse
+from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, Entry
 from lib.run.errors import InputError
 from lib.run.parameters import texts
+
+# They import a compiler or PyTorch, register nothing, and are imported where they are used.
+HEAVY = {"finetuning", "urae_network", "word_means"}
+
+for module in pkgutil.iter_modules(__path__):
+    if module.name not in HEAVY:  # it may register embedders
+        import_module(f"{__name__}.{module.name}")
 
 __all__ = [
     "GROUPS",

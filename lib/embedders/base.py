@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.run import progress
+from lib.run import files, progress
 from lib.run.errors import InputError
 
 Embeddings = np.ndarray | sp.csr_array
@@ -23,17 +25,30 @@ class Embedder(ABC):
 
     Attributes
     ----------
-    name : str, the name in the registry
-    settings : dict, everything besides the text that its vectors depend on (JSON types)
-    version : int, of the code in the embedder's module: raised when its vectors change
-    needs_fit : bool, whether `fit` must come before `encode`
-    fitted_on : str or None, fingerprint of the text that `fit` has seen
-    learned : names of the attributes, numbers and arrays, that `fit` sets
-    companions : embedders whose vectors come out of the same pass at no cost
+    name : str
+        The name in the registry.
+    version : int
+        Of the code in the embedder's module: raised when its vectors change.
+    libraries : sequence of str
+        Packages on whose versions the vectors depend.
+    parameters : sequence of str
+        Attributes on which they depend: numbers, texts, files, functions, mappings from words to vectors.
+    needs_fit : bool
+        Whether `fit` must come before `encode`.
+    fitted_on : str or None
+        Fingerprint of the text that `fit` has seen.
+    learned : sequence of str
+        Attributes, numbers and arrays, that `fit` sets.
+    companions : sequence of Embedder
+        Those whose vectors come out of the same pass at no cost.
+    batch_size : int
+        Sentences encoded at a time.
     """
 
     name: str
     version: int = 1
+    libraries: Sequence[str] = ()
+    parameters: Sequence[str] = ()
     needs_fit: bool = False
     fitted_on: str | None = None
     learned: Sequence[str] = ()
@@ -41,9 +56,10 @@ class Embedder(ABC):
     batch_size: int = 1024
 
     @property
-    @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Everything besides the text that the vectors depend on."""
+        """Everything besides the text that the vectors depend on, in JSON types."""
+        libraries = {library: version(library) for library in self.libraries}
+        return libraries | {name: described(getattr(self, name)) for name in self.parameters}
 
     @abstractmethod
     def _encode(self, sentences: Sequence[str]) -> Embeddings:
@@ -71,7 +87,8 @@ class Embedder(ABC):
         Raises InputError when called before a needed `fit`, or with anything but a sequence of str.
         """
         given = mended(sentences)
-        self.check_fitted()
+        if self.needs_fit and self.fitted_on is None:
+            raise InputError(f"{self.name}: not fitted; call fit(sentences) before encode, or fit_encode for both")
         size = batch_size or self.batch_size
         parts = []
         with progress.bar(len(given), f"encode {self.name}", show=show_progress_bar) as bar:
@@ -86,33 +103,51 @@ class Embedder(ABC):
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
         """The vectors of this embedder and of each of its companions, in that order."""
-        return self._encode_together(mended(sentences))
-
-    def _encode_together(self, sentences: list[str]) -> list[Embeddings]:
         return [self.encode(sentences)]
 
     def state(self) -> dict[str, np.ndarray]:
         """What `fit` has learned, as arrays without objects, for `restore`; empty if there is nothing to learn."""
-        self.check_fitted()
-        return self._state()
+        return {name: np.asarray(getattr(self, name)) for name in self.learned}
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         """Take up what an embedder of the same settings has learned from the text with this fingerprint."""
-        self._restore(state, fitted_on)
+        for name in self.learned:
+            setattr(self, name, state[name][()])  # a number of an array without dimensions
         self.fitted_on = fitted_on
         return self
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return {name: np.asarray(getattr(self, name)) for name in self.learned}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        for name in self.learned:
-            setattr(self, name, state[name][()])  # a number of an array without dimensions
+# -- settings -----------------------------------------------------------------------------------
 
-    def check_fitted(self) -> None:
-        """Raise InputError if `fit` is needed and has not been called."""
-        if self.needs_fit and self.fitted_on is None:
-            raise InputError(f"{self.name}: not fitted; call fit(sentences) before encode, or fit_encode for both")
+
+def described(value: Any) -> Any:
+    """What stands for a value in the settings of an embedder: digests of files and mappings, names of functions."""
+    if isinstance(value, Path):
+        return files.sha256(value)
+    if isinstance(value, Mapping):
+        return digest_of_mapping(value)
+    return name_of_function(value) if callable(value) else value
+
+
+def digest_of_mapping(mapping: Mapping[str, Any]) -> str:
+    """32 hexadecimal digits for a mapping from words to numbers or vectors; its own fingerprint if it has one."""
+    if hasattr(mapping, "fingerprint"):
+        return mapping.fingerprint
+    digest = hashlib.blake2b(digest_size=16)
+    for word in sorted(mapping):
+        data = word.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "little") + data)
+        digest.update(np.asarray(mapping[word], dtype=np.float64).tobytes())
+    return digest.hexdigest()
+
+
+def name_of_function(function: Callable) -> str:
+    """Where a function is defined and its name, such as ``lib.corpora.text.word_tokens``."""
+    # Methods of built-in types (str.split) say no module.
+    return f"{getattr(function, '__module__', None) or 'builtins'}.{function.__qualname__}"
+
+
+# -- vectors ------------------------------------------------------------------------------------
 
 
 def stack(parts: Sequence[Embeddings]) -> Embeddings:
@@ -137,6 +172,9 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(arrays, shape=matrix.shape)
 
 
+# -- text ---------------------------------------------------------------------------------------
+
+
 def packed(words: Sequence[str]) -> np.ndarray:
     """uint8: words as JSON, in which any character is safe."""
     return np.frombuffer(json.dumps(list(words)).encode(), np.uint8)
@@ -156,3 +194,19 @@ def mended(sentences: Sequence[str]) -> list[str]:
         if not isinstance(sentence, str):
             raise InputError(f"sentences[{i}]: {sentence!r} is a {type(sentence).__name__}; give a list of strings")
     return [text.mend(sentence) for sentence in sentences]
+
+
+def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Rows of the sentences that have tokens, the longest first, as many in a batch as fit into so many `tokens`.
+
+    Padded to the longest of the batch, they are no more than `tokens` together, but that a sentence longer than that
+    is a batch of its own.
+    """
+    batch: list[int] = []
+    for row in sorted(np.flatnonzero(lengths).tolist(), key=lengths.__getitem__, reverse=True):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch

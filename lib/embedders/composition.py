@@ -1,4 +1,4 @@
-"""Sentence vectors composed of word vectors: the average, SIF and uSIF.
+"""Sentence vectors composed of word vectors: the average, the sum, power means, SIF and uSIF.
 
 Words without a vector are skipped.
 """
@@ -6,29 +6,21 @@ Words without a vector are skipped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import fingerprints, word_probabilities
-from lib.embedders.base import Embedder, packed, unpacked
-from lib.embedders.lexicon import Lexicon, Words
+from lib.embedders import word_probabilities
+from lib.embedders.base import Embedder, described, packed, unpacked
 from lib.embedders.registry import composition
-from lib.embedders.tokens import Tokenizer
+from lib.embedders.tokens import Lexicon, Tokenizer, Words
 from lib.embedders.trained import Training
 from lib.run import progress
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
+from lib.run.parameters import in_range, one_of
 
 VERSION = 2
-
-
-def _means(words: Words, *options: Any, **more: Any) -> np.ndarray:
-    """`word_means.means`; the compiler is imported when it is needed."""
-    from lib.embedders import word_means
-
-    return word_means.means(words, *options, **more)
 
 
 class WordComposition(Embedder):
@@ -37,12 +29,15 @@ class WordComposition(Embedder):
     Parameters
     ----------
     name : str
-    vectors : mapping word -> float32[d] (a dict will do), or a `trained.Training`, which `fit` trains
-    tokenize : a function from a sentence to its tokens
+    vectors : mapping or trained.Training
+        From words to float32[d] (a dict will do), or what `fit` trains.
+    tokenize : callable
+        From a sentence to its tokens.
     """
 
     version = VERSION
     batch_size = 8192
+    parameters = ("tokenize",)
 
     def __init__(
         self, name: str, vectors: Mapping[str, np.ndarray] | Training, tokenize: Tokenizer = text.word_tokens
@@ -59,8 +54,7 @@ class WordComposition(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        vectors = self.training.settings if self.training else fingerprints.of_mapping(self.vectors)
-        return {"vectors": vectors, "tokenize": fingerprints.of_function(self.tokenize)}
+        return super().settings | {"vectors": self.training.settings if self.training else described(self.vectors)}
 
     def __getstate__(self) -> dict[str, Any]:
         # What was looked up stays here: a copy in another process looks up what it meets.
@@ -81,15 +75,11 @@ class WordComposition(Embedder):
         if self.training:
             self.vectors, self._lexicon = self.training.train(sentences, show_progress_bar), None
 
-    def _state(self) -> dict[str, np.ndarray]:
-        # The trained vectors themselves are kept by their training.
-        return super()._state() | ({"trained": np.array(1)} if self.training else {})
-
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
-        if self.training:
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        if self.training:  # which keeps the vectors
             self.vectors = self.training.trained(fitted_on)
         self._lexicon = None
+        return super().restore(state, fitted_on)
 
 
 @composition("mowe", "mean of word embeddings, as without a suffix", "Mikolov et al. 2013")
@@ -97,7 +87,7 @@ class Average(WordComposition):
     """The mean of the vectors of a sentence's words."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return _means(self.lexicon.words(sentences))
+        return self.lexicon.words(sentences).means()
 
 
 @composition("sowe", "sum of word embeddings", "White et al. 2015, section 3.2.3")
@@ -105,7 +95,7 @@ class Sum(WordComposition):
     """The sum of the vectors of a sentence's words (SOWE)."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return _means(self.lexicon.words(sentences), average=False)
+        return self.lexicon.words(sentences).means(average=False)
 
 
 # What the papers leave open, and the values that are accepted; the first of each is SIF's.
@@ -124,21 +114,28 @@ class SIF(WordComposition):
 
     Parameters
     ----------
-    vectors : mapping word -> float32[d], or a `trained.Training`
-    probabilities : mapping word -> p(w), above 0 and at most 1; a word that it lacks is looked up in lower case. By
-        name: "wordfreq"; "enwiki", the counts of English Wikipedia; "corpus" or None, those of the fitted text.
-    a : float above 0, the smoothing parameter
-    m : int, how many first singular vectors of the fitted text's embeddings are removed; 0 for none
-    normalize : how the vectors of a sentence's words are evened out in each dimension before they are weighted:
-        "divide" by the dimension's L2 norm across the sentence (a dimension of zeros stays zero), "multiply" by it,
-        or None
-    removal : of the projection on component i, "whole" is taken away; the "share" s_i**2 / sum_j s_j**2, with s the
-        singular values of the m components; or "share-squared", as programs do that apply the share twice
-    one_word : whether a sentence of one known word, which "divide" turns into a vector of -1, 0 and 1, is to
-        "normalize" all the same or to "keep" its vector
-    unlisted : what becomes of a word with a vector that `probabilities` lacks: it counts as the "rarest" word there
-        is, as one that occurs "never" (p(w) = 0), or is to "skip"
-    unknown : whether words without a vector "skip" or "count" in the length that a sum of vectors is divided by
+    vectors : mapping or trained.Training
+        From words to float32[d].
+    probabilities : mapping or str, optional
+        From words to p(w), above 0 and at most 1; a word that it lacks is looked up in lower case. By name: "wordfreq";
+        "enwiki", the counts of English Wikipedia; "corpus" or None, those of the fitted text.
+    a : float
+        The smoothing parameter, above 0.
+    m : int
+        How many first singular vectors of the fitted text's embeddings are removed; 0 for none.
+    normalize : {None, "divide", "multiply"}
+        How the vectors of a sentence's words are evened out in each dimension before they are weighted: divided by the
+        dimension's L2 norm across the sentence (a dimension of zeros stays zero), or multiplied by it.
+    removal : {"whole", "share", "share-squared"}
+        How much of the projection on component i is taken away: all, the share s_i**2 / sum_j s_j**2, with s the
+        singular values of the m components, or its square, as programs do that apply the share twice.
+    one_word : {"normalize", "keep"}
+        Whether a sentence of one known word, which "divide" turns into a vector of -1, 0 and 1, keeps its vector.
+    unlisted : {"rarest", "never", "skip"}
+        What becomes of a word with a vector that `probabilities` lacks: it counts as the rarest word there is, as one
+        that never occurs (p(w) = 0), or is skipped.
+    unknown : {"skip", "count"}
+        Whether words without a vector count in the length that a sum of vectors is divided by.
 
     The singular value decomposition is not centered, as in the authors' program. A sentence without known words has a
     zero vector.
@@ -167,24 +164,20 @@ class SIF(WordComposition):
         super().__init__(name, vectors, tokenize)
         self.a, self.m = in_range("a", a, 1e-300, 1e300), in_range("m", m, 0, 10**6, "components")
         self.given = word_probabilities.named(probabilities)
-        self.decisions = self._decided(decisions)
+        for decision, chosen in decisions.items():
+            if decision not in DECISIONS:
+                raise TypeError(f"{type(self).__name__} has no option {decision!r}")
+            if chosen is not None or decision != "normalize":
+                one_of(decision, chosen, filter(None, DECISIONS[decision]))
+        self.decisions = self.own | decisions
         self.probabilities: Mapping[str, float] = {}
         if self.given is not None:
             self._look_up_in(self.given)
         self.components = self.removed = None
 
-    def _decided(self, decisions: dict[str, str | None]) -> dict[str, str | None]:
-        if unknown := decisions.keys() - DECISIONS.keys():
-            raise TypeError(f"{type(self).__name__} has no option {min(unknown)!r}")
-        for decision, chosen in decisions.items():
-            if chosen not in DECISIONS[decision]:
-                accepted = ", ".join(map(repr, DECISIONS[decision]))
-                raise InputError(f"{decision}: {chosen!r} is not known; accepted: {accepted}")
-        return self.own | decisions
-
     @property
     def settings(self) -> dict[str, Any]:
-        probabilities = "of the fitted text" if self.given is None else fingerprints.of_mapping(self.given)
+        probabilities = "of the fitted text" if self.given is None else described(self.given)
         differing = {decision: chosen for decision, chosen in self.decisions.items() if chosen != self.own[decision]}
         return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m} | differing
 
@@ -246,13 +239,13 @@ class SIF(WordComposition):
 
     def _composed(self, words: Words, *removal: np.ndarray) -> np.ndarray:
         """float32[n, d]: the weighted means, less what `removal` (components and shares) takes away."""
-        means = _means(words, self.decisions["normalize"], *removal)
+        means = words.means(self.decisions["normalize"], *removal)
         if self.decisions["one_word"] == "normalize" and self.decisions["unknown"] == "skip":
             return means
         lengths = np.diff(words.starts)
-        known = np.diff(np.concatenate([[0], np.cumsum(words.rows[words.ids] >= 0)])[words.starts])
+        known = np.diff(words.known_starts)
         if self.decisions["one_word"] == "keep" and (known == 1).any():
-            means[known == 1] = _means(words, None, *removal)[known == 1]
+            means[known == 1] = words.means(None, *removal)[known == 1]
         if self.decisions["unknown"] == "count":
             means *= np.divide(known, lengths, out=np.zeros(len(lengths)), where=lengths > 0)[:, None]
         return means
@@ -260,17 +253,17 @@ class SIF(WordComposition):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return self._composed(self._words(sentences), self.components, self.removed)
 
-    def _state(self) -> dict[str, np.ndarray]:
-        state = super()._state()
+    def state(self) -> dict[str, np.ndarray]:
+        state = super().state()
         if self.given is None:
             words = list(self.probabilities)
             state |= {"words": packed(words), "p": np.array([self.probabilities[word] for word in words])}
         return state
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         if self.given is None:
             self._look_up_in(dict(zip(unpacked(state["words"]), state["p"].tolist(), strict=True)))
+        return super().restore(state, fitted_on)
 
 
 @composition("usif", "unsupervised SIF", "Ethayarajh 2018, algorithm 1")
@@ -282,20 +275,25 @@ class USIF(SIF):
 
     Parameters
     ----------
-    vectors : mapping word -> float32[d], or a `trained.Training`
-    probabilities : as for `SIF`; its words are the vocabulary V of equation (11)
-    n : int or None, steps of the random walk; None for the mean number of tokens of the fitted sentences
-    m : int, number of common components
-    normalize : how the vectors of a sentence's words are evened out in each dimension before they are
-        weighted: "divide" by the dimension's L2 norm across the sentence, as the author's program does;
-        "multiply" by it, as the text of section 3.3 says; None, as in Algorithm 1
-    decisions : as for `SIF`
+    vectors, probabilities, tokenize, name
+        As for `SIF`; the words of `probabilities` are the vocabulary V of equation (11).
+    n : int, optional
+        Steps of the random walk; by default the mean number of tokens of the fitted sentences.
+    m : int
+        Number of common components.
+    normalize : {"divide", "multiply", None}
+        As for `SIF`. The author's program divides, the text of section 3.3 multiplies, Algorithm 1 does neither.
+    **decisions
+        As for `SIF`.
 
     Attributes
     ----------
-    alpha : float, the share of V that is likelier by chance than by the random walk
-    partition : float, ``Z = |V| / 2``
-    a : float, (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given
+    alpha : float
+        The share of V that is likelier by chance than by the random walk.
+    partition : float
+        ``Z = |V| / 2``
+    a : float
+        (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given.
     """
 
     learned = (*SIF.learned, "alpha", "partition")
@@ -308,11 +306,10 @@ class USIF(SIF):
         n: int | None = None,
         m: int = 5,
         tokenize: Tokenizer = text.word_tokens,
-        normalize: Literal["divide", "multiply"] | None = "divide",
         name: str = "usif",
         **decisions: str | None,
     ) -> None:
-        super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name, normalize=normalize, **decisions)
+        super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name, **decisions)
         self.n = n
         self.a = self.alpha = self.partition = float("nan")
         if n is not None:
@@ -349,36 +346,56 @@ class USIF(SIF):
         return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
 
 
-class Concatenation(Embedder):
-    """The vectors of several embedders, one beside the other; float32[n, sum of their dimensions].
+POWERS = (1.0, float("inf"), float("-inf"))
+
+
+@composition("power-means", "mean, maximum and minimum, concatenated", "Rücklé et al. 2018", dims="3 d")
+class PowerMeans(WordComposition):
+    """Power means of the vectors of a sentence's words, one beside the other (Rücklé et al. 2018, equation 1).
+
+    The power mean with exponent p of t numbers is (sum of x**p / t)**(1/p), in each dimension; p = 1 is the average,
+    p = infinity the maximum, p = -infinity the minimum. Of an odd p the root keeps the sign; others but 1 and the
+    infinities are not real for negative numbers and are not accepted.
 
     Parameters
     ----------
-    name : str
-    parts : embedders with dense vectors, at least two
+    vectors : mapping or trained.Training
+        From words to float32[d].
+    powers : sequence of float
+        Exponents; the result has d dimensions for each. The default is the paper's choice for English.
     """
 
-    def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
-        if len(parts) < 2:
-            raise InputError(f"{name}: concatenates {len(parts)} embedders; give at least two")
-        self.name, self.parts = name, list(parts)
-        self.needs_fit = any(part.needs_fit for part in parts)
+    batch_size = 1024  # the words' vectors of a batch lie in memory, one after the other
+
+    def __init__(
+        self,
+        vectors: Mapping[str, np.ndarray] | Training,
+        powers: Sequence[float] = POWERS,
+        tokenize: Tokenizer = text.word_tokens,
+        name: str = "power-means",
+    ) -> None:
+        super().__init__(name, vectors, tokenize)
+        wrong = [p for p in powers if not np.isinf(p) and not (p > 0 and p % 2 == 1)]
+        if wrong or not powers:
+            raise InputError(f"powers: {wrong or powers!r} is not accepted; give 1, 3, 5, ..., inf or -inf")
+        self.powers = tuple(float(p) for p in powers)
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"parts": [{"name": part.name, "version": part.version} | part.settings for part in self.parts]}
-
-    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        for part in self.parts:
-            part.fit(sentences, show_progress_bar)
+        return super().settings | {"powers": [str(p) for p in self.powers]}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return np.hstack([part.encode(sentences) for part in self.parts])
+        vectors, starts = self.lexicon.sequences(sentences)
+        worded = np.flatnonzero(np.diff(starts))
+        means = np.zeros((len(sentences), len(self.powers), self.lexicon.dim), np.float32)
+        for j, power in enumerate(self.powers if len(worded) else ()):
+            means[worded, j] = _power_means(vectors, starts[worded], np.diff(starts)[worded, None], power)
+        return means.reshape(len(sentences), len(self.powers) * self.lexicon.dim)
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return {f"{i}/{key}": array for i, part in enumerate(self.parts) for key, array in part.state().items()}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        for i, part in enumerate(self.parts):
-            own = {key.removeprefix(f"{i}/"): array for key, array in state.items() if key.startswith(f"{i}/")}
-            part.restore(own, fitted_on if part.needs_fit else "")
+def _power_means(vectors: np.ndarray, starts: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
+    """One power mean for each run of rows that begins at one of `starts`."""
+    if np.isinf(power):
+        return (np.maximum if power > 0 else np.minimum).reduceat(vectors, starts, axis=0)
+    mean = np.add.reduceat(vectors.astype(np.float64) ** power, starts, axis=0) / lengths
+    return np.sign(mean) * np.abs(mean) ** (1 / power)

@@ -10,24 +10,20 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import batches, fingerprints
-from lib.embedders.base import Embedder, finite
+from lib.embedders.base import Embedder, finite, longest_first
 from lib.embedders.loading import reading
 from lib.embedders.registry import CONTEXTUAL, embedder
-from lib.run.files import sha256
 from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     import torch
 
-VERSION = 1
 TOKENS_PER_BATCH = 8192  # padding and one end of each sentence included
 WORDS_AT_A_TIME = 256  # of the character network: bounds its memory
 GATES_AT_A_TIME = 256  # sequence positions whose input products are held at once: 16 MiB of the original model
@@ -35,8 +31,6 @@ GATES_AT_A_TIME = 256  # sequence positions whose input products are held at onc
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = range(256, 261)  # after the 256 bytes
 CLIPS = ("cell_clip", "proj_clip")  # None for no clipping
 WANTED = "give the official options.json and weights.hdf5 of one ELMo model"
-
-Precision = Literal["float32", "bfloat16"]
 
 
 class Elmo(Embedder):
@@ -72,7 +66,9 @@ class Elmo(Embedder):
     up to the rounding of sums (1e-5).
     """
 
-    version = VERSION
+    version = 1
+    libraries = ("torch",)
+    parameters = ("options", "weights", "tokenize", "precision")
     batch_size = 512
 
     def __init__(
@@ -81,46 +77,35 @@ class Elmo(Embedder):
         weights: str | Path,
         name: str = "elmo",
         tokenize: Callable[[str], list[str]] = text.word_tokens,
-        precision: Precision = "float32",
+        precision: str = "float32",
     ) -> None:
         self.name, self.tokenize = name, tokenize
         self.precision = one_of("precision", precision, ("float32", "bfloat16"))
-        self.options_file, self.weights_file = Path(options), Path(weights)
-        self.options = read_options(self.options_file)
+        self.options, self.weights = Path(options), Path(weights)
+        self.switches = read_options(self.options)
 
     @property
     def dim(self) -> int:
         """The dimension of a sentence vector."""
-        return 2 * self.options["projection_dim"]
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {
-            "options": sha256(self.options_file),
-            "weights": sha256(self.weights_file),
-            "tokenize": fingerprints.of_function(self.tokenize),
-            "precision": self.precision,
-            "torch": version("torch"),
-        }
+        return 2 * self.switches["projection_dim"]
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         tokens = [self.tokenize(sentence) for sentence in sentences]
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         with_end = [len(words) + 1 if words else 0 for words in tokens]
-        for rows in batches.longest_first(with_end, TOKENS_PER_BATCH):
+        for rows in longest_first(with_end, TOKENS_PER_BATCH):
             vectors[rows] = self._model.encode([tokens[row] for row in rows])
-        return finite(vectors, self.weights_file)
+        return finite(vectors, self.weights)
 
     @cached_property
     def _model(self) -> BiLanguageModel:
         import torch
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        with reading(self.weights_file, WANTED):
-            tensors = {
-                name: torch.from_numpy(array).to(device) for name, array in read_weights(self.weights_file).items()
-            }
-            model = BiLanguageModel(self.options, tensors, getattr(torch, self.precision))
+        with reading(self.weights, WANTED):
+            arrays = read_weights(self.weights)
+            tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+            model = BiLanguageModel(self.switches, tensors, getattr(torch, self.precision))
             if model.dim != self.dim:
                 raise ValueError(f"vectors have {model.dim} dimensions where the options ask for {self.dim}")
         return model

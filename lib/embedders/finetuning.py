@@ -38,8 +38,8 @@ import transformers
 from lib import catalog, tasks
 from lib.catalog import published
 from lib.corpora import text
-from lib.embedders.loading import digest, reading
-from lib.embedders.transformer import FORMATS, WANTED, quiet
+from lib.embedders.loading import digest_of_model, reading
+from lib.embedders.transformer import WANTED, quiet
 from lib.run import files, locks, parameters, paths
 from lib.run.errors import InputError, command, one_line
 
@@ -196,7 +196,7 @@ def _description(task: str, base: Path, train: Sequence[Pair], chosen: Settings)
         "task": task,
         "classes": TASKS[task].classes,
         "settings": {name: value for name, value in asdict(chosen).items() if name != "save_steps"},
-        "base": digest(base, [file for file in base.glob("*") if file.suffix in FORMATS]),
+        "base": digest_of_model(base),
         "pairs": {"number": len(train), "fingerprint": text.fingerprint([json.dumps(pair) for pair in train])},
         "published_accuracy": quantity and float(published.cells("n2o", by="quantity")[quantity]) / 100,
         "versions": {"python": platform.python_version()} | libraries,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from re import fullmatch
 from typing import Any
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lib.embedders.base import Embedder, finite
-from lib.embedders.loading import check_layers, digest, reading
+from lib.embedders.loading import check_layers, digest_of_model, reading
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, Entry
-from lib.embedders.transformer import FORMATS, POOLINGS, Transformer, quiet
+from lib.embedders.transformer import POOLINGS, Transformer, quiet
 from lib.run import paths
 from lib.run.errors import InputError, one_line
 
@@ -66,6 +65,8 @@ class SentenceEncoder(Embedder):
     """
 
     version = 1
+    libraries = ("sentence-transformers", "torch", "transformers")
+    parameters = ("prompt",)
     batch_size = 2048
 
     def __init__(self, name: str, folder: Path, prompt: str = "") -> None:
@@ -73,12 +74,11 @@ class SentenceEncoder(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        libraries = {name: version(name) for name in ("sentence-transformers", "torch", "transformers")}
-        return {"files": self._digest, "prompt": self.prompt} | libraries
+        return super().settings | {"files": self._digest}
 
     @property
     def _digest(self) -> str:
-        return digest(self.folder, [file for file in self.folder.rglob("*") if file.suffix in FORMATS])
+        return digest_of_model(self.folder, "**/*")
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         model = _read(self.folder, self._digest)
@@ -135,33 +135,27 @@ def missing(model: str) -> str:
     try:
         cached(model) or _files(model)
     except Exception as error:  # of the hub and its transport, which share no class
-        reason = one_line(error)
-        return (
-            f"{model} is not in the model hub's cache and cannot be fetched ({reason}); check its name and the network"
-        )
+        absent = f"{model} is not in the model hub's cache and cannot be fetched"
+        return f"{absent} ({one_line(error)}); check its name and the network"
     return ""
 
 
 @lru_cache
-def _files(model: str) -> list[Path]:
+def _files(model: str) -> list[str]:
     """The names of a model's files on the hub."""
     from huggingface_hub import HfApi
 
-    return [Path(file.rfilename) for file in HfApi().model_info(model, timeout=SECONDS).siblings]
+    return [file.rfilename for file in HfApi().model_info(model, timeout=SECONDS).siblings]
 
 
 def _fetched(model: str) -> Path:
     """Fetch a model, its weights last, so that they are there only where all the rest is."""
     from huggingface_hub import snapshot_download
 
-    files = _files(model)
-    small = [file for file in files if file.suffix in (".json", ".txt", ".model")]
-    weights = [file for file in files if file.suffix == ".safetensors"] or [
-        file for file in files if file.suffix == ".bin"
-    ]
+    weights = "*.safetensors" if any(name.endswith(".safetensors") for name in _files(model)) else "*.bin"
     with reading(Path(model), "try again, or fetch it with another program"):
-        for part in (small, weights):
-            folder = snapshot_download(model, allow_patterns=[file.as_posix() for file in part])
+        for patterns in (["*.json", "*.txt", "*.model"], [weights]):
+            folder = snapshot_download(model, allow_patterns=patterns)
     return Path(folder)
 
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import batches, fingerprints
-from lib.embedders.base import Embedder, finite
+from lib.embedders.base import Embedder, finite, longest_first
 from lib.embedders.loading import reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
 from lib.run.errors import InputError
-from lib.run.files import sha256
 
 if TYPE_CHECKING:
     import torch
 
-VERSION = 1
 START, END = "<s>", "</s>"
 TOKENS_PER_BATCH = 4096  # padding included
 PREFIX = "enc_lstm."  # of the encoder's entries in the state dict
@@ -66,7 +62,9 @@ class InferSent(Embedder):
       one sentence in plain quotation marks its tokens are the same (they are on all of STS Benchmark).
     """
 
-    version = VERSION
+    version = 1
+    libraries = ("torch",)
+    parameters = ("weights", "vectors", "tokenize")
 
     def __init__(
         self,
@@ -85,15 +83,6 @@ class InferSent(Embedder):
             )
 
     @property
-    def settings(self) -> dict[str, Any]:
-        return {
-            "weights": sha256(self.weights),
-            "vectors": fingerprints.of_mapping(self.vectors),
-            "tokenize": fingerprints.of_function(self.tokenize),
-            "torch": version("torch"),
-        }
-
-    @property
     def dim(self) -> int:
         """The dimension of a sentence vector."""
         return 2 * self._lstm.hidden_size
@@ -101,7 +90,7 @@ class InferSent(Embedder):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = [self._words(sentence) for sentence in sentences]
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
-        for rows in batches.longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
+        for rows in longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
             embeddings[rows] = self._pooled([words[row] for row in rows])
         return finite(embeddings, self.weights)
 

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from safetensors import safe_open
-
 from lib.run import files
 from lib.run.errors import InputError, one_line
+
+FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
 
 
 @contextmanager
@@ -48,11 +48,18 @@ def digest(folder: Path, paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
+def digest_of_model(folder: Path, pattern: str = "*") -> str:
+    """The `digest` of a model's files, by default of those in the folder itself."""
+    return digest(folder, (file for file in folder.glob(pattern) if file.suffix in FORMATS))
+
+
 def check_layers(folder: Path) -> None:
     """Raise ValueError where weights (safetensors) have more or fewer layers than their configuration says.
 
     Their libraries leave out what is too many, and draw at random what is missing.
     """
+    from safetensors import safe_open
+
     config, weights = folder / "config.json", folder / "model.safetensors"
     if not (config.is_file() and weights.is_file()):
         return

@@ -17,7 +17,8 @@ from typing import Any
 
 from lib.embedders import hub
 from lib.embedders.checked import Checked, as_input_error
-from lib.embedders.registry import ENTRIES, parse
+from lib.embedders.names import parse
+from lib.embedders.registry import ENTRIES
 from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import shown

@@ -37,6 +37,7 @@ class _RandomEncoder(WordComposition):
 
     version = VERSION
     batch_size = 1024
+    parameters = ("tokenize", "dim", "seed")
 
     def __init__(
         self,
@@ -50,10 +51,6 @@ class _RandomEncoder(WordComposition):
         if dim < 2 or dim % 2:
             raise InputError(f"dim: {dim!r} is not accepted; give an even number of dimensions, 2 or more")
         self.dim, self.seed = dim, seed
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"dim": self.dim, "seed": self.seed}
 
     def _uniform(self, rng: np.random.Generator, fan_in: int, *shape: int) -> np.ndarray:
         """Uniform between -1/sqrt(fan_in) and 1/sqrt(fan_in), as the paper initializes every matrix."""

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import fingerprints
 from lib.embedders.base import Embedder
 from lib.embedders.registry import CORPUS, ENCODER, embedder
 from lib.embedders.tokens import Tokenizer
-from lib.run import files
 from lib.run.errors import InputError
 
 if TYPE_CHECKING:  # the compiler is imported when a model is
@@ -42,10 +40,12 @@ class Sent2VecFile(Embedder):
 
     Parameters
     ----------
-    path : the file
+    file : str or Path
     name : str
-    tokenize : a function from a sentence to its tokens, which should be those that the model was trained on
-    word_ngrams : the longest n-gram that the model must have, so that no other file passes for it; None for any
+    tokenize : callable
+        From a sentence to its tokens, which should be those that the model was trained on.
+    word_ngrams : int, optional
+        The longest n-gram that the model must have, so that no other file passes for it.
 
     Raises
     ------
@@ -54,33 +54,26 @@ class Sent2VecFile(Embedder):
     """
 
     version = VERSION
+    parameters = ("file", "tokenize")
 
     def __init__(
         self,
-        path: str | Path,
+        file: str | Path,
         name: str,
         tokenize: Tokenizer = text.lower_word_tokens,
         word_ngrams: int | None = None,
     ) -> None:
-        self.path, self.name, self.tokenize = Path(path), name, tokenize
+        self.file, self.name, self.tokenize = Path(file), name, tokenize
         found = self.model.header.word_ngrams
         if word_ngrams not in (None, found):
-            raise InputError(f"{path}: has n-grams of up to {found} words; put the file of {name} there")
+            raise InputError(f"{file}: has n-grams of up to {found} words; put the file of {name} there")
 
     @cached_property
     def model(self) -> Sent2Vec:
         """The model in the file."""
         from lib.sent2vec import Sent2Vec
 
-        return Sent2Vec.load(self.path)
-
-    @cached_property
-    def _digest(self) -> str:
-        return files.sha256(self.path)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"file": self._digest, "tokenize": fingerprints.of_function(self.tokenize)}
+        return Sent2Vec.load(self.file)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the model, which another process maps for itself."""
@@ -90,36 +83,29 @@ class Sent2VecFile(Embedder):
         return self.model.encode(_tokenized(sentences, self.tokenize))
 
 
-MIT = "MIT (program)"
-
-
-@embedder("sent2vec-corpus-uni", CORPUS, 100, "Sent2Vec, unigrams", license=MIT, sized=True, preset={"word_ngrams": 1})
-@embedder(
-    "sent2vec-corpus-bi",
-    CORPUS,
-    100,
-    "Sent2Vec, unigrams and bigrams",
-    license=MIT,
-    sized=True,
-    preset={"word_ngrams": 2},
-)
+ROW = {"license": "MIT (program)", "sized": True}
+UNIGRAMS, BIGRAMS = {"word_ngrams": 1}, {"word_ngrams": 2}
 # A tenth of the paper's 0.0005, which takes more from a target's vector, zero at first, than a step gives.
-@embedder(
-    "sent2vec-corpus-bi-l1", CORPUS, 100, "Sent2Vec, unigrams and bigrams, L1 penalty", license=MIT, sized=True,
-    preset={"word_ngrams": 2, "l1": 5.0e-5},
-)  # fmt: skip
+PENALTY = BIGRAMS | {"l1": 5.0e-5}
+
+
+@embedder("sent2vec-corpus-uni", CORPUS, 100, "Sent2Vec, unigrams", **ROW, preset=UNIGRAMS)
+@embedder("sent2vec-corpus-bi", CORPUS, 100, "Sent2Vec, unigrams and bigrams", **ROW, preset=BIGRAMS)
+@embedder("sent2vec-corpus-bi-l1", CORPUS, 100, "Sent2Vec, unigrams and bigrams, L1 penalty", **ROW, preset=PENALTY)
 class Sent2VecTrained(Embedder):
     """A model that `fit` trains on the text at hand, with one thread.
 
     Parameters
     ----------
     name : str
-    tokenize : a function from a sentence to its tokens
-    changes : what differs from `SMALL_TEXT`, by name (`lib.sent2vec.settings.Settings`): dim, epochs, seed,
-        word_ngrams, l1 and so on
+    tokenize : callable
+        From a sentence to its tokens.
+    **changes
+        What differs from `SMALL_TEXT`, by name (`lib.sent2vec.Settings`): dim, epochs, seed, word_ngrams, l1 and so on.
     """
 
     version = VERSION
+    parameters = ("tokenize",)
     needs_fit = True
 
     def __init__(
@@ -133,7 +119,7 @@ class Sent2VecTrained(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return {"tokenize": fingerprints.of_function(self.tokenize)} | asdict(self.training)
+        return super().settings | asdict(self.training)
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         from lib.sent2vec import Sent2Vec
@@ -144,15 +130,16 @@ class Sent2VecTrained(Embedder):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return self._model.encode(_tokenized(sentences, self.tokenize))
 
-    def _state(self) -> dict[str, np.ndarray]:
+    def state(self) -> dict[str, np.ndarray]:
         from lib.sent2vec import binary
 
         return {"model": np.frombuffer(binary.dumps(self._model.file), np.uint8)}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         from lib.sent2vec import Sent2Vec, binary
 
         self._model = Sent2Vec(binary.parse(state["model"].tobytes(), self.name), self.training)
+        return super().restore(state, fitted_on)
 
 
 def tweet_tokens(sentence: str) -> list[str]:
@@ -178,13 +165,14 @@ def _published(name: str, files: list[Path], **options: Any) -> Sent2VecFile:
 
 
 TWEETS = {"tokenize": tweet_tokens}
-for of, source, dims, preset in (
-    # Table 5 gives the bigrams of Wikipedia 600 dimensions; the page of the published model says 700.
-    ("wiki", "Wikipedia", (600, 700), {}),
-    ("toronto", "Toronto books", (700, 700), {}),
-    ("twitter", "Twitter", (700, 700), TWEETS),
+for model, dim, source, preset in (
+    ("wiki-unigrams", 600, "Wikipedia, unigrams", UNIGRAMS),
+    # Table 5 gives it 600 dimensions; the page of the published model says 700.
+    ("wiki-bigrams", 700, "Wikipedia, unigrams and bigrams", BIGRAMS),
+    ("toronto-unigrams", 700, "Toronto books, unigrams", UNIGRAMS),
+    ("toronto-bigrams", 700, "Toronto books, unigrams and bigrams", BIGRAMS),
+    ("twitter-unigrams", 700, "Twitter, unigrams", UNIGRAMS | TWEETS),
+    ("twitter-bigrams", 700, "Twitter, unigrams and bigrams", BIGRAMS | TWEETS),
 ):
-    for grams, dim, n in (("unigrams", dims[0], 1), ("bigrams", dims[1], 2)):
-        name, words = f"sent2vec-{of}-{grams}", "unigrams and bigrams" if n == 2 else grams
-        row = embedder(name, ENCODER, dim, f"Sent2Vec, {source}, {words}", name, preset=preset | {"word_ngrams": n})
-        row(_published)
+    name = f"sent2vec-{model}"
+    embedder(name, ENCODER, dim, f"Sent2Vec, {source}", name, preset=preset)(_published)

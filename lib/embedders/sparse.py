@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.embedders import fingerprints
 from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.registry import CORPUS, SPARSE, embedder
 from lib.embedders.tokens import Tokenizer
@@ -28,19 +26,19 @@ class BagOfWords(Embedder):
 
     Parameters
     ----------
-    tokenize : a function from a sentence to its tokens
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
     """
 
     version = VERSION
+    libraries = ("gensim",)
+    parameters = ("tokenize",)
     needs_fit = True
 
     def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "bow") -> None:
         self.name, self.tokenize = name, tokenize
         self.vocabulary: dict[str, int] = {}
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"gensim": version("gensim"), "tokenize": fingerprints.of_function(self.tokenize)}
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         words = sorted({token for sentence in sentences for token in self.tokenize(sentence)})
@@ -57,12 +55,12 @@ class BagOfWords(Embedder):
         counts.sum_duplicates()
         return counts
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return super()._state() | {"vocabulary": packed(list(self.vocabulary))}
+    def state(self) -> dict[str, np.ndarray]:
+        return super().state() | {"vocabulary": packed(list(self.vocabulary))}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         self.vocabulary = {word: j for j, word in enumerate(unpacked(state["vocabulary"]))}
+        return super().restore(state, fitted_on)
 
 
 @embedder("tfidf", SPARSE, None, "tf-idf, idf of the corpus at hand", license=GENSIM)
@@ -76,7 +74,6 @@ class TfIdf(BagOfWords):
 
     def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "tfidf") -> None:
         super().__init__(tokenize, name)
-        self.idf = np.empty(0)
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         super()._fit(sentences, show_progress_bar)
@@ -95,19 +92,25 @@ class _Projected(Embedder):
 
     Parameters
     ----------
-    sparse : what makes the vectors
-    dim : int, number of directions; fewer where the fitted text does not span so many
-    seed : int, of the randomized singular value decomposition of a large text
+    dim : int
+        Number of directions; fewer where the fitted text does not span so many.
+    seed : int
+        Of the randomized singular value decomposition of a large text.
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
     """
 
     version = VERSION
     needs_fit = True
     learned = ("directions", "offset")
+    kind: type[BagOfWords]  # of the sparse vectors
     centered: bool
 
-    def __init__(self, name: str, sparse: BagOfWords, dim: int, seed: int) -> None:
-        self.name, self.sparse, self.dim, self.seed = name, sparse, dim, seed
-        self.directions, self.offset = np.empty((0, 0)), np.empty(0)
+    def __init__(
+        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "projected"
+    ) -> None:
+        self.name, self.sparse, self.dim, self.seed = name, self.kind(tokenize), dim, seed
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -123,12 +126,12 @@ class _Projected(Embedder):
         vectors = self.sparse.encode(sentences).astype(np.float64)
         return (vectors @ self.directions.T - self.offset).astype(np.float32)
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return super()._state() | self.sparse.state()
+    def state(self) -> dict[str, np.ndarray]:
+        return super().state() | self.sparse.state()
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         self.sparse.restore(state, fitted_on)
+        return super().restore(state, fitted_on)
 
 
 @embedder("pca-bow", CORPUS, DIM, "principal components of word counts", license=GENSIM, sized=True)
@@ -138,24 +141,14 @@ class PcaBagOfWords(_Projected):
     Since they are centered, a sentence without known words is not a zero vector but minus the mean's projection.
     """
 
-    centered = True
-
-    def __init__(
-        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "pca-bow"
-    ) -> None:
-        super().__init__(name, BagOfWords(tokenize), dim, seed)
+    kind, centered = BagOfWords, True
 
 
 @embedder("lsa-corpus", CORPUS, DIM, "latent semantic analysis of tf-idf", license=GENSIM, sized=True)
 class LSA(_Projected):
     """Latent semantic analysis: tf-idf vectors on the first singular directions of the fitted text, not centered."""
 
-    centered = False
-
-    def __init__(
-        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "lsa-corpus"
-    ) -> None:
-        super().__init__(name, TfIdf(tokenize), dim, seed)
+    kind, centered = TfIdf, False
 
 
 def _singular_directions(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -63,14 +63,9 @@ class WordVectors(Mapping[str, np.ndarray]):
         self._hashes, self._order = map(np.asarray, index or _index(map(_encoded, words)))
         if matrix.ndim != 2 or len(self._order) != len(matrix):
             raise InputError(f"{name}: {len(words)} words and a matrix of shape {matrix.shape}; give one row a word")
-        if index is None and (repeated := self._hashes[1:] == self._hashes[:-1]).any():
-            word = words[self._order[1:][repeated][0]]
-            raise InputError(f"{name}: the word {word!r} is there twice; give each word once")
 
     @classmethod
-    def load(
-        cls, path: str | Path, vocabulary: Collection[str] | None = None, show_progress_bar: bool = True
-    ) -> WordVectors:
+    def load(cls, path: str | Path, show_progress_bar: bool = True) -> WordVectors:
         """The vectors of a published file.
 
         The first call converts the file into the cache; later ones map the result, so that they take no time and all
@@ -82,8 +77,6 @@ class WordVectors(Mapping[str, np.ndarray]):
             A file of word2vec (binary or text), GloVe, PARAGRAM, ParaNMT or fastText (``.vec`` or ``.bin``), which
             may be packed by gzip; or a folder with ``*_emb.npy`` (float[v, d]) and ``*_index.parquet`` (column
             ``index``: words). Told apart by content (`lib.embedders.word_files`).
-        vocabulary : collection of str, optional
-            The other words are left out.
         show_progress_bar : bool
             While the file is converted.
 
@@ -97,22 +90,17 @@ class WordVectors(Mapping[str, np.ndarray]):
         ------
         InputError
             A file that is missing, empty, not whole, or of another kind; a row of other dimensions, that are not
-            numbers, NaN or infinite; no word in common with `vocabulary`; a full disk.
+            numbers, NaN or infinite; a full disk.
         """
         path = Path(path)
-        if isinstance(vocabulary, str):
-            raise InputError(f"vocabulary: got one string ({vocabulary[:40]!r}); give a collection of words")
         files = [(str(file.resolve()), file.stat()) for file in word_files.files_of(path)]
-        key = {
-            "files": [(name, status.st_size, status.st_mtime_ns) for name, status in files],
-            "vocabulary": None if vocabulary is None else text.fingerprint(sorted(vocabulary)),
-        }
+        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files], "vocabulary": None}
         name = path.name if path.is_dir() else re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", path.name)
         entry = Entry(paths.CACHE / "vectors", name, key)
 
         def convert() -> dict[str, Any]:
             with word_files.opened(path) as vectors:
-                return write(entry, vectors, vocabulary, show_progress_bar)
+                return write(entry, vectors, show_progress_bar)
 
         return of_entry(entry, entry.made(convert, f"converting {path.name}"))
 
@@ -167,8 +155,7 @@ class SubwordVectors(WordVectors):
     """fastText's vectors: a word outside of the dictionary has one too, the mean over its character n-grams.
 
     Iteration, `len`, `words`, `matrix` and `rows` are those of the dictionary. A word without n-grams (shorter than
-    the shortest, or fastText's "</s>") is unknown, unless the dictionary has it. Loaded with a `vocabulary`, the
-    dictionary is what that left of it, and all other words are made of their n-grams alone.
+    the shortest, or fastText's "</s>") is unknown, unless the dictionary has it.
 
     Parameters
     ----------
@@ -217,7 +204,7 @@ class SubwordVectors(WordVectors):
 
 
 def _add_ngrams(*arguments: Any) -> np.ndarray:
-    from lib.embedders.character_ngrams import add_ngrams  # imports the compiler
+    from lib.embedders.word_means import add_ngrams  # imports the compiler
 
     return add_ngrams(*arguments)
 
@@ -278,19 +265,15 @@ def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     return vectors
 
 
-def write(
-    entry: Entry, vectors: word_files.Vectors, vocabulary: Collection[str] | None = None, show: bool = False
-) -> dict[str, Any]:
+def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict[str, Any]:
     """Put vectors into an entry of the cache; returns its facts.
 
-    Raises InputError for a `vocabulary` that has no word in common with the vectors, and for a full disk; ValueError
-    for a vector with NaN or infinity.
+    Raises InputError for a full disk, ValueError for a vector with NaN or infinity.
     """
     buckets = None
     if vectors.lengths:
         _write_rows(entry, BUCKETS, vectors.dim, vectors.buckets)
         buckets = entry.array(BUCKETS)
-    wanted = None if vocabulary is None else frozenset(map(_encoded, vocabulary))
     words: dict[bytes, None] = {}
     repeated = 0
 
@@ -298,21 +281,18 @@ def write(
         nonlocal repeated
         with progress.bar(vectors.count, f"convert {entry.name}", unit="words", show=show) as bar:
             for names, rows in vectors.blocks:
-                chosen = []
+                new = []
                 for i, name in enumerate(map(_as_utf8, names)):
-                    if name in words:
-                        repeated += 1
-                    elif wanted is None or name in wanted:
+                    if name not in words:
                         words[name] = None
-                        chosen.append(i)
-                names = [names[i] for i in chosen]
-                rows = rows if len(chosen) == len(rows) else rows[chosen]
+                        new.append(i)
+                if len(new) < len(names):
+                    repeated += len(names) - len(new)
+                    names, rows = [names[i] for i in new], rows[new]
                 yield _with_ngrams(names, rows, vectors.lengths, buckets) if vectors.lengths else rows
                 bar.update(len(names))
 
     _write_rows(entry, MATRIX, vectors.dim, kept())
-    if not words:
-        raise InputError(f"vocabulary: has no word in common with {entry.name}; give another one")
     if repeated:
         _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
     hashes, order = _index(words)
@@ -354,6 +334,8 @@ def _write_rows(entry: Entry, file: str, dim: int, blocks: Iterable[np.ndarray])
 # -- the registry -------------------------------------------------------------------------------
 
 GLOVE_6B = "GloVe, Wikipedia 2014 + Gigaword 5 (6B tokens, uncased)"
+COMMON_CRAWL, WIKI = "Common Crawl (600B tokens)", "Wikipedia + UMBC + statmt.org (16B tokens)"
+SUBWORDS = "fastText with subwords"
 LOWER, CASED, PIECES = (
     {"words": words} for words in (text.lower_word_tokens, text.word_tokens, text.whitespace_tokens)
 )
@@ -364,21 +346,10 @@ LOWER, CASED, PIECES = (
 @embedder("glove-6b-100d", STATIC, 100, GLOVE_6B, "glove-6b", file="glove/glove.6B.100d.txt", **LOWER)
 @embedder("glove-6b-300d", STATIC, 300, GLOVE_6B, "glove-6b", file="glove/glove.6B.300d.txt", **LOWER)
 @embedder("glove-840b-300d", STATIC, 300, "GloVe, Common Crawl (840B tokens, cased)", "glove-840b", **CASED)
-@embedder("fasttext-cc", STATIC, 300, "fastText, Common Crawl (600B tokens)", "fasttext-cc", **PIECES)
-@embedder(
-    "fasttext-cc-sub", STATIC, 300, "fastText with subwords, Common Crawl (600B tokens)", "fasttext-cc-sub", **PIECES
-)
-@embedder(
-    "fasttext-wiki", STATIC, 300, "fastText, Wikipedia + UMBC + statmt.org (16B tokens)", "fasttext-wiki", **PIECES
-)
-@embedder(
-    "fasttext-wiki-sub",
-    STATIC,
-    300,
-    "fastText with subwords, Wikipedia + UMBC + statmt.org (16B tokens)",
-    "fasttext-wiki-sub",
-    **PIECES,
-)
+@embedder("fasttext-cc", STATIC, 300, f"fastText, {COMMON_CRAWL}", "fasttext-cc", **PIECES)
+@embedder("fasttext-cc-sub", STATIC, 300, f"{SUBWORDS}, {COMMON_CRAWL}", "fasttext-cc-sub", **PIECES)
+@embedder("fasttext-wiki", STATIC, 300, f"fastText, {WIKI}", "fasttext-wiki", **PIECES)
+@embedder("fasttext-wiki-sub", STATIC, 300, f"{SUBWORDS}, {WIKI}", "fasttext-wiki-sub", **PIECES)
 @embedder("paragram-sl999", STATIC, 300, "PARAGRAM-SL999 (PSL)", "paragram-sl999", **LOWER)
 @embedder("paranmt-50m", STATIC, 300, "ParaNMT-50M word vectors", "paranmt-50m-vectors", **LOWER)
 def published(name: str, files: list[Path]) -> WordVectors:
@@ -386,7 +357,6 @@ def published(name: str, files: list[Path]) -> WordVectors:
     vectors = WordVectors.load(files[0])
     row = ENTRIES[name]
     if vectors.dim != row.dim:
-        raise InputError(
-            f"{files[0]}: has vectors of {vectors.dim} dimensions; put the file of {row.source} with {row.dim} there"
-        )
+        wanted = f"put the file of {row.source} with {row.dim} there"
+        raise InputError(f"{files[0]}: has vectors of {vectors.dim} dimensions; {wanted}")
     return vectors

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,15 @@ import numpy as np
 from lib.embedders.base import Embedder
 from lib.embedders.registry import STATIC, embedder
 
-VERSION = 1
 DIM = 256
 
 
 class WordLlama(Embedder):
     """256-dimensional WordLlama vectors (l2_supercat); zero for a sentence of white space only."""
 
-    version = VERSION
+    version = 1
     name = "wordllama"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"wordllama": version("wordllama")}
+    libraries = ("wordllama",)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         vectors = np.zeros((len(sentences), DIM), np.float32)

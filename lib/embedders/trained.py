@@ -1,4 +1,4 @@
-"""Word vectors trained on the text at hand (gensim).
+"""Word vectors, and paragraph vectors (Le and Mikolov 2014), trained on the text at hand by gensim.
 
 Trained with one thread: the same text, seed and version of gensim give the same vectors.
 """
@@ -9,7 +9,10 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from lib.corpora import text
+from lib.embedders.base import Embedder, packed, unpacked
 from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.static import WordVectors, of_entry, write
 from lib.embedders.tokens import Tokenizer
@@ -17,37 +20,44 @@ from lib.embedders.word_files import Vectors
 from lib.run import paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
 
 VERSION = 2
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent words by `sample`.
-COMMON = {"window": 5, "negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
-SUBWORDS = {"min_n": 3, "max_n": 6, "bucket": 200_000}
+COMMON = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
+NGRAMS = {"min_n": 3, "max_n": 6, "bucket": 200_000}
 WHOLE_WORDS = {"min_n": 1, "max_n": 0, "bucket": 1}  # max_n below min_n switches character n-grams off
 
+ROW = {"license": "LGPL-2.1 (program)", "sized": True}
+WORDS = ROW | {"words": text.lower_word_tokens}
+FASTTEXT = {"model": "FastText"}
+SUBWORDS = FASTTEXT | {"subwords": True}
 
-ROW = {"license": "LGPL-2.1 (program)", "sized": True, "words": text.lower_word_tokens}
 
-
-@embedder("w2v-corpus", CORPUS, 100, "word2vec skip-gram", **ROW)
-@embedder("w2v-corpus-cbow", CORPUS, 100, "word2vec continuous bag of words", **ROW, preset={"skip_gram": False})
-@embedder("fasttext-corpus", CORPUS, 100, "fastText skip-gram, whole words", **ROW, preset={"model": "FastText"})
-@embedder(
-    "fasttext-corpus-sub", CORPUS, 100, "fastText skip-gram, subwords", **ROW,
-    preset={"model": "FastText", "subwords": True},
-)  # fmt: skip
+@embedder("w2v-corpus", CORPUS, 100, "word2vec skip-gram", **WORDS)
+@embedder("w2v-corpus-cbow", CORPUS, 100, "word2vec continuous bag of words", **WORDS, preset={"skip_gram": False})
+@embedder("fasttext-corpus", CORPUS, 100, "fastText skip-gram, whole words", **WORDS, preset=FASTTEXT)
+@embedder("fasttext-corpus-sub", CORPUS, 100, "fastText skip-gram, subwords", **WORDS, preset=SUBWORDS)
 class Training:
     """Word vectors that are still to be trained on a text.
 
     Parameters
     ----------
     name : str
-    model : "Word2Vec" or "FastText", a class of gensim
-    skip_gram : bool; False for continuous bag of words (CBOW)
-    subwords : bool, for FastText: vectors of character n-grams too, so that an unknown word has a vector
-    dim, epochs, seed : dimensions, passes over the text, seed of the random numbers
-    tokenize : a function from a sentence to its tokens
+    model : {"Word2Vec", "FastText"}
+        A class of gensim.
+    skip_gram : bool
+        False for continuous bag of words (CBOW).
+    subwords : bool
+        For FastText: vectors of character n-grams too, so that an unknown word has a vector.
+    dim, epochs, seed : int
+        Dimensions, passes over the text, seed of the random numbers.
+    tokenize : callable
+        From a sentence to its tokens.
 
+    Notes
+    -----
     What has been trained on a text is kept in the cache: the average, SIF and uSIF of one set train it once.
     """
 
@@ -63,8 +73,8 @@ class Training:
         tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
         self.name, self.model, self.epochs, self.tokenize = name, model, epochs, tokenize
-        extra = (SUBWORDS if subwords else WHOLE_WORDS) if model == "FastText" else {}
-        self.options = COMMON | {"sg": int(skip_gram), "vector_size": dim, "seed": seed} | extra
+        extra = (NGRAMS if subwords else WHOLE_WORDS) if model == "FastText" else {}
+        self.options = COMMON | {"window": 5, "sg": int(skip_gram), "vector_size": dim, "seed": seed} | extra
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -125,3 +135,154 @@ def run_epochs(model: Any, documents: Sequence[Any], epochs: int, name: str, sho
 
     with progress.bar(epochs, f"train {name}", unit="epochs", show=show) as bar:
         model.train(documents, total_examples=len(documents), epochs=epochs, callbacks=[Counter()])
+
+
+# -- paragraph vectors --------------------------------------------------------------------------
+
+MODELS = ("pv-dm", "pv-dbow")
+MOST_PASSES = 320  # over a sentence whose vector goes on turning
+DM, DBOW = "paragraph vectors, distributed memory, concatenated", "paragraph vectors, distributed bag of words"
+CONVERGED = "inferred until they hardly turn"
+# Concatenation makes a pass over the text as dear as there are words in the window: few of them.
+PV_DM = {"model": "pv-dm", "epochs": 3, "tolerance": 0.03}
+PV_DBOW = {"model": "pv-dbow", "epochs": 20, "tolerance": 0.03}
+
+
+@embedder("pv-dm-corpus", CORPUS, 100, DM, **ROW, preset={"model": "pv-dm"})
+@embedder("pv-dbow-corpus", CORPUS, 100, DBOW, **ROW, preset={"model": "pv-dbow"})
+@embedder("pv-dm-corpus-converged", CORPUS, 100, f"{DM}, {CONVERGED}", **ROW, preset=PV_DM)
+@embedder("pv-dbow-corpus-converged", CORPUS, 100, f"{DBOW}, {CONVERGED}", **ROW, preset=PV_DBOW)
+class ParagraphVectors(Embedder):
+    """PV-DM with concatenated context, or PV-DBOW; a sentence's vector is inferred, words and output layer locked.
+
+    Also a sentence of the fitted text is inferred, so that equal sentences have equal vectors. Every inference starts
+    from zero and the same random numbers: it depends on the sentence alone. A sentence without a word of
+    the vocabulary has a zero vector.
+
+    Parameters
+    ----------
+    model : {"pv-dm", "pv-dbow"}
+    dim, window : int
+        Dimensions; words on either side that PV-DM sees.
+    epochs : int
+        Passes over the text.
+    inference_epochs : int
+        Passes over a sentence; with a `tolerance`, the first number that is tried.
+    alpha : float
+        The learning rate of inference, which falls to 0.0001.
+    seed : int
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
+    tolerance : float, optional
+        If given, the passes are doubled, from zero each time, until that turns the vector by less (1 minus the cosine
+        of both), at most to 320. Its length goes on growing, since nothing holds it back.
+    """
+
+    version = 1
+    libraries = ("gensim",)
+    parameters = ("inference_epochs", "alpha", "tokenize")
+    needs_fit = True
+
+    def __init__(
+        self,
+        model: str = "pv-dbow",
+        dim: int = 100,
+        window: int = 8,
+        epochs: int = 20,
+        inference_epochs: int = 20,
+        alpha: float = 0.1,
+        seed: int = 1,
+        tokenize: Tokenizer = text.lower_word_tokens,
+        name: str = "",
+        tolerance: float | None = None,
+    ) -> None:
+        self.tolerance = tolerance if tolerance is None else in_range("tolerance", tolerance, 1.0e-6, 1)
+        self.model, self.name = one_of("model", model, MODELS), name or f"{model}-corpus"
+        self.inference_epochs, self.alpha, self.seed, self.tokenize = inference_epochs, alpha, seed, tokenize
+        concatenated = model == "pv-dm"
+        self.options = COMMON | {
+            "dm": int(concatenated), "dm_concat": int(concatenated),
+            "vector_size": dim, "window": window, "epochs": epochs, "seed": seed,
+        }  # fmt: skip
+        self._trained: Any = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        turning = {} if self.tolerance is None else {"tolerance": self.tolerance, "most_passes": MOST_PASSES}
+        return super().settings | turning | self.options
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
+        documents = [TaggedDocument(self.tokenize(sentence), [i]) for i, sentence in enumerate(sentences)]
+        model = Doc2Vec(**self.options)
+        model.build_vocab(documents)
+        if not self._words(model):
+            raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
+        run_epochs(model, documents, model.epochs, self.name, show_progress_bar)
+        self._trained = model
+
+    def _words(self, model: Any) -> list[str]:
+        """The vocabulary without the padding that concatenation adds."""
+        return [word for word in model.wv.index_to_key if model.wv.get_vecattr(word, "count") > 1]
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        vectors = np.zeros((len(sentences), self.options["vector_size"]), np.float32)
+        for i, sentence in enumerate(sentences):
+            words = [word for word in self.tokenize(sentence) if word in self._trained.wv]
+            if words:
+                vectors[i] = self._settled(words)
+        return vectors
+
+    def _settled(self, words: list[str]) -> np.ndarray:
+        """float32[dim]: the vector after as many passes as are asked for, or as it takes."""
+        passes = self.inference_epochs
+        vector = self._inferred(words, passes)
+        while self.tolerance is not None and 2 * passes <= MOST_PASSES:
+            before, passes = vector, 2 * passes
+            vector = self._inferred(words, passes)
+            lengths = float(np.linalg.norm(before) * np.linalg.norm(vector))
+            if float(before @ vector) >= (1 - self.tolerance) * lengths:
+                break
+        return vector
+
+    def _inferred(self, words: list[str], passes: int) -> np.ndarray:
+        """float32[dim]: gradient descent on the sentence's vector alone.
+
+        gensim's own ``infer_vector`` starts from Python's hash of the words, which differs from process to process,
+        and goes on with random numbers where the last call stopped.
+        """
+        from gensim.models.doc2vec import train_document_dbow, train_document_dm_concat
+
+        model = self._trained
+        model.random.seed(self.seed)
+        vector = np.zeros((1, self.options["vector_size"]), np.float32)
+        locked = {"learn_words": False, "learn_hidden": False, "doctag_vectors": vector}
+        locked["doctags_lockf"] = np.ones(1, np.float32)
+        work, context = (np.zeros(model.layer1_size, np.float32) for _ in range(2))
+        for alpha in np.linspace(self.alpha, 1.0e-4, passes):
+            if self.model == "pv-dbow":
+                train_document_dbow(model, words, [0], alpha, work, **locked)
+            else:
+                train_document_dm_concat(model, words, [0], alpha, work, context, **locked)
+        return vector[0]
+
+    def state(self) -> dict[str, np.ndarray]:
+        model = self._trained
+        words = self._words(model)
+        counts = np.array([model.wv.get_vecattr(word, "count") for word in words])
+        return {"words": packed(words), "counts": counts, "vectors": model.wv.vectors, "output": model.syn1neg}
+
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        from gensim.models.doc2vec import Doc2Vec
+
+        model = Doc2Vec(**self.options)
+        words = unpacked(state["words"])
+        model.build_vocab_from_freq(dict(zip(words, state["counts"].tolist(), strict=True)))
+        # gensim orders words of the same count as it likes.
+        order = words + model.wv.index_to_key[len(words) :]
+        model.wv.index_to_key, model.wv.key_to_index = order, {word: i for i, word in enumerate(order)}
+        model.wv.vectors, model.syn1neg = np.array(state["vectors"]), np.array(state["output"])
+        self._trained = model
+        return super().restore(state, fitted_on)

@@ -10,14 +10,13 @@ from contextlib import nullcontext
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import batches, fingerprints
-from lib.embedders.base import Embedder, finite
-from lib.embedders.loading import check_layers, digest, reading
+from lib.embedders.base import Embedder, finite, longest_first, mended
+from lib.embedders.loading import check_layers, digest_of_model, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run import processor
 from lib.run.files import read_json
@@ -33,11 +32,7 @@ GPT = "openai-gpt"
 # as long again.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16384, "mps": 8192}
 PADDED = 128  # weights may have so many more rows than there are tokens, for the sake of the hardware
-FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
 WANTED = "give the folder of one model that encodes: config.json, weights (safetensors) and a tokenizer"
-
-Precision = Literal["auto", "float32", "bfloat16"]
-Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 class Transformer(Embedder):
@@ -80,6 +75,8 @@ class Transformer(Embedder):
     """
 
     version = VERSION
+    libraries = ("torch", "transformers")
+    parameters = ("pooling", "precision", "device", "prompt", "tokenize")
     batch_size = 2048  # sentences whose batches are made of like lengths; a store's shard
 
     def __init__(
@@ -87,8 +84,8 @@ class Transformer(Embedder):
         name: str,
         folder: Path,
         pooling: str = "avg",
-        precision: Precision = "auto",
-        device: Device = "auto",
+        precision: str = "auto",
+        device: str = "auto",
         prompt: str = "",
         tokenize: Callable[[str], list[str]] | None = None,
     ) -> None:
@@ -105,32 +102,29 @@ class Transformer(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        libraries = {library: version(library) for library in ("torch", "transformers")}
-        options = {name: getattr(self, name) for name in ("pooling", "precision", "device", "prompt")}
-        words = self.tokenize and fingerprints.of_function(self.tokenize)
-        return {"files": self._digest, "tokenize": words} | libraries | options
+        return super().settings | {"files": self._digest}
 
     @property
     def _digest(self) -> str:
-        return digest(self.folder, [file for file in self.folder.iterdir() if file.suffix in FORMATS])
+        return digest_of_model(self.folder)
 
     @property
     def companions(self) -> list[Transformer]:
         """The same model with the other poolings."""
         stem = self.name.removesuffix(f"-{self.pooling}")
-        others = [pooling for pooling in self.poolings if pooling != self.pooling]
-        return [self._with(pooling, f"{stem}-{pooling}") for pooling in others]
-
-    def _with(self, pooling: str, name: str) -> Transformer:
-        other = copy.copy(self)
-        other.pooling, other.name = pooling, name
-        return other
+        others = []
+        for pooling in self.poolings:
+            if pooling != self.pooling:
+                other = copy.copy(self)
+                other.pooling, other.name = pooling, f"{stem}-{pooling}"
+                others.append(other)
+        return others
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return self._pooled(sentences)[self.pooling]
 
-    def _encode_together(self, sentences: list[str]) -> list[np.ndarray]:
-        pooled = self._pooled(sentences)
+    def encode_with_companions(self, sentences: Sequence[str]) -> list[np.ndarray]:
+        pooled = self._pooled(mended(sentences))
         return [pooled[embedder.pooling] for embedder in (self, *self.companions)]
 
     def _pooled(self, sentences: Sequence[str]) -> dict[str, np.ndarray]:
@@ -146,7 +140,7 @@ class Transformer(Embedder):
             for pooling in self.poolings:
                 pooled[pooling][rows] = vectors[pooling]
 
-        of_like_length = list(batches.longest_first([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
+        of_like_length = list(longest_first([len(ids) for ids in tokens], TOKENS_PER_BATCH[self.device]))
         _one_a_core(encode, of_like_length, self.device)
         return {pooling: finite(vectors, self.folder) for pooling, vectors in pooled.items()}
 

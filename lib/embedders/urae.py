@@ -7,7 +7,7 @@ over all inner nodes of a tree. The paper takes the trees of a parser, and L-BFG
 
 Decided here: word vectors are fixed, of unit length (as those of the published network); words without a vector are
 left out; weights are regularized by L2, start from averaging, and take Adam; trees are greedy, as in the authors'
-"Semi-supervised recursive autoencoders" (2011), unless others are given.
+"Semi-supervised recursive autoencoders" (2011), or balanced.
 """
 
 from __future__ import annotations
@@ -15,21 +15,18 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders import fingerprints, urae_trees
-from lib.embedders.base import finite
+from lib.embedders.base import Embedder, described, finite
 from lib.embedders.composition import WordComposition
 from lib.embedders.loading import reading
 from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
-from lib.embedders.urae_trees import Parser
 from lib.run import progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
@@ -55,9 +52,8 @@ class URAE(WordComposition):
     tokenize : callable
         From a sentence to its tokens.
     name : str
-    trees : {"greedy", "balanced"} or callable
-        Greedy by reconstruction error. A function goes from a sentence to its tree, nested pairs of words:
-        ``(("the", "cat"), "sleeps")``, ``""`` for no words (`urae_trees.head_driven` makes one of a parser's).
+    trees : {"greedy", "balanced"}
+        Greedy by reconstruction error.
     epochs, batch : int
         Passes over the sentences, and sentences in a step.
     sentences : int
@@ -70,10 +66,12 @@ class URAE(WordComposition):
     Raises
     ------
     InputError
-        Options out of range; from `fit`, a text without a sentence of two known words; trees that are not nested pairs.
+        Options out of range; from `fit`, a text without a sentence of two known words.
     """
 
     version = VERSION
+    libraries = ("torch",)
+    parameters = ("tokenize", "sentences", "trees")
     needs_fit = True
     batch_size = 512
     unit_length = True
@@ -83,7 +81,7 @@ class URAE(WordComposition):
         vectors: Mapping[str, np.ndarray] | Training,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "urae",
-        trees: str | Parser = "greedy",
+        trees: str = "greedy",
         epochs: int = 3,
         batch: int = 16,
         sentences: int = 2000,
@@ -92,9 +90,7 @@ class URAE(WordComposition):
         seed: int = 1,
     ) -> None:
         super().__init__(name, vectors, tokenize)
-        self.needs_fit = True
-        self._parser = trees if callable(trees) else None
-        self.trees = fingerprints.of_function(trees) if self._parser else one_of("trees", trees, ("greedy", "balanced"))
+        self.trees = one_of("trees", trees, ("greedy", "balanced"))
         for parameter, value in (("epochs", epochs), ("batch", batch), ("sentences", sentences)):
             in_range(parameter, value, 1, 10**9)
         self.sentences, self.seed = sentences, seed
@@ -103,64 +99,47 @@ class URAE(WordComposition):
 
     @property
     def settings(self) -> dict[str, Any]:
-        own = {"sentences": self.sentences, "trees": self.trees, "torch": version("torch")}
-        return super().settings | self.training_options | own
+        return super().settings | self.training_options
 
-    def _leaves(self, sentences: Sequence[str]) -> tuple[list[Tensor], list[np.ndarray | None]]:
-        """The vectors of the known words of each sentence, float32[n, d]; and its tree, if a parser gives it."""
+    def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
+        """The vectors of the known words of each sentence, float32[n, d]."""
         import torch
         from torch.nn.functional import normalize
 
-        if self._parser:
-            found, trees = map(list, zip(*map(self._parsed, sentences), strict=True))
-        else:
-            vectors, starts = self.lexicon.sequences(sentences)
-            found, trees = np.split(vectors, starts[1:-1]), [None] * len(sentences)
-        words = [torch.from_numpy(vectors) for vectors in found]
-        return [normalize(vectors) for vectors in words] if self.unit_length else words, trees
+        vectors, starts = self.lexicon.sequences(sentences)
+        words = list(torch.from_numpy(vectors).split(np.diff(starts).tolist()))
+        return [normalize(vectors) for vectors in words] if self.unit_length else words
 
-    def _parsed(self, sentence: str) -> tuple[np.ndarray, np.ndarray]:
-        leaves, merges = urae_trees.flattened(self._parser(sentence))
-        if not all(isinstance(leaf, str) for leaf in leaves):
-            raise InputError(f"{self.name}: trees: the leaves must be words; {sentence[:40]!r} has {leaves[:3]}")
-        known = np.array([leaf in self.vectors for leaf in leaves])
-        rows = [self.vectors[leaf] for leaf, is_known in zip(leaves, known, strict=True) if is_known]
-        return np.array(rows, np.float32).reshape(-1, self.lexicon.dim), urae_trees.without(merges, known)
-
-    def _grown(self, weights: Weights, words: Sequence[Tensor], trees: Sequence[np.ndarray | None]) -> list[np.ndarray]:
+    def _grown(self, weights: Weights, words: Sequence[Tensor]) -> list[np.ndarray]:
         """The trees over the words of sentences that have some."""
         from lib.embedders import urae_network
 
-        if self._parser:
-            return list(trees)
         if self.trees == "balanced":
-            return [urae_trees.balanced(len(vectors)) for vectors in words]
+            return [urae_network.balanced(len(vectors)) for vectors in words]
         return urae_network.greedy(weights, words)
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         from lib.embedders import urae_network
 
         super()._fit(sentences, show_progress_bar)
-        words, trees = self._training_set(sentences)
+        words = self._training_set(sentences)
         weights = urae_network.initial(self.lexicon.dim, self.seed)
         total = self.training_options["epochs"] * len(words)
-
-        def trees_of(weights: Weights, chosen: Sequence[int]) -> list[np.ndarray]:
-            return self._grown(weights, [words[i] for i in chosen], [trees[i] for i in chosen])
-
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
-            for number in urae_network.train(weights, words, trees_of, **self.training_options):
+            for number in urae_network.train(weights, words, self._grown, **self.training_options):
                 bar.update(number)
         self._arrays = [tensor.numpy() for tensor in weights]
 
-    def _training_set(self, sentences: Sequence[str]) -> tuple[list[Tensor], list[np.ndarray | None]]:
+    def _training_set(self, sentences: Sequence[str]) -> list[Tensor]:
+        from lib.embedders import urae_network
+
         rng, size = np.random.default_rng(self.seed), min(self.sentences, len(sentences))
         chosen = np.sort(rng.choice(len(sentences), size, replace=False))
-        words, trees = self._leaves([sentences[i] for i in chosen])
-        usable = [i for i, vectors in enumerate(words) if 2 <= len(vectors) <= urae_trees.LONGEST]
+        words = self._leaves([sentences[i] for i in chosen])
+        usable = [vectors for vectors in words if 2 <= len(vectors) <= urae_network.LONGEST]
         if not usable:
             raise InputError(f"{self.name}: no sentence has two words with a vector; fit it on more text")
-        return [words[i] for i in usable], [trees[i] for i in usable]
+        return usable
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         import torch
@@ -168,24 +147,22 @@ class URAE(WordComposition):
         from lib.embedders import urae_network
 
         encoded = np.zeros((len(sentences), self.lexicon.dim), np.float32)
-        if not sentences:
-            return encoded
         with torch.inference_mode(), urae_network.one_thread():
-            words, trees = self._leaves(sentences)
+            words = self._leaves(sentences)
             worded = [i for i, vectors in enumerate(words) if len(vectors)]
             if worded:
                 weights = urae_network.Weights(*map(torch.tensor, self._arrays))
                 words = [words[i] for i in worded]
-                forest = urae_trees.forest(self._grown(weights, words, [trees[i] for i in worded]))
+                forest = urae_network.forest(self._grown(weights, words))
                 encoded[worded] = urae_network.nodes(weights, torch.cat(words), forest)[forest.roots].numpy()
         return encoded
 
-    def _state(self) -> dict[str, np.ndarray]:
-        return super()._state() | {f"weights{i}": array for i, array in enumerate(self._arrays)}
+    def state(self) -> dict[str, np.ndarray]:
+        return super().state() | {f"weights{i}": array for i, array in enumerate(self._arrays)}
 
-    def _restore(self, state: dict[str, np.ndarray], fitted_on: str) -> None:
-        super()._restore(state, fitted_on)
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         self._arrays = [state[f"weights{i}"] for i in range(4)]
+        return super().restore(state, fitted_on)
 
 
 # -- the published network ----------------------------------------------------------------------
@@ -212,7 +189,7 @@ class PublishedURAE(URAE):
         tanh(W1 c1 + W2 c2 + b1). ``We``, empty, or double[100, v], what training has added to the word vectors.
         ``W3``, ``W4``, ``b2`` and ``b3``, if they are there, unfold: c1' = tanh(W3 p + b2), c2' = tanh(W4 p + b3).
     name : str
-    trees : {"balanced", "greedy"} or callable
+    trees : {"balanced", "greedy"}
         As for `URAE`. Greedy trees need a decoder, which the file may lack.
     tokenize : callable
         From a sentence to its lower-cased tokens.
@@ -232,6 +209,7 @@ class PublishedURAE(URAE):
     """
 
     version = 1
+    needs_fit = False
     unit_length = False
 
     def __init__(
@@ -239,20 +217,19 @@ class PublishedURAE(URAE):
         vectors: str | Path,
         params: str | Path,
         name: str = "urae",
-        trees: str | Parser = "balanced",
+        trees: str = "balanced",
         tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
         self.params = Path(params)
         table, arrays = read(Path(vectors), self.params)
         super().__init__(table, tokenize, name, trees)
-        self.needs_fit = False
         self._arrays = arrays
         if self.trees == "greedy" and len(arrays) == 2:
             raise InputError(f"{params}: has no decoder (W3, W4, b2, b3), which greedy trees need; give other trees")
 
     @property
     def settings(self) -> dict[str, Any]:
-        weights = fingerprints.of_mapping({str(i): array.ravel() for i, array in enumerate(self._arrays)})
+        weights = described({str(i): array.ravel() for i, array in enumerate(self._arrays)})
         common = {key: value for key, value in super().settings.items() if key not in self.training_options}
         return common | {"weights": weights}
 

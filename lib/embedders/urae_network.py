@@ -1,12 +1,15 @@
-"""The unfolding recursive autoencoder in PyTorch: encoding, unfolding, greedy trees and training, batched over trees.
+"""The unfolding recursive autoencoder in PyTorch: trees, encoding, unfolding and training, batched over trees.
 
-What has the same height in any tree of a batch is one matrix product.
+A tree over n words is an int64[n - 1, 2] of merges, like SciPy's linkages: the words are nodes 0 to n - 1, and merge t
+joins two earlier nodes, a left and a right one, to node n + t. The last node is the root. What has the same height in
+any tree of a batch is one matrix product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -15,13 +18,82 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear, normalize
 
-from lib.embedders import urae_trees
-from lib.embedders.urae_trees import Forest
-
+LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one is merged: rounding, which
 # depends on the batch, must not decide.
 TIE = 1.0e-5
 AT_ONCE = 256  # sentences whose trees grow together: the steps are as many as for one
+
+
+@lru_cache(maxsize=256)
+def balanced(n: int) -> np.ndarray:
+    """The tree that halves n words, and each half again; of an odd number, the left half has one more."""
+    merges: list[tuple[int, int]] = []
+
+    def root(first: int, last: int) -> int:
+        if last - first == 1:
+            return first
+        middle = (first + last + 1) // 2
+        merges.append((root(first, middle), root(middle, last)))
+        return n + len(merges) - 1
+
+    root(0, n)
+    return np.array(merges, np.int64).reshape(-1, 2)
+
+
+# -- many trees ---------------------------------------------------------------------------------
+
+
+class Forest(NamedTuple):
+    """The trees of a batch of sentences; inner nodes of one height stand side by side.
+
+    Attributes
+    ----------
+    words : int
+        Number of words, which are the first nodes: one sentence after the other.
+    children : int64[m, 2]
+        The children of the inner nodes; row j is node ``words + j``.
+    levels : int64[h + 1]
+        Rows ``levels[k]`` to ``levels[k + 1]`` of `children` have height k + 1.
+    roots : int64[n]
+        The root of each sentence.
+    """
+
+    words: int
+    children: np.ndarray
+    levels: np.ndarray
+    roots: np.ndarray
+
+
+def forest(trees: Sequence[np.ndarray]) -> Forest:
+    """The trees of sentences of one word or more."""
+    counts = np.array([len(merges) + 1 for merges in trees], np.int64)
+    words, first = int(counts.sum()), np.cumsum(counts) - counts
+    inner = words + first - np.arange(len(counts))
+    children = np.concatenate(
+        [
+            np.where(merges < n, merges + start, merges + (begin - n))
+            for merges, n, start, begin in zip(trees, counts, first, inner, strict=True)
+        ]
+    )
+    heights = _heights(words, children)
+    order = np.argsort(heights, kind="stable")
+    place = np.concatenate([np.arange(words), np.empty(len(order), np.int64)])
+    place[words + order] = words + np.arange(len(order))
+    roots = place[np.where(counts > 1, inner + counts - 2, first)]
+    levels = np.searchsorted(heights[order], np.arange(1, heights.max(initial=0) + 2))
+    return Forest(words, place[children[order]], levels, roots)
+
+
+def _heights(words: int, children: np.ndarray) -> np.ndarray:
+    """int64[m]: how many merges lie between a node and the word farthest below it, its own included."""
+    heights = [0] * words
+    for left, right in children.tolist():
+        heights.append(1 + max(heights[left], heights[right]))
+    return np.array(heights[words:], np.int64)
+
+
+# -- the network --------------------------------------------------------------------------------
 
 
 class Weights(NamedTuple):
@@ -91,12 +163,12 @@ def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
 
     For that choice alone, a merged part is scaled to unit length, as in the paper that greedy trees come from (Socher
     et al. 2011, EMNLP): parts of many words have short vectors, whose errors are small whatever they say. A sentence of
-    more than `urae_trees.LONGEST` words has a balanced tree.
+    more than `LONGEST` words has a balanced tree.
     """
-    short = [sentence for sentence in sentences if len(sentence) <= urae_trees.LONGEST]
+    short = [sentence for sentence in sentences if len(sentence) <= LONGEST]
     with torch.no_grad():
         trees = iter(_merged(weights, short) if short else [])
-    return [next(trees) if len(one) <= urae_trees.LONGEST else urae_trees.balanced(len(one)) for one in sentences]
+    return [next(trees) if len(one) <= LONGEST else balanced(len(one)) for one in sentences]
 
 
 class _Growing:
@@ -157,7 +229,7 @@ def _merged(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
 def train(
     weights: Weights,
     sentences: Sequence[Tensor],
-    trees_of: Callable[[Weights, Sequence[int]], list[np.ndarray]],
+    grown: Callable[[Weights, Sequence[Tensor]], list[np.ndarray]],
     epochs: int,
     batch: int,
     rate: float,
@@ -166,8 +238,8 @@ def train(
 ) -> Iterator[int]:
     """Train `weights` in place with Adam; yields the number of sentences of each batch when it is done.
 
-    `trees_of` gives the trees of the sentences at some places, by the weights of that moment; it is asked for those of
-    `AT_ONCE` sentences at a time.
+    `grown` gives the trees of some sentences, by the weights of that moment; it is asked for those of `AT_ONCE`
+    sentences at a time.
     """
     rng = np.random.default_rng(seed)
     for tensor in weights:
@@ -177,15 +249,14 @@ def train(
     for _ in range(epochs):
         order = rng.permutation(len(sentences))
         for start in range(0, len(order), together):
-            places = order[start : start + together]
-            trees = trees_of(weights, places)
-            for first in range(0, len(places), batch):
-                chosen = places[first : first + batch]
-                forest = urae_trees.forest(trees[first : first + batch])
+            chosen = [sentences[i] for i in order[start : start + together]]
+            trees = grown(weights, chosen)
+            for first in range(0, len(chosen), batch):
+                part = slice(first, first + batch)
                 optimizer.zero_grad()
-                objective(weights, torch.cat([sentences[i] for i in chosen]), forest, decay).backward()
+                objective(weights, torch.cat(chosen[part]), forest(trees[part]), decay).backward()
                 optimizer.step()
-                yield len(chosen)
+                yield len(trees[part])
     for tensor in weights:
         tensor.requires_grad_(False)
 

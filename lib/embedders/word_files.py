@@ -69,13 +69,10 @@ def files_of(path: Path) -> list[Path]:
         if path.exists():
             return [path]
         raise InputError(f"{path}: is not there; give a file of word vectors")
-    patterns = "*_emb.npy", "*_index.parquet"
-    found = [sorted(file for file in path.glob(pattern) if file.is_file()) for pattern in patterns]
-    if any(len(those) != 1 for those in found):
-        raise InputError(
-            f"{path}: holds no *_emb.npy with its *_index.parquet; give such a folder, or a file of vectors"
-        )
-    return [those[0] for those in found]
+    found = [*path.glob("*_emb.npy"), *path.glob("*_index.parquet")]
+    if [file.suffix for file in found] != [".npy", ".parquet"]:
+        raise InputError(f"{path}: holds no *_emb.npy with its *_index.parquet; give such a folder, or a file")
+    return found
 
 
 @contextmanager
@@ -185,33 +182,34 @@ def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 def _taken_apart(data: bytes, dim: int, before: int) -> Block:
     """Lines, some of them perhaps of a word with blanks in it; `before` so many others of the file."""
-    words, vectors = [], []
+    rows = []
     for number, line in enumerate(data.split(b"\n"), before + 1):
-        row = _row(line, dim)
-        if row is None and line.strip():
-            start = line[:40].decode("utf-8", "replace")
-            raise ValueError(f"line {number} is not a word and {dim} numbers: {start!r}")
-        if row is not None:
-            words.append(row[0])
-            vectors.append(row[1])
+        if line.strip():
+            row = _row(line, dim)
+            if row is None:
+                start = line[:40].decode("utf-8", "replace")
+                raise ValueError(f"line {number} is not a word and {dim} numbers: {start!r}")
+            rows.append(row)
     with np.errstate(over="ignore"):  # infinity is refused later, as in every format
-        return words, np.array(vectors).astype(np.float32).reshape(-1, dim)
+        vectors = np.array([numbers for _, numbers in rows]).astype(np.float32)
+    return [word for word, _ in rows], vectors.reshape(-1, dim)
 
 
 def _row(line: bytes, dim: int) -> tuple[bytes, list[float]] | None:
     """A line's word and numbers; None if not just its last `dim` fields are numbers."""
     fields = line.rstrip(b" \r").split(b" ")
-    word, numbers = fields[:-dim], _numbers(fields[-dim:])
-    if not word or numbers is None or (len(word) > 1 and _numbers(word[-1:])):
+    word, numbers = fields[:-dim], fields[-dim:]
+    if not word or not all(map(_is_number, numbers)) or (len(word) > 1 and _is_number(word[-1])):
         return None
-    return b" ".join(word), numbers
+    return b" ".join(word), [float(number) for number in numbers]
 
 
-def _numbers(fields: list[bytes]) -> list[float] | None:
+def _is_number(field: bytes) -> bool:
     try:
-        return [float(field) for field in fields]
+        float(field)
     except ValueError:
-        return None
+        return False
+    return True
 
 
 # -- binary -------------------------------------------------------------------------------------

@@ -1,13 +1,18 @@
-"""Weighted means of word vectors over the words of sentences, compiled: one pass, summed in float64."""
+"""Compiled loops over word vectors: weighted means over sentences, and sums over a word's character n-grams.
+
+Means are taken in one pass and summed in float64. N-grams are hashed as fastText does (Bojanowski et al. 2017, section
+3.2).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import numpy as np
 
-from lib.embedders.lexicon import Words
+from lib.embedders.tokens import Words
 from lib.run.compiled import njit
 from lib.run.processor import cores
 from lib.sent2vec.primitives import prefetch_row
@@ -15,6 +20,8 @@ from lib.sent2vec.primitives import prefetch_row
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread
 PLAIN, DIVIDE, MULTIPLY = 0, 1, 2
 AHEAD = 3  # words whose vectors are on their way while one is added
+END_OF_SENTENCE = b"</s>"  # fastText's mark at the end of a line, which has no n-grams
+FNV_START, FNV_PRIME, MASK = 2166136261, 16777619, 0xFFFFFFFF
 NORMALIZATIONS = {None: PLAIN, "divide": DIVIDE, "multiply": MULTIPLY}
 
 
@@ -30,15 +37,20 @@ def means(
     Parameters
     ----------
     words : Words
-    normalize : what is done with each dimension's L2 norm over the known words of the sentence (without weights):
-        the dimension is divided by it (0 where it is 0), multiplied by it, or left as it is
-    components : float64[m, d], directions of length 1
-    removed : float64[m], the share of the projection on each that is taken away
-    average : bool; False for the sum instead of the mean
+    normalize : {None, "divide", "multiply"}
+        What is done with each dimension's L2 norm over the known words of the sentence (without weights): the dimension
+        is divided by it (0 where it is 0), multiplied by it, or left as it is.
+    components : float64[m, d], optional
+        Directions of length 1.
+    removed : float64[m], optional
+        The share of the projection on each that is taken away.
+    average : bool
+        False for the sum instead of the mean.
 
     Returns
     -------
-    float32[n, d], zero for a sentence without known words
+    float32[n, d]
+        Zero for a sentence without known words.
     """
     n, dim = len(words.starts) - 1, words.table.shape[1]
     components = np.empty((0, dim)) if components is None else np.ascontiguousarray(components)
@@ -125,3 +137,76 @@ def _compose(starts, table, more, rows, weights, first, last, average, how, comp
             _normalize(total, squares, how)
         _remove(total, components, removed)
         out[i] = total
+
+
+# -- character n-grams ---------------------------------------------------------------------------
+
+
+def add_ngrams(words: Sequence[bytes], lengths: tuple[int, int], buckets: np.ndarray, sums: np.ndarray) -> np.ndarray:
+    """Add to each row of `sums` the vectors of the n-grams of a word.
+
+    Parameters
+    ----------
+    words : sequence of bytes
+        UTF-8 of n words; n-grams are those of the word in angle brackets, brackets alone left out.
+    lengths : (int, int)
+        Shortest and longest n-gram, in code points.
+    buckets : float32[b, d]
+        An n-gram's row is its FNV-1a hash of 32 bits, modulo b.
+    sums : float32[n, d]
+        Changed in place; summed in the order of fastText: by start, then by length.
+
+    Returns
+    -------
+    int64[n]
+        How many n-grams each word has.
+    """
+    marked = [b"" if word == END_OF_SENTENCE else b"<" + word + b">" for word in words]
+    offsets = np.concatenate([[0], np.cumsum([len(word) for word in marked])]).astype(np.int64)
+    letters = np.frombuffer(b"".join(marked), np.uint8)
+    return _add_all(letters, offsets, *lengths, np.asarray(buckets), sums)
+
+
+@njit(nogil=True)
+def _add_all(letters, offsets, shortest, longest, buckets, sums):
+    counts = np.zeros(len(sums), np.int64)
+    for row in range(len(sums)):
+        first, stop = offsets[row], offsets[row + 1]
+        for start in range(first, stop):
+            if not _continues(letters[start]):
+                counts[row] += _add_from(letters, first, start, stop, shortest, longest, buckets, sums[row])
+    return counts
+
+
+@njit(nogil=True)
+def _add_from(letters, first, start, stop, shortest, longest, buckets, total):
+    """Add the n-grams that start at one place; returns how many."""
+    count, end, hashed = 0, start, np.int64(FNV_START)
+    for length in range(1, longest + 1):
+        if end == stop:
+            break
+        hashed = _hash_on(hashed, letters[end])
+        end += 1
+        while end < stop and _continues(letters[end]):
+            hashed = _hash_on(hashed, letters[end])
+            end += 1
+        bracket = length == 1 and (start == first or end == stop)
+        if length >= shortest and not bracket:
+            total += buckets[hashed % len(buckets)]
+            count += 1
+    return count
+
+
+@njit(nogil=True)
+def _hash_on(hashed, letter):
+    """FNV-1a takes one byte more. fastText's bytes are signed: from 128 on, their sign fills the upper 24 bits."""
+    byte = np.int64(letter)
+    if byte >= 128:
+        byte |= 0xFFFFFF00
+    return ((hashed ^ byte) * FNV_PRIME) & MASK
+
+
+@njit(nogil=True)
+def _continues(letter):
+    """Whether a byte of UTF-8 belongs to the code point before it."""
+    return (letter & 0xC0) == 0x80

@@ -46,6 +46,8 @@ def library_files(sources: Iterable[str]) -> list[Path]:
     waiting = list(sources)
     while waiting:
         new = set(_imported(waiting.pop())) - found
+        packages = [file.parent for file in new if file.suffix == ".py" and "iter_modules" in file.read_text("utf-8")]
+        new |= {file for folder in packages for file in folder.glob("*.py")} - found  # which import all their modules
         found |= new
         waiting += [file.read_text(encoding="utf-8") for file in new if file.suffix == ".py"]
     return sorted(found)

@@ -13,12 +13,30 @@ from typing import NamedTuple
 import numpy as np
 
 from lib.run.compiled import njit
-from lib.sent2vec import contexts, targets
+from lib.sent2vec import contexts
 from lib.sent2vec.contexts import ABSENT
-from lib.sent2vec.primitives import add_to, below, borrowed, njit_inline, prefetch_row, scale, shrink, start_of
+from lib.sent2vec.primitives import (
+    add_to,
+    below,
+    borrowed,
+    dot,
+    dots,
+    exchange_two,
+    njit_inline,
+    prefetch_row,
+    scale,
+    shrink,
+    start_of,
+    uniform,
+)  # fmt: skip
 
 AHEAD = 3  # rows that are on their way while one is added
 ONE = np.float32(1)
+BINS, REACH = 512, 8.0  # of the table of the sigmoid
+PER_UNIT = np.float32(BINS / (2 * REACH))
+GRID = np.arange(BINS + 1) / float(PER_UNIT) - REACH
+SIGMOID = (1 / (1 + np.exp(-GRID))).astype(np.float32)
+LOSS = np.log1p(np.exp(-GRID)).astype(np.float32)
 
 
 class Model(NamedTuple):
@@ -26,6 +44,117 @@ class Model(NamedTuple):
 
     inputs: np.ndarray
     outputs: np.ndarray
+
+
+# -- targets and negatives -----------------------------------------------------------------------
+
+
+@njit_inline
+def thin_out(words, method, state):
+    """Move the words that subsampling keeps to the front; returns how many they are."""
+    count = 0
+    for i in range(len(words)):
+        if uniform(state) <= method.keep[words[i]]:
+            words[count] = words[i]
+            count += 1
+    return count
+
+
+@njit_inline
+def choose_targets(words, method, room):
+    """The positions of the targets of a line. A single word has no context, and is no target."""
+    count = 0
+    if len(words) > 1:
+        for i in range(len(words)):
+            kept = method.subsample_context or uniform(room.state) <= method.keep[words[i]]
+            if kept and method.eligible[words[i]]:
+                room.targets[count] = i
+                count += 1
+    return room.targets[:count]
+
+
+@njit_inline
+def draw_negatives(target, method, room, drawn):
+    """Write to `drawn` the target and its negatives, which are never the target."""
+    table, cursor = method.negatives, room.cursor
+    drawn[0] = target
+    k = 1
+    while k < len(drawn):
+        if method.reference:  # one behind the other
+            cursor[0] = cursor[0] + 1 if cursor[0] + 1 < len(table) else 0
+        else:
+            cursor[0] = below(room.state, len(table))
+        word = table[cursor[0]]
+        if word != target:
+            drawn[k] = word
+            k += 1
+
+
+# -- the output matrix ---------------------------------------------------------------------------
+
+
+@njit_inline
+def look_up(table, score):
+    """The value of a table of 513, without interpolation, as in the authors' program; for -8 <= score <= 8."""
+    return table[np.int64((score + np.float32(REACH)) * PER_UNIT)]
+
+
+@njit_inline
+def sigmoid(score):
+    """The sigmoid, in steps."""
+    if abs(score) > REACH:
+        return np.float32(score > 0)
+    return look_up(SIGMOID, score)
+
+
+@njit_inline
+def loss(score):
+    """-log sigmoid(score), in the same steps."""
+    if abs(score) > REACH:
+        return max(-score, np.float32(0))
+    return look_up(LOSS, score)
+
+
+@njit_inline
+def learn_outputs(drawn, following, lr, l1, outputs, room):
+    """Update the rows of a target and its negatives, one after the other, and sum their gradients in `room.gradient`.
+
+    The rows of `following` are fetched meanwhile. Returns False if a score is not a number.
+    """
+    hidden, gradient, report = room.hidden, room.gradient, room.report
+    gradient[:] = 0
+    k = 0
+    while k < len(drawn):
+        row, both = outputs[drawn[k]], k + 1 < len(drawn) and drawn[k + 1] != drawn[k]
+        prefetch_row(outputs, following[k])
+        if both:  # two different rows at once: the same as one behind the other
+            other = outputs[drawn[k + 1]]
+            prefetch_row(outputs, following[k + 1])
+            score, other_score = dots(row, other, hidden)
+        else:
+            score, other_score = dot(row, hidden), np.float32(0)
+        if np.isnan(score + other_score):
+            return False
+        step = _step(score, k == 0, lr, report)
+        if both:
+            other_step = _step(other_score, False, lr, report)
+            exchange_two(row, other, step, other_step, hidden, gradient)
+        else:
+            add_to(gradient, step, row)
+            add_to(row, step, hidden)
+        k += 2 if both else 1
+    if l1 > 0:
+        for word in drawn:
+            shrink(outputs[word], l1 * lr)
+    report[1] += 1
+    return True
+
+
+@njit_inline
+def _step(score, positive, lr, report):
+    """What a row moves by, in multiples of the hidden vector; the loss goes to the report."""
+    report[0] += loss(score if positive else -score)
+    return lr * (np.float32(positive) - sigmoid(score))
 
 
 # -- one line -----------------------------------------------------------------------------------
@@ -45,7 +174,7 @@ def learn_targets(words, positions, lr, model, method, room):
         lost, gained = contexts.depart(words, positions[t], method, room)
         part, excess = np.float32(1 / (present - lost + gained)), _excess(lost, gained, room)
         _average(lost, gained, excess, part, inputs, room)
-        fine = targets.learn_outputs(drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, room)
+        fine = learn_outputs(drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, room)
         if not fine:
             break
         scale(room.gradient, part)
@@ -61,7 +190,7 @@ def learn_targets(words, positions, lr, model, method, room):
 def _draw(words, positions, t, method, room):
     """Draw the negatives of target number t, if there is one: one target ahead, so that their rows can be fetched."""
     if t < len(positions):
-        targets.draw_negatives(words[positions[t]], method, room, room.drawn[t % 2])
+        draw_negatives(words[positions[t]], method, room, room.drawn[t % 2])
 
 
 @njit_inline
@@ -169,8 +298,8 @@ def learn_block(lines, rate, model, method, seed, stream, room):
         lr = np.float32(rate[0] - rate[1] * done)
         done += len(words)
         if method.subsample_context:
-            words = words[: targets.thin_out(words, method, room.state)]
-        positions = targets.choose_targets(words, method, room)
+            words = words[: thin_out(words, method, room.state)]
+        positions = choose_targets(words, method, room)
         first = 0
         while first < len(positions):
             left, right, until = 0, len(words), len(positions)

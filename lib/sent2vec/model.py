@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -23,8 +22,6 @@ from lib.sent2vec.text import END_OF_LINE, PLACEHOLDER
 from lib.sent2vec.training import Step, train
 
 BATCH = 1024
-# A line ends with its newline, or with a token "</s>", which takes one blank behind it along.
-LINE_END = re.compile(rb"\n|(?<![^ \n\r\t\v\f\0])</s>(?:[ \r\t\v\f\0]|(?=\n)|\Z)")
 
 
 class Sent2Vec:
@@ -143,37 +140,17 @@ class Sent2Vec:
         """
         if isinstance(sentences, str) or not all(isinstance(sentence, str) for sentence in sentences):
             raise InputError("sentences: give a list of strings")
+        longest, n_words = max(1, self.header.word_ngrams), self.dictionary.n_words
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         with progress.bar(len(sentences), "encode", show=show_progress_bar) as bar:
             for start in range(0, len(sentences), batch_size):
-                batch = [mend(sentence).encode() for sentence in sentences[start : start + batch_size]]
-                self._encode_lines(batch, vectors[start : start + len(batch)])
-                bar.update(len(batch))
-        return vectors
-
-    def sentence_vectors_text(self, lines: str | bytes) -> str:
-        """What the program's ``print-sentence-vectors`` prints for a text: a line of numbers for each line.
-
-        As there, a token ``</s>`` ends a line too, and what stands behind the last newline is a line.
-        """
-        sentences = LINE_END.split(lines.encode() if isinstance(lines, str) else lines)
-        if not sentences[-1]:  # nothing stands behind the last end of a line
-            sentences.pop()
-        vectors = np.zeros((len(sentences), self.dim), np.float32)
-        self._encode_lines(sentences, vectors)
-        layout = "%.5g " * self.dim + "\n"
-        return "".join(layout % tuple(vector) for vector in vectors.tolist())
-
-    def _encode_lines(self, lines: Sequence[bytes], vectors: np.ndarray) -> None:
-        """Add to `vectors`, float32[n, dim] of zeros, those of the lines."""
-        ids, starts = self.dictionary.ids(lines)
-        longest = max(1, self.header.word_ngrams)
-        rows, row_starts = input_rows(ids, starts, longest, self.dictionary.n_words, self.header.bucket)
-        _add_means(self.input_matrix, rows, row_starts, vectors)
+                lines = [mend(sentence).encode() for sentence in sentences[start : start + batch_size]]
+                rows, starts = input_rows(*self.dictionary.ids(lines), longest, n_words, self.header.bucket)
+                _add_means(self.input_matrix, rows, starts, vectors[start : start + len(lines)])
+                bar.update(len(lines))
         if not np.isfinite(vectors).all():
-            raise InputError(
-                f"{self._name}: its vectors hold NaN or infinity; get the file again, or train with a lower lr"
-            )
+            raise InputError(f"{self._name}: its vectors hold NaN or infinity; train with a lower lr, or get it again")
+        return vectors
 
 
 @njit(nogil=True)

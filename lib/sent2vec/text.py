@@ -24,7 +24,7 @@ import numpy as np
 
 from lib.corpora.text import mend
 from lib.run import files, progress
-from lib.run.errors import InputError
+from lib.run.errors import InputError, one_line
 
 PLACEHOLDER, END_OF_LINE, LABEL = b"<PLACEHOLDER>", b"</s>", b"__label__"
 GZIP = b"\x1f\x8b"
@@ -88,10 +88,8 @@ class Text:
                 stream = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
                 while line := stream.readline(LONGEST_LINE + 1):
                     yield line, raw.tell()
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"{self.file}: this gzip file is damaged ({error}); get it again") from error
-        except OSError as error:
-            raise InputError(f"{self.file}: cannot be read ({error.strerror}); give a readable text") from error
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.file}: cannot be read ({one_line(error)}); give a readable text") from error
 
 
 @dataclass(frozen=True, eq=False)

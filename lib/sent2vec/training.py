@@ -22,11 +22,10 @@ import numpy as np
 from lib.run import files, paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
-from lib.sent2vec.contexts import furnish
+from lib.sent2vec.contexts import Method, furnish
 from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.settings import Settings
-from lib.sent2vec.targets import method_of
-from lib.sent2vec.text import CorpusIds, Dictionary, Text
+from lib.sent2vec.text import END_OF_LINE, CorpusIds, Dictionary, Text
 
 VERSION = 2  # of the checkpoint and of everything that decides which numbers a training arrives at
 STEPS = 200  # about as many entries has a history
@@ -36,6 +35,8 @@ SECONDS_BETWEEN_CHECKPOINTS = 600.0
 DIVERGED = 10.0
 LINE = 16  # float32 in a line of the processor's cache
 CHUNK = 1 << 20  # numbers that are worked on at once
+TABLE = 10_000_000  # negatives in the table at most, as in the program; a small vocabulary does with
+PER_WORD = 1000  # for each word
 
 
 class Step(NamedTuple):
@@ -248,6 +249,70 @@ class _Training:
 def _order(seed: int, epoch: int, blocks: int) -> np.ndarray:
     """Variant "paper": the blocks in the order of an epoch."""
     return np.random.default_rng([seed, 2, epoch]).permutation(blocks)
+
+
+# -- what words are drawn by --------------------------------------------------------------------
+
+
+def method_of(dictionary: Dictionary, settings: Settings) -> Method:
+    """What a training is done by. Raises InputError if no word may be a target."""
+    counts = dictionary.counts[: dictionary.n_words]
+    is_word = _is_word(dictionary)
+    eligible = is_word & (counts >= settings.min_target_count)
+    if not eligible.any():
+        raise InputError(
+            f"min_target_count: no word occurs {settings.min_target_count} times (the most frequent one "
+            f"{counts[is_word].max()}); lower it"
+        )
+    return Method(
+        word_ngrams=settings.word_ngrams,
+        bucket=settings.ngram_rows,
+        dropout_k=settings.dropout_k,
+        dropout_probability=float(settings.dropout_probability),
+        subsample_context=settings.subsample_context,
+        window=settings.window,
+        l1=np.float32(settings.l1),
+        n_words=dictionary.n_words,
+        reference=settings.variant == "reference",
+        keep=keep_probabilities(dictionary, settings),
+        eligible=eligible,
+        negatives=negatives_table(dictionary, settings),
+    )
+
+
+def keep_probabilities(dictionary: Dictionary, settings: Settings) -> np.ndarray:
+    """float32[n_words]: q_p of section 2.1, sqrt(t / f) + t / f; what is above 1 means always.
+
+    In a word's frequency f its count is divided by all tokens of the text, which are also ends of lines, labels and
+    words left out ("reference"), or by the words of the dictionary that the text has ("paper").
+    """
+    counts = dictionary.counts[: dictionary.n_words]
+    whole = dictionary.tokens if settings.variant == "reference" else counts[_is_word(dictionary)].sum()
+    frequencies = counts.astype(np.float32) / np.float32(whole)
+    with np.errstate(divide="ignore"):
+        ratio = settings.subsample / frequencies.astype(np.float64)
+    return np.where(counts > 0, np.sqrt(ratio) + ratio, 0.0).astype(np.float32)
+
+
+def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
+    """int32, shuffled: each word as often as the square root of its count says, rounded up.
+
+    ``</s>`` is among the words in variant "reference", the placeholder in none.
+    """
+    roots = np.sqrt(dictionary.counts[: dictionary.n_words].astype(np.float32))
+    if settings.variant == "paper":
+        roots[~_is_word(dictionary)] = 0
+    size = min(TABLE, PER_WORD * len(roots))
+    copies = np.ceil(roots * np.float32(size) / roots.sum()).astype(np.int64)
+    table = np.repeat(np.arange(len(roots), dtype=np.int32), copies)
+    np.random.default_rng([settings.seed, 1]).shuffle(table)
+    return table
+
+
+def _is_word(dictionary: Dictionary) -> np.ndarray:
+    """bool[n_words]: neither ``</s>`` nor the placeholder, which has the count 0."""
+    words = np.array([word != END_OF_LINE for word in dictionary.words[: dictionary.n_words]])
+    return words & (dictionary.counts[: dictionary.n_words] > 0)
 
 
 # -- matrices: rows of whole lines of the cache, so that threads and vector registers like them --

@@ -35,6 +35,7 @@ class Letters(Embedder):
     """Weighted counts of letters, dense or sparse; the weights are learned from the text."""
 
     needs_fit = True
+    learned = ("weights",)
 
     def __init__(self, sparse: bool) -> None:
         self.name, self.sparse = f"letters-{sparse}", sparse
@@ -45,12 +46,6 @@ class Letters(Embedder):
 
     def _fit(self, sentences, show_progress_bar):
         self.weights = 1 / (1 + _counts(sentences).sum(axis=0))
-
-    def _state(self) -> dict:
-        return {"weights": self.weights}
-
-    def _restore(self, state, fitted_on) -> None:
-        self.weights = state["weights"]
 
     def _encode(self, sentences):
         vectors = (_counts(sentences) * self.weights).astype(np.float32)

@@ -111,26 +111,6 @@ def test_repeated_vectors_that_cut_an_hnsw_graph_apart_are_found_all_the_same() 
     np.testing.assert_array_equal(found.similarities, truth.similarities)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_lengths_of_vectors_do_not_matter(method, corpus) -> None:
-    lengths = 2.0 ** np.random.default_rng(0).integers(-20, 20, size=(len(corpus), 1))
-    found = build(corpus, method).search(corpus[:50], 5)
-    scaled = build((corpus * lengths).astype(np.float32), method).search(8 * corpus[:50], 5)
-    np.testing.assert_array_equal(found.ids, scaled.ids)
-
-
-def test_a_memory_map_serves_as_corpus(corpus, tmp_path) -> None:
-    np.save(tmp_path / "corpus.npy", corpus)
-    mapped = np.load(tmp_path / "corpus.npy", mmap_mode="r")
-    found = build(mapped, "ivf").search(mapped[:9], 5)
-    np.testing.assert_array_equal(found.ids, build(corpus, "ivf").search(corpus[:9], 5).ids)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_queries_no_neighbors(method, corpus) -> None:
-    assert build(corpus, method).search(corpus[:0], 3).ids.shape == (0, 3)
-
-
 # -- building -----------------------------------------------------------------------------------
 
 

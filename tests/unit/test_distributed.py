@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,13 +147,6 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, rng, tmp_path, mo
     np.testing.assert_array_equal(found.ids, neighbors.exact(queries, corpus, 10, exclude=itself).ids)
 
 
-def test_the_log_tells_shards_rate_and_time_left(client, vectors, tmp_path, monkeypatch) -> None:
-    log = tmp_path / "log"
-    monkeypatch.setenv(paths.LOG_VARIABLE, str(log))
-    distributed.exact(vectors[:2], vectors, 2, client=client, shards=5, show_progress_bar=True)
-    assert re.search(r"^search: 5 of 5 shards \(100 %\), +[\d.]+ shards/s, 00:00 left$", log.read_text(), re.M)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -200,18 +191,6 @@ def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
     embedder = WordVectors("words", [str(i) for i in range(9000)], mapped)
     assert len(pickle.dumps(embedder)) < mapped.nbytes / 4
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(embedder))["77"], vectors[77])
-
-
-def test_what_memory_and_file_may_disagree_about_is_copied(client, tmp_path, vectors) -> None:
-    file = tmp_path / "vectors.npy"
-    np.save(file, vectors)
-    private, every_other = np.load(file, mmap_mode="c"), np.load(file, mmap_mode="r")[::2]
-    private[3] = 7
-    for part in (private, every_other, every_other[:0]):
-        packed = pickle.dumps(part)
-        file.rename(tmp_path / "elsewhere")
-        np.testing.assert_array_equal(pickle.loads(packed), part)
-        (tmp_path / "elsewhere").rename(file)
 
 
 def test_results_come_in_order_and_few_items_are_taken_ahead(client) -> None:
@@ -293,33 +272,6 @@ def test_an_interrupted_run_goes_on_with_the_same_bytes_and_only_what_is_missing
         stored.embed(Letters(), SENTENCES, client=client)
         assert rest.moved == 7 - after
         assert files(stored.path) == files(whole.path)
-
-
-def test_a_worker_killed_while_encoding_changes_nothing(client, tmp_path, monkeypatch) -> None:
-    sentences = [f"{i} times the same words" for i in range(3000)]
-    monkeypatch.setattr(store, "SHARD", 50)
-    client.wait_for_workers(2, timeout=30)
-    with monkeypatch.context() as patch:
-        patch.setattr(store.progress, "bar", After(3, lambda: kill_a_worker(client)))
-        killed = store.EmbeddingStore(tmp_path / "killed").embed(Letters(), sentences, client=client)
-    np.testing.assert_array_equal(killed, store.EmbeddingStore(tmp_path / "here").embed(Letters(), sentences))
-    assert files(tmp_path / "killed") == files(tmp_path / "here")
-
-
-def test_an_embedder_that_cannot_travel_gets_a_sentence(client, tmp_path) -> None:
-    embedder = Letters()
-    embedder.lock = threading.Lock()
-    with pytest.raises(InputError, match=r"cluster: cannot pickle .* no worker can be given it; use cluster: none"):
-        store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES, client=client)
-
-
-def test_what_a_foreign_encode_returns_is_checked_here(client, tmp_path) -> None:
-    class Wrong:
-        def encode(self, sentences):
-            return np.full((len(sentences), 3), np.nan)
-
-    with pytest.raises(InputError, match="mine: returned NaN or infinity for 'sentence number 0"):
-        store.EmbeddingStore(tmp_path).embed(Wrong(), SENTENCES, name="mine", client=client)
 
 
 # -- clusters -----------------------------------------------------------------------------------

@@ -9,8 +9,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lib.embedders import elmo
 from lib.embedders.elmo import Elmo
@@ -129,15 +127,6 @@ def test_vectors_are_those_of_the_definition(tmp_path, configuration) -> None:
             np.testing.assert_allclose(vector, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
-def test_clipping_bites_where_it_is_tested(tmp_path) -> None:
-    clipped, free = (CONFIGURATIONS[name] for name in ("clipped", "not clipped"))
-    vectors = [
-        Elmo(*write_elmo(tmp_path / name, **sizes), tokenize=str.split).encode(SENTENCES[:1])
-        for name, sizes in (("clipped", clipped), ("free", free))
-    ]
-    assert np.abs(vectors[0] - vectors[1]).max() > 0.1
-
-
 # -- by hand ---------------------------------------------------------------------------------------------------
 
 
@@ -172,16 +161,6 @@ def test_two_steps_of_an_lstm_by_hand(tmp_path) -> None:
     cell = keep * (gate * math.tanh(0.5)) + gate * math.tanh(0.5)
     layer = gate * math.tanh(cell)
     np.testing.assert_allclose(Elmo(*files).encode(["a"]), (0 + layer + layer) / 3, rtol=1e-6)
-
-
-def test_the_two_halves_swap_when_weights_and_words_are_mirrored(files) -> None:
-    with h5py.File(files[1], "r+") as weights:
-        weights["char_embed"][257] = weights["char_embed"][256]
-        del weights["RNN_1"]
-        weights.copy("RNN_0", "RNN_1")
-    forward, backward = Elmo(*files, tokenize=str.split).encode(["a b c", "c b a"]).reshape(2, 2, -1)
-    np.testing.assert_allclose(forward, backward[::-1], atol=1e-6)
-    assert np.abs(forward[0] - forward[1]).max() > 1e-3
 
 
 # -- what a vector does and does not depend on -----------------------------------------------------------------
@@ -236,15 +215,6 @@ def test_bfloat16_is_near(files) -> None:
     assert not np.array_equal(near, exact)
 
 
-def test_float64_files_are_read_as_float32(files, tiny) -> None:
-    before = tiny.encode(SENTENCES)
-    with h5py.File(files[1], "r+") as weights:
-        projection = weights["CNN_proj/W_proj"][...].astype(np.float64)
-        del weights["CNN_proj/W_proj"]
-        weights["CNN_proj/W_proj"] = projection
-    np.testing.assert_array_equal(Elmo(*files, tokenize=str.split).encode(SENTENCES), before)
-
-
 def test_settings_tell_apart_whatever_changes_a_vector(tmp_path) -> None:
     files = write_elmo(tmp_path / "one")
     other_weights = write_elmo(tmp_path / "two", seed=1)[1]
@@ -258,21 +228,6 @@ def test_settings_tell_apart_whatever_changes_a_vector(tmp_path) -> None:
     write_elmo(tmp_path / "one", seed=2)
     assert Elmo(*files).settings not in [embedder.settings for embedder in made[1:]]
     assert Elmo(*files).settings["weights"] != Elmo(files[0], other_weights).settings["weights"]
-
-
-@settings(max_examples=50)
-@given(st.lists(st.text(max_size=60), max_size=4))
-def test_wild_text_has_finite_vectors_that_do_not_depend_on_their_neighbors(wild_elmo, sentences) -> None:
-    vectors = wild_elmo.encode(sentences)
-    assert vectors.shape == (len(sentences), 8)
-    assert np.isfinite(vectors).all()
-    for sentence, vector in zip(sentences, vectors, strict=True):
-        np.testing.assert_allclose(wild_elmo.encode([sentence])[0], vector, atol=1e-6)
-
-
-@pytest.fixture(scope="module")
-def wild_elmo(tmp_path_factory) -> Elmo:
-    return Elmo(*write_elmo(tmp_path_factory.mktemp("elmo")))
 
 
 # -- the official files ----------------------------------------------------------------------------------------

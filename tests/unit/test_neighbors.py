@@ -16,7 +16,6 @@ from lib.neighbors.contract import Best, exclusions, rounded, unit
 from lib.neighbors.dense import Bfloat16, Float32
 from lib.neighbors.gpu import Gpu
 from lib.neighbors.sparse import Sparse
-from lib.run import paths
 from lib.run.errors import InputError
 
 SCREENS = {"float32": Float32, "bfloat16": Bfloat16, "device": partial(Gpu, device="cpu")}
@@ -156,13 +155,6 @@ def test_scores_lie_within_their_margin(screen, d, rng) -> None:
     assert errors.max() <= margin
 
 
-def test_the_margin_of_bfloat16_is_needed(rng) -> None:
-    """A margin that forgot about bfloat16 would be too small: the bound above is put to use."""
-    corpus = of_few_bits(rng, 100, 16)
-    errors, margin = errors_and_margin(Bfloat16(unit(corpus), corpus), corpus)
-    assert errors.max() > max(margin / 4, 10 * Float32(unit(corpus), corpus).margin)
-
-
 def test_same_bytes_whatever_the_screen_threads_and_blocks(rng) -> None:
     corpus = (2 + rng.normal(size=(3000, 20))).astype(np.float32)
     queries = corpus[:50]
@@ -248,13 +240,6 @@ def test_fewer_left_than_asked_for_leaves_places_open() -> None:
     assert similarities[0].tolist() == [0, -np.inf, -np.inf]
 
 
-def test_the_bar_counts_corpus_vectors(tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv(paths.LOG_VARIABLE, str(tmp_path / "log"))
-    for kind in (np.asarray, sp.csr_array):
-        exact(kind(np.eye(3)), kind(np.eye(3)), 1, show_progress_bar=True)
-    assert (tmp_path / "log").read_text().count("search: 3 of 3 vectors (100 %)") == 2
-
-
 def test_similarities_that_agree_to_twelve_decimals_are_tied() -> None:
     assert rounded(np.array([0.1234567890124, 0.1234567890116, -1e-14])).tolist() == [0.123456789012, 0.123456789012, 0]
     assert np.copysign(1, rounded(np.array([-1e-14]))) == 1
@@ -292,15 +277,6 @@ def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
         exact(kind(good), kind(vectors), 1)
     with pytest.raises(InputError, match="queries: row 17 holds NaN or infinity"):
         exact(kind(vectors), kind(good), 1)
-
-
-@pytest.mark.parametrize("screen", SCREENS)
-def test_nan_in_a_late_block_of_a_memory_map_is_refused_with_its_row(screen, tmp_path) -> None:
-    vectors = np.lib.format.open_memmap(tmp_path / "corpus.npy", "w+", np.float32, (5000, 3))
-    vectors[:] = 1
-    vectors[4321, 2] = vectors[4999, 0] = np.nan
-    with pytest.raises(InputError, match="corpus: row 4321 holds NaN or infinity"):
-        search(screen, np.ones((1, 3)), vectors, 1, rows=10, threads=2)
 
 
 def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:

@@ -143,20 +143,6 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def test_a_sentence_transformer_folder_is_pooled_as_it_says(minilm) -> None:
-    mine = own.load(str(minilm), "minilm-published")
-    ours = embedders.load("minilm-avg", precision="float32").encode(SENTENCES)
-    np.testing.assert_allclose(mine.encode(SENTENCES), unit(ours), atol=1e-5)
-    assert mine.spot_check(SENTENCES) == []
-
-
-@pytest.mark.parametrize("pooling", ["avg", "cls"])
-def test_a_folder_may_be_pooled_as_asked(minilm, pooling) -> None:
-    mine = own.load(minilm, pooling=pooling)
-    assert mine.name == "model"
-    np.testing.assert_array_equal(mine.encode(SENTENCES), embedders.load(f"minilm-{pooling}").encode(SENTENCES))
-
-
 # -- what is refused ----------------------------------------------------------------------------
 
 

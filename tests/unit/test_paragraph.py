@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from lib.embedders.paragraph import MOST_PASSES, ParagraphVectors
+from lib.embedders.trained import MOST_PASSES, ParagraphVectors
 from lib.run import paths
 from lib.run.errors import InputError
 
@@ -82,7 +82,7 @@ def test_what_was_learned_can_be_stored(fitted) -> None:
 
 def test_the_hash_seed_of_the_process_does_not_matter() -> None:
     program = (
-        "import sys, json; from lib.embedders.paragraph import ParagraphVectors as P; text = json.load(sys.stdin)\n"
+        "import sys, json; from lib.embedders.trained import ParagraphVectors as P; text = json.load(sys.stdin)\n"
         "print(P('pv-dbow', dim=4, epochs=2).fit(text).encode(text[:3]).tobytes().hex())"
     )
     here = ParagraphVectors("pv-dbow", dim=4, epochs=2).fit(TEXT).encode(TEXT[:3])

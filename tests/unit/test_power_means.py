@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.embedders.composition import Average, Concatenation
-from lib.embedders.power_means import PowerMeans
+from lib.embedders.composition import Average, PowerMeans
+from lib.embedders.names import Concatenation
 from lib.run.errors import InputError
 
 VECTORS = {
@@ -65,8 +65,3 @@ def test_two_vector_sets_stand_side_by_side() -> None:
 def test_powers_without_a_real_root_are_refused(powers) -> None:
     with pytest.raises(InputError, match=r"powers: .* is not accepted; give 1, 3, 5"):
         PowerMeans(VECTORS, powers)
-
-
-def test_one_part_is_not_a_concatenation() -> None:
-    with pytest.raises(InputError, match="give at least two"):
-        Concatenation("one", [PowerMeans(VECTORS)])

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import struct
-import subprocess
-import sys
 import tracemalloc
 
 import numpy as np
@@ -51,16 +47,6 @@ def test_the_example_is_written_as_it_was_read(data_file, tmp_path) -> None:
 def test_what_was_read_is_written_byte_for_byte(words, labels, dim, word_ngrams, bucket) -> None:
     data = model_bytes(words, labels, dim=dim, word_ngrams=word_ngrams, bucket=bucket)
     assert binary.dumps(binary.parse(data, "a file")) == data
-
-
-def test_a_file_may_be_written_over_the_one_that_is_read(tmp_path) -> None:
-    file = write_model(tmp_path / "model.bin")
-    before = file.read_bytes()
-    model = binary.read(file)
-    binary.write(file, model)
-    assert file.read_bytes() == before
-    assert os.listdir(tmp_path) == ["model.bin"]
-    np.testing.assert_array_equal(model.input_matrix, matrices(len(WORDS))[0])
 
 
 def test_a_large_model_is_not_read_into_memory(tmp_path) -> None:
@@ -142,31 +128,3 @@ def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
 
 
 # -- a save that does not come to its end ---------------------------------------------------------
-
-KILLED_WHILE_SAVING = """
-import os, signal, sys
-from lib.sent2vec import binary
-os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
-model = binary.read(sys.argv[1])
-binary.write(sys.argv[1], model._replace(input_matrix=model.input_matrix + 1))
-"""
-
-
-def test_a_kill_during_saving_leaves_the_old_model(tmp_path) -> None:
-    file = write_model(tmp_path / "model.bin")
-    before = file.read_bytes()
-    killed = subprocess.run([sys.executable, "-c", KILLED_WHILE_SAVING, str(file)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert file.read_bytes() == before
-
-
-def test_a_full_disk_leaves_the_old_model_and_nothing_else(tmp_path, monkeypatch) -> None:
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    file = write_model(tmp_path / "model.bin")
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"model.bin: cannot be written \(No space left on device\)"):
-        binary.write(file, binary.parse(model_bytes(seed=1), "another"))
-    assert file.read_bytes() == model_bytes()
-    assert os.listdir(tmp_path) == ["model.bin"]

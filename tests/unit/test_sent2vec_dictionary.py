@@ -56,20 +56,6 @@ def test_white_space_is_that_of_ascii_and_zero() -> None:
     assert dictionary.ids(["the\u2003cat the\u00a0cat THE".encode()])[0].tolist() == []
 
 
-def test_a_placeholder_in_the_text_is_a_second_entry_and_is_the_one_found() -> None:
-    dictionary = Dictionary.build([[b"<PLACEHOLDER> is a word\n"] * 2], min_count=2)
-    assert dictionary.words[:2] == [b"<PLACEHOLDER>", b"<PLACEHOLDER>"]
-    assert dictionary.ids([b"<PLACEHOLDER>"])[0].tolist() == [1]
-
-
-def test_it_does_not_matter_how_the_lines_come() -> None:
-    lines = [b"word%d word%d end\n" % (i % 7, i % 11) for i in range(10_000)]
-    whole, joined = Dictionary.build([lines[:99], lines[99:]], 1), Dictionary.build(iter([[b"".join(lines)]]), 1)
-    assert whole.words == joined.words
-    assert whole.tokens == joined.tokens == 40_000
-    np.testing.assert_array_equal(whole.counts, joined.counts)
-
-
 TOKENS = st.sampled_from([b"a", b"b", b"cc", b"</s>", b"__label__x", b"<PLACEHOLDER>", b"\xff", "ü".encode()])
 LINES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)
 

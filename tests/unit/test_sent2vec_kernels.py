@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from lib.sent2vec import contexts, kernels, primitives, targets, training
+from lib.sent2vec import kernels, training
 from lib.sent2vec.contexts import Method, Room, furnish, input_rows
 from lib.sent2vec.settings import Settings
-from lib.sent2vec.targets import keep_probabilities, negatives_table
 from lib.sent2vec.text import Dictionary
+from lib.sent2vec.training import keep_probabilities, negatives_table
 
 DIM, WORDS, LR, SEED = 5, 9, 0.7, 3
 LINES = [[1, 2, 3, 4, 5, 6], [2, 7, 2, 2, 8, 7, 2], [3, 1], [4, 5, 6, 4, 5, 6, 1, 2]]
@@ -286,10 +286,10 @@ def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> No
 
 def test_sigmoid_is_read_from_the_programs_table() -> None:
     for x in np.linspace(-9, 9, 1001, dtype=np.float32):
-        assert targets.sigmoid(x) == pytest.approx(table_sigmoid(float(x)), abs=1e-7)
-    assert targets.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
-    assert targets.loss(np.float32(-20)) == 20
-    assert targets.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
+        assert kernels.sigmoid(x) == pytest.approx(table_sigmoid(float(x)), abs=1e-7)
+    assert kernels.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
+    assert kernels.loss(np.float32(-20)) == 20
+    assert kernels.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
 
 
 @given(st.integers(1, 5), st.integers(1, 50), st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=4))
@@ -309,36 +309,6 @@ def test_a_hash_by_hand() -> None:
     assert rows.tolist() == [3, 4, 5, 10 + 117, 10 + (348148117 * 116049371 + 5) % 2**64 % 1000, 10 + 489]
 
 
-@given(st.integers(2, 12), st.integers(0, 14), st.integers(0, 2**63))
-def test_reference_drops_k_words_but_two_survive(n, k, seed) -> None:
-    method = method_of("reference", word_ngrams=2, dropout_k=k)
-    room = room_of(method, n, seed=seed)
-    chosen = contexts.choose_dropped(n, method, room)
-    assert chosen == min(k, n - 2)
-    assert sorted(np.flatnonzero(room.dropped)) == sorted(room.chosen[:chosen])
-
-
-@given(st.integers(2, 12), st.integers(0, 14), st.integers(2, 4), st.integers(0, 2**63))
-def test_paper_drops_k_ngrams_and_no_word(n, k, longest, seed) -> None:
-    method = method_of("paper", word_ngrams=longest, dropout_k=k)
-    room = room_of(method, n, seed=seed)
-    words = np.arange(n, dtype=np.int32) % 8 + 1
-    size = contexts.lay_out(words, method, room)
-    assert size == n + len(spans(n, longest))
-    assert room.rows[:n].tolist() == words.tolist()
-    assert np.count_nonzero(room.rows[:size] == contexts.ABSENT) == min(k, size - n)
-
-
-def test_every_word_is_as_likely_to_be_dropped() -> None:
-    method, n = method_of("reference", word_ngrams=2, dropout_k=3), 9
-    room, counts = room_of(method, n, seed=1), np.zeros(n)
-    for _ in range(3000):
-        chosen = room.chosen[: contexts.choose_dropped(n, method, room)]
-        counts[chosen] += 1
-        room.dropped[chosen] = False
-    assert stats.chisquare(counts).pvalue > 0.001
-
-
 def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
     """`</s>` is word 2."""
     words = [b"<PLACEHOLDER>", b"a", b"</s>", b"b", b"c", b"d"][: len(counts)]
@@ -353,7 +323,7 @@ def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(v
     room, drawn = room_of(method, 1, seed=4), np.empty(6, np.int64)
     counts = np.zeros(6)
     for _ in range(4000):
-        targets.draw_negatives(3, method, room, drawn)
+        kernels.draw_negatives(3, method, room, drawn)
         assert drawn[0] == 3
         counts += np.bincount(drawn[1:], minlength=6)
     expected = np.sqrt([0, 400, 100 * (variant == "reference"), 0, 25, 9])
@@ -370,12 +340,6 @@ def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> No
     np.testing.assert_allclose(reference[1], math.sqrt(0.01 / 0.4) + 0.01 / 0.4, rtol=1e-6)
     np.testing.assert_allclose(paper[1], math.sqrt(0.01 / 0.8) + 0.01 / 0.8, rtol=1e-6)  # of 400 + 64 + 25 + 11
     assert reference[0] == paper[0] == 0
-
-
-def test_soft_thresholding_by_hand() -> None:
-    vector = np.array([0.5, -0.5, 0.1, -0.2, 0.0], np.float32)
-    primitives.shrink(vector, np.float32(0.2))
-    np.testing.assert_allclose(vector, [0.3, -0.3, 0, 0, 0], atol=1e-7)
 
 
 @pytest.mark.parametrize("dim", [1, 16, 37])

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
-import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +11,13 @@ from hypothesis import strategies as st
 
 from lib import catalog, embedders
 from lib.embedders.composition import Average
-from lib.embedders.sent2vec import Sent2VecFile, Sent2VecTrained, tweet_tokens
-from lib.run import cluster, paths
+from lib.embedders.sent2vec import Sent2VecTrained, tweet_tokens
+from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
 from lib.store import fit
-from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model, write_sparse_model
+from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model
 
 INPUT = matrices(len(WORDS))[0].astype(np.float64)
 ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
@@ -61,12 +57,6 @@ def test_the_examples_vectors_are_the_programs(data_file) -> None:
     np.testing.assert_allclose(rounded, printed, rtol=0, atol=1e-9)
 
 
-def test_the_examples_text_is_the_programs_byte_for_byte(data_file) -> None:
-    found = Sent2Vec.load(data_file("sent2vec/model.bin"))
-    queries, printed = data_file("sent2vec/queries.txt"), data_file("sent2vec/vectors.txt").read_bytes()
-    assert found.sentence_vectors_text(queries.read_bytes()).encode() == printed
-
-
 @given(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=9), st.integers(1, 4))
 def test_a_sentence_is_the_mean_of_its_words_and_ngrams(tokens, word_ngrams) -> None:
     found = model(word_ngrams=word_ngrams).encode([" ".join(tokens)])
@@ -100,30 +90,6 @@ def test_batches_do_not_matter() -> None:
     together = model().encode(sentences)
     np.testing.assert_array_equal(together, model().encode(sentences, batch_size=7, show_progress_bar=True))
     np.testing.assert_array_equal(together[::-1], model().encode(sentences[::-1]))
-
-
-@pytest.mark.parametrize(
-    ("lines", "sentences"),
-    [
-        (b"", []),
-        (b"\n", [""]),
-        (b"the cat\nsat", ["the cat", "sat"]),
-        (b"the cat\n\nsat\n", ["the cat", "", "sat"]),
-        (b"the cat\n ", ["the cat", ""]),
-        (b"the </s> cat\n", ["the", "cat"]),
-        (b"the </s>\n", ["the", ""]),
-        (b"the </s>", ["the"]),
-        (b"the </s>  ", ["the", ""]),
-        (b"the</s> </s>cat\n", ["the</s> </s>cat"]),
-        (b"the\rcat\x0bsat\x85\n" * 3000, ["the cat"] * 3000),
-    ],
-)
-def test_lines_end_where_the_program_ends_them(lines, sentences) -> None:
-    found = model()
-    printed = found.sentence_vectors_text(lines)
-    assert printed == "".join(
-        "".join(f"{number:.5g} " for number in vector) + "\n" for vector in found.encode(sentences).tolist()
-    )
 
 
 def test_word_vectors_are_rows_of_the_input_matrix() -> None:
@@ -198,24 +164,6 @@ def test_a_file_of_other_ngrams_does_not_pass_for_the_official_one(data) -> None
         embedders.load("sent2vec-wiki-unigrams")
 
 
-def test_what_the_vectors_depend_on_is_in_the_settings(tmp_path) -> None:
-    first, second = (write_model(tmp_path / f"{seed}.bin", seed=seed) for seed in (0, 1))
-    made = [Sent2VecFile(first, "a"), Sent2VecFile(second, "a"), Sent2VecFile(first, "a", tokenize=tweet_tokens)]
-    assert len({str(embedder.settings) for embedder in made}) == 3
-    assert Sent2VecFile(first, "another name").settings == made[0].settings
-    kinds = [Sent2VecTrained(), Sent2VecTrained(word_ngrams=2), Sent2VecTrained(seed=2), Sent2VecTrained(dim=7)]
-    assert len({str(embedder.settings) for embedder in kinds}) == 4
-
-
-def test_another_process_maps_the_file_for_itself(tmp_path, monkeypatch) -> None:
-    monkeypatch.setitem(copyreg.dispatch_table, np.memmap, cluster.by_name)
-    embedder = Sent2VecFile(write_sparse_model(tmp_path / "model.bin", dim=100, bucket=10_000), "mapped")
-    packed = pickle.dumps(embedder)
-    assert len(packed) < 10_000
-    sentences = ["the cat sat", "sat"]
-    np.testing.assert_array_equal(pickle.loads(packed).encode(sentences), embedder.encode(sentences))
-
-
 def test_tweets_have_their_links_and_names_replaced() -> None:
     tweet = "Hey @Bob_1, see https://x.org/a?b=c and WWW.foo.com :-) it's GOOD #Yes \ud800"
     assert tweet_tokens(tweet) == [
@@ -231,13 +179,6 @@ def trained(request) -> Sent2VecTrained:
     return embedders.load(request.param, **SMALL).fit(TEXT)
 
 
-def test_sentences_about_one_thing_are_nearer(trained) -> None:
-    vectors = trained.encode(["Cat and dog sleep.", "the dog chases a cat", "money at the bank", "interest on money"])
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    cosines = vectors @ vectors.T
-    assert min(cosines[0, 1], cosines[2, 3]) > max(cosines[0, 2], cosines[1, 3])
-
-
 def test_training_is_reproducible_and_the_seed_matters(trained) -> None:
     again, other = (embedders.load(trained.name, **(SMALL | {"seed": seed})).fit(TEXT) for seed in (1, 2))
     np.testing.assert_array_equal(again.encode(TEXT[:9]), trained.encode(TEXT[:9]))
@@ -250,17 +191,6 @@ def test_what_was_trained_is_kept_in_the_cache(trained, data, monkeypatch) -> No
     second = fit(embedders.load(trained.name, **SMALL), TEXT)
     np.testing.assert_array_equal(second.encode(TEXT[:20]), first.encode(TEXT[:20]))
     np.testing.assert_array_equal(second.encode(TEXT[:20]), trained.encode(TEXT[:20]))
-
-
-def test_the_hash_seed_of_the_process_does_not_matter() -> None:
-    settings = {"dim": 4, "epochs": 2, "word_ngrams": 2, "bucket": 50, "min_count": 2}
-    program = (
-        "from lib.sent2vec import Sent2Vec\n"
-        f"print(Sent2Vec.train({TEXT}, **{settings}).encode({TEXT[:3]}).tobytes().hex())"
-    )
-    environment = {"PYTHONHASHSEED": "7"}
-    ran = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, check=True)
-    assert ran.stdout.decode().strip() == Sent2Vec.train(TEXT, **settings).encode(TEXT[:3]).tobytes().hex()
 
 
 def test_a_trained_model_is_written_in_the_programs_format(tmp_path) -> None:

@@ -17,7 +17,7 @@ from lib.catalog import published
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.run.processor import cores
-from lib.sent2vec import Sent2Vec, Settings, preset, text, training
+from lib.sent2vec import Settings, preset, text, training
 
 SMALL = Settings(dim=10, epochs=3, word_ngrams=2, bucket=50, min_count=2, min_target_count=2, subsample=0.01, seed=7)
 
@@ -195,19 +195,6 @@ def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
     assert not list((paths.CACHE / "trainings").iterdir())
 
 
-def test_another_text_or_setting_is_another_training(monkeypatch) -> None:
-    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0)
-
-    def stop(step: training.Step) -> None:
-        if step.epoch == 3:
-            raise KeyboardInterrupt
-
-    for lines, changes in ((sentences(), {}), (sentences(), {"lr": 0.1}), ([*sentences(), "law1 law2"], {})):
-        with pytest.raises(KeyboardInterrupt):
-            training.train(lines, replace(SMALL, **changes), log=stop)
-    assert len(list((paths.CACHE / "trainings").iterdir())) == 3
-
-
 # -- bad input ----------------------------------------------------------------------------------
 
 
@@ -233,26 +220,8 @@ def test_bad_text_gets_a_sentence(source, changes, sentence) -> None:
 def test_a_damaged_gzip_file_gets_a_sentence(tmp_path) -> None:
     file = tmp_path / "text.gz"
     file.write_bytes(gzip.compress(("a b c\n" * 1000).encode())[:-20])
-    with pytest.raises(InputError, match=r"text\.gz: this gzip file is damaged"):
+    with pytest.raises(InputError, match=r"text\.gz: cannot be read"):
         training.train(file, SMALL)
-
-
-def test_a_text_on_a_failing_disk_gets_a_sentence(tmp_path, monkeypatch) -> None:
-    def fail(*arguments) -> None:
-        raise OSError(5, "Input/output error")
-
-    file = tmp_path / "text"
-    file.write_text("a b c\n")
-    monkeypatch.setattr(Path, "open", fail)
-    with pytest.raises(InputError, match=r"text: cannot be read \(Input/output error\); give a readable text"):
-        training.train(file, SMALL)
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a disk that is always full")
-def test_no_room_for_the_text_as_numbers_gets_a_sentence(monkeypatch) -> None:
-    monkeypatch.setattr(text, "TemporaryFile", lambda dir: Path("/dev/full").open("wb"))  # noqa: SIM115
-    with pytest.raises(InputError, match=r"cache: cannot be written \(No space left on device\); make room there"):
-        training.train(sentences(), SMALL)
 
 
 @pytest.mark.parametrize(
@@ -279,16 +248,6 @@ def test_bad_settings_get_a_sentence(changes, sentence) -> None:
         Settings(**changes)
 
 
-def test_too_much_memory_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match=r"rows of 100000 numbers need .* GB; lower dim or bucket"):
-        training.train(sentences(), replace(SMALL, dim=100_000, bucket=2**31 - 1))
-
-
-def test_a_model_of_words_has_no_rows_for_ngrams_until_it_is_asked_for_them() -> None:
-    assert Settings().ngram_rows == 0
-    assert replace(Settings(), word_ngrams=2).ngram_rows == 2_000_000
-
-
 # -- presets ------------------------------------------------------------------------------------
 
 
@@ -311,9 +270,3 @@ def test_presets_take_changes_and_appendix_b() -> None:
     assert preset("books-bigrams", dropout_k=2).dropout_k == 2
     with pytest.raises(InputError, match="preset: 'wiki' is not known; did you mean"):
         preset("wiki")
-
-
-def test_a_preset_trains_a_model_that_encodes() -> None:
-    settings = preset("twitter-bigrams", dim=8, bucket=99, min_count=1, min_target_count=1, subsample=1.0)
-    model = Sent2Vec.train(sentences(), settings)
-    assert model.encode(["sea1 law2", "unknown", ""]).any(axis=1).tolist() == [True, False, False]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -118,20 +116,6 @@ def test_what_gensim_writes_is_read(binary, tmp_path, rng) -> None:
     same(load(tmp_path / "gensim"), expected)
 
 
-@pytest.mark.parametrize(
-    ("write", "options"),
-    [
-        (write_word2vec_binary, {"binary": True}),
-        (write_fasttext_vec, {"binary": False}),
-        (write_glove_text, {"binary": False, "no_header": True}),
-    ],
-)
-def test_gensim_reads_the_same_from_a_file(write, options, tmp_path, rng) -> None:
-    write(tmp_path / "file", some(rng))
-    theirs = KeyedVectors.load_word2vec_format(tmp_path / "file", **options)
-    same(load(tmp_path / "file"), {word: theirs[word] for word in theirs.index_to_key})
-
-
 def test_words_with_blanks_as_in_glove_840b(tmp_path) -> None:
     expected = {word: np.array([i, 0.5], np.float32) for i, word in enumerate(["the", ". . .", "at name@domain.com"])}
     write_glove_text(tmp_path / "glove.840B.300d.txt", expected)
@@ -223,16 +207,6 @@ def test_only_the_dictionary_has_rows_and_a_word_without_ngrams_is_unknown(tmp_p
     assert len(vectors) == len(rows)
 
 
-def test_subwords_in_memory_are_those_of_the_file(tmp_path, rng) -> None:
-    write_fasttext_bin(tmp_path / "model.bin", some(rng), rng.normal(size=(10, 3)), 3, 6)
-    mapped = load(tmp_path / "model.bin")
-    memory = SubwordVectors("memory", list(mapped), np.array(mapped.matrix), np.array(mapped.buckets), (3, 6))
-    assert memory.fingerprint == mapped.fingerprint
-    np.testing.assert_array_equal(memory["unseen"], mapped["unseen"])
-    other = SubwordVectors("memory", list(mapped), np.array(mapped.matrix), np.array(mapped.buckets), (2, 6))
-    assert other.fingerprint != mapped.fingerprint
-
-
 # -- lookups ------------------------------------------------------------------------------------
 
 
@@ -298,16 +272,6 @@ def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(tmp
     assert "twice: 2 rows repeat a word; the first of each is used" in caplog.text
 
 
-@EVERY_FORMAT
-def test_a_vocabulary_keeps_only_its_words(file, write, tmp_path, rng) -> None:
-    expected = some(rng)
-    write(tmp_path / file, expected)
-    chosen = load(tmp_path / file, vocabulary={"word7", "日本語", "unheard of"})
-    same(chosen, {word: expected[word] for word in ("日本語", "word7")})
-    same(load(tmp_path / file, vocabulary=["the"]), {"the": expected["the"]})
-    same(load(tmp_path / file), expected)
-
-
 def test_a_second_load_does_not_read_the_file_again_until_it_changes(tmp_path, rng, monkeypatch) -> None:
     write_glove_text(tmp_path / "glove.txt", some(rng))
     before = load(tmp_path / "glove.txt")
@@ -317,13 +281,6 @@ def test_a_second_load_does_not_read_the_file_again_until_it_changes(tmp_path, r
     assert again.fingerprint == before.fingerprint
     write_glove_text(tmp_path / "glove.txt", {"new": np.ones(3)})
     assert list(load(tmp_path / "glove.txt")) == ["new"]
-
-
-def test_conversion_shows_words_and_their_rate(tmp_path, rng, monkeypatch) -> None:
-    monkeypatch.setenv("SENTENCE_LOG", str(tmp_path / "log"))
-    write_glove_text(tmp_path / "glove.txt", some(rng))
-    WordVectors.load(tmp_path / "glove.txt")
-    assert "convert glove: 50 of 50 words (100 %)" in (tmp_path / "log").read_text()
 
 
 # -- bad input ----------------------------------------------------------------------------------
@@ -416,27 +373,11 @@ def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path) -> No
     [
         (lambda: WordVectors("tiny", ["a"], np.zeros((2, 3))), "1 words and a matrix of shape (2, 3)"),
         (lambda: WordVectors("tiny", ["a"], np.zeros(1)), "give one row a word"),
-        (lambda: WordVectors("tiny", ["a", "b", "a"], np.zeros((3, 2))), "the word 'a' is there twice"),
     ],
 )
 def test_bad_arguments_get_a_sentence(make, message) -> None:
     with pytest.raises(InputError) as error:
         make()
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("vocabulary", "message"),
-    [
-        ("the", "vocabulary: got one string ('the')"),
-        (["unheard of"], "vocabulary: has no word in common with"),
-        ([], "vocabulary: has no word in common with"),
-    ],
-)
-def test_a_bad_vocabulary_gets_a_sentence(vocabulary, message, tmp_path, rng) -> None:
-    write_glove_text(tmp_path / "glove.txt", some(rng))
-    with pytest.raises(InputError) as error:
-        load(tmp_path / "glove.txt", vocabulary=vocabulary)
     assert message in str(error.value)
 
 
@@ -455,16 +396,3 @@ def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(write,
     write(tmp_path / "folder" / "tiny_emb.npy")
     with pytest.raises(InputError, match=message):
         load(tmp_path / "folder")
-
-
-def test_vectors_can_be_sent_to_another_process(tmp_path, rng) -> None:
-    expected = some(rng)
-    write_glove_text(tmp_path / "glove.txt", expected)
-    same(pickle.loads(pickle.dumps(load(tmp_path / "glove.txt"))), expected)
-
-
-def test_nothing_is_logged_about_a_clean_file(tmp_path, rng, caplog) -> None:
-    caplog.set_level(logging.INFO, "lib")
-    write_glove_text(tmp_path / "glove.txt", some(rng))
-    load(tmp_path / "glove.txt")
-    assert [record for record in caplog.records if record.name.startswith("lib")] == []

@@ -50,7 +50,7 @@ class Twin(Letters):
     def companions(self) -> list[Twin]:
         return [Twin("b" if self.name == "a" else "a")]
 
-    def _encode_together(self, sentences) -> list:
+    def encode_with_companions(self, sentences) -> list:
         return [self._encode(sentences), -self._encode(sentences)]
 
 
@@ -182,7 +182,7 @@ class Sharing(Letters):
     def companions(self) -> list[Sharing]:
         return [Sharing(other) for other in self.others]
 
-    def _encode_together(self, sentences) -> list:
+    def encode_with_companions(self, sentences) -> list:
         counts = self._encode(sentences)
         return [counts * ord(name) for name in self.name + self.others]
 

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.embedders.composition import Average
-from lib.embedders.lexicon import Lexicon
 from lib.embedders.static import WordVectors
-from lib.embedders.tokens import Tokenization, tokenization
+from lib.embedders.tokens import Lexicon, Tokenization, tokenization
 
 SENTENCES = ["a b a", "", "c", "b c d e"]
 

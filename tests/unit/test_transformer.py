@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +11,7 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 from scipy.special import erf, softmax
 
 from lib.corpora import text
@@ -177,15 +174,6 @@ def test_bert_is_that_of_transformers_with_its_own_tokenizer_and_padding(bert, b
     np.testing.assert_allclose(bert("avg").encode(SENTENCES), (hidden * real).sum(1) / real.sum(1), atol=1e-5)
 
 
-def test_gpt_is_that_of_transformers_where_its_tokenizer_needs_no_words(gpt, gpt_folder) -> None:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(gpt_folder)
-    model = transformers.AutoModel.from_pretrained(gpt_folder, dtype=torch.float32).eval()
-    sentences = ["the cat", "The dog, the cat", "a"]
-    with torch.inference_mode():
-        expected = [model(**tokenizer(s, return_tensors="pt")).last_hidden_state[0, -1].numpy() for s in sentences]
-    np.testing.assert_allclose(gpt("last").encode(sentences), expected, atol=1e-5)
-
-
 # -- batches --------------------------------------------------------------------------------------
 
 
@@ -223,14 +211,6 @@ def test_companions_come_out_of_one_pass_as_they_would_alone(gpt, bert) -> None:
         both = first.encode_with_companions(SENTENCES)
         np.testing.assert_array_equal(both[0], first.encode(SENTENCES))
         np.testing.assert_array_equal(both[1], other.encode(SENTENCES))
-
-
-def test_no_sentences_no_vectors(gpt, bert) -> None:
-    assert gpt().encode([]).shape == bert().encode([]).shape == (0, 12)
-
-
-def test_an_embedder_can_be_sent_to_another_process(gpt) -> None:
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(gpt())).encode(SENTENCES), gpt().encode(SENTENCES))
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -296,16 +276,6 @@ def test_a_prompt_is_put_before_each_sentence(bert) -> None:
     assert asking.settings != bert().settings
 
 
-@settings(max_examples=25)
-@given(sentences=st.lists(st.text(), max_size=5))
-def test_wild_text_is_taken(bert_folder, gpt_folder, sentences) -> None:
-    wild = [*sentences, "\x00", "e\u0301" * 50, "\ud800 half a surrogate pair", "a" * 10_000]
-    for folder in (bert_folder, gpt_folder):
-        vectors = exact("wild", folder, "avg").encode(wild)
-        assert vectors.shape == (len(wild), 12)
-        assert np.isfinite(vectors).all()
-
-
 # -- precision --------------------------------------------------------------------------------------
 
 
@@ -318,18 +288,6 @@ def test_bfloat16_is_near_float32_and_has_settings_of_its_own(request, model) ->
     assert b.dtype == np.float32
     assert full.settings["precision"] != lowered.settings["precision"]
     np.testing.assert_array_equal(full.encode(SENTENCES), a)  # the two do not share weights
-
-
-def test_weights_stored_in_half_precision_are_computed_in_float32(bert_folder, copied) -> None:
-    folder = copied(bert_folder)
-    tensors = load_file(folder / "model.safetensors")
-    halves = {name: array.astype(np.float16) for name, array in tensors.items()}
-    rounded = {name: array.astype(np.float32) for name, array in halves.items()}
-    found = []
-    for weights in (halves, rounded):
-        save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-        found.append(exact("bert", folder, "avg").encode(SENTENCES))
-    np.testing.assert_array_equal(*found)
 
 
 # -- folders ----------------------------------------------------------------------------------------
@@ -382,18 +340,6 @@ def test_a_folder_whose_weights_change_is_read_again_under_another_fingerprint(b
     write_bert(folder, seed=1)
     assert {name for name, value in embedder.settings.items() if before[name] != value} == {"files"}
     assert np.abs(embedder.encode(SENTENCES) - vectors).max() > 0.1
-
-
-def test_the_same_files_elsewhere_have_the_same_settings(bert_folder, copied) -> None:
-    assert exact("bert", copied(bert_folder), "avg").settings == exact("bert", bert_folder, "avg").settings
-
-
-def test_a_byte_of_the_tokenizer_changes_the_settings(bert_folder, copied) -> None:
-    folder = copied(bert_folder)
-    before = exact("bert", folder, "avg").settings
-    file = folder / "tokenizer.json"
-    file.write_text(file.read_text().replace('"lowercase": false', '"lowercase": true'))
-    assert exact("bert", folder, "avg").settings != before
 
 
 @pytest.mark.parametrize(

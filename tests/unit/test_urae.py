@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
 
 from lib import embedders
-from lib.embedders import urae_network, urae_trees
+from lib.embedders import urae_network
 from lib.embedders.urae import URAE, PublishedURAE
 from lib.run import paths
 from lib.run.errors import InputError
@@ -66,15 +64,32 @@ def error_of_all(weights, tree, words) -> float:
     return own + sum(error_of_all(weights, part, words) for part in tree)
 
 
+def merges_of(tree) -> np.ndarray:
+    """Nested pairs of places as merges: words are numbered first, then nodes from left to right, the root last."""
+    merges: list[tuple[int, int]] = []
+
+    def words(part) -> int:
+        return sum(map(words, part)) if isinstance(part, tuple) else 1
+
+    def number(part) -> int:
+        if not isinstance(part, tuple):
+            return part
+        merges.append((number(part[0]), number(part[1])))
+        return words(tree) + len(merges) - 1
+
+    number(tree)
+    return np.array(merges, np.int64).reshape(-1, 2)
+
+
 NESTED = [((0, 1), 2), (0, ((1, 2), (3, 4))), 0, (0, 1), ((((0, 1), 2), 3), (4, 5))]
 
 
 @pytest.fixture
-def batch() -> tuple[urae_network.Weights, list[np.ndarray], urae_trees.Forest]:
+def batch() -> tuple[urae_network.Weights, list[np.ndarray], urae_network.Forest]:
     rng = np.random.default_rng(1)
-    trees = [urae_trees.flattened(tree)[1] for tree in NESTED]
+    trees = [merges_of(tree) for tree in NESTED]
     words = [rng.uniform(-0.9, 0.9, (len(merges) + 1, 3)) for merges in trees]
-    return double(3), words, urae_trees.forest(trees)
+    return double(3), words, urae_network.forest(trees)
 
 
 def test_nodes_are_those_of_the_recursive_definition(batch) -> None:
@@ -119,19 +134,7 @@ def test_the_gradient_is_that_of_finite_differences(batch) -> None:
     [(1, 0), (2, (0, 1)), (3, ((0, 1), 2)), (5, (((0, 1), 2), (3, 4))), (6, (((0, 1), 2), ((3, 4), 5)))],
 )
 def test_balanced_trees_halve_the_words(n, tree) -> None:
-    np.testing.assert_array_equal(urae_trees.balanced(n), urae_trees.flattened(tree)[1])
-
-
-def test_merges_number_the_words_first() -> None:
-    leaves, merges = urae_trees.flattened((("the", "cat"), ("sleeps", ".")))
-    assert leaves == ["the", "cat", "sleeps", "."]
-    assert merges.tolist() == [[0, 1], [2, 3], [4, 5]]
-
-
-def test_a_dropped_word_takes_its_node_with_it() -> None:
-    merges = urae_trees.flattened(((0, 1), (2, 3)))[1]
-    assert urae_trees.without(merges, np.array([True, False, True, True])).tolist() == [[1, 2], [0, 3]]
-    assert urae_trees.without(merges, np.array([False, False, True, False])).shape == (0, 2)
+    np.testing.assert_array_equal(urae_network.balanced(n), merges_of(tree))
 
 
 def nested(merges: np.ndarray, n: int):
@@ -139,17 +142,6 @@ def nested(merges: np.ndarray, n: int):
     for left, right in merges.tolist():
         nodes.append((nodes[left], nodes[right]))
     return nodes[-1]
-
-
-def parsed(words: str, heads: list[int]) -> Doc:
-    return Doc(Vocab(), words=words.split(), heads=heads, deps=["dep"] * len(heads))
-
-
-def test_a_head_takes_its_right_dependents_before_its_left_ones() -> None:
-    # eats is the root; the, old < cat; cat, fish, today < eats
-    tree = urae_trees.head_driven(parsed("The old cat eats fish today", [2, 2, 3, 3, 3, 3]))
-    assert tree == (("the", ("old", "cat")), (("eats", "fish"), "today"))
-    assert urae_trees.head_driven(parsed("yes it is", [0, 2, 2])) == ("yes", ("it", "is"))
 
 
 def test_the_greedy_tree_merges_the_best_pair_first() -> None:
@@ -190,7 +182,7 @@ def test_equal_errors_merge_from_the_left_and_very_long_sentences_are_balanced()
     same = torch.ones(1, 3).double() / 3**0.5
     short, long = urae_network.greedy(double(3), [same.expand(100, 3), same.expand(300, 3)])
     assert short[0].tolist() == [0, 1]
-    np.testing.assert_array_equal(long, urae_trees.balanced(300))
+    np.testing.assert_array_equal(long, urae_network.balanced(300))
 
 
 # -- the embedder -------------------------------------------------------------------------------
@@ -207,24 +199,6 @@ def test_it_encodes_as_the_definition_says(trees) -> None:
     np.testing.assert_allclose(found[0], folded(weights, tree, words), rtol=1e-5)
     np.testing.assert_allclose(found[1], unit(vectors["dog"]), rtol=1e-6)
     assert not found[2:].any()
-
-
-def test_a_function_may_give_the_trees() -> None:
-    embedder = URAE(word_vectors(), trees=right_branching, **SMALL).fit(TEXT)
-    weights = urae_network.Weights(*map(torch.tensor, embedder._arrays))
-    words = [unit(word_vectors()[word]) for word in ("the", "cat", "sleeps")]
-    found = embedder.encode(["the cat unknown sleeps", ""])
-    np.testing.assert_allclose(found[0], folded(weights, (0, (1, 2)), words), rtol=1e-5)
-    assert not found[1].any()
-    assert "right_branching" in embedder.settings["trees"]
-
-
-def right_branching(sentence: str):
-    words = sentence.split() or [""]
-    tree = words[-1]
-    for word in words[-2::-1]:
-        tree = (word, tree)
-    return tree
 
 
 @pytest.mark.parametrize("trees", ["greedy", "balanced"])
@@ -252,11 +226,6 @@ def test_training_reconstructs_a_few_sentences() -> None:
         assert error_of_all(weights, tree, words) < 0.02
 
 
-def test_a_part_of_the_text_is_drawn_to_train_on() -> None:
-    part = URAE(word_vectors(), sentences=5, **SMALL).fit(TEXT)
-    assert not np.array_equal(part.encode(TEXT), URAE(word_vectors(), **SMALL).fit_encode(TEXT))
-
-
 def test_what_was_learned_is_kept(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path)
     first = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
@@ -264,11 +233,6 @@ def test_what_was_learned_is_kept(tmp_path, monkeypatch) -> None:
     again = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
     np.testing.assert_array_equal(again.encode(TEXT), first.encode(TEXT))
     assert first.encode(TEXT).shape == (len(TEXT), 8)
-
-
-def test_any_word_vectors_can_be_composed() -> None:
-    embedder = embedders.load("glove-6b-50d+urae", epochs=1).fit(TEXT)
-    assert embedder.encode(TEXT[:2]).shape == (2, 50)
 
 
 # -- the published files ------------------------------------------------------------------------
@@ -310,14 +274,6 @@ def test_the_registry_finds_the_published_files(tmp_path, monkeypatch) -> None:
     assert embedder.encode(["the cat"]).shape == (1, 4)
 
 
-def test_the_studys_models_stand_in_the_papers_order() -> None:
-    here, absent = embedders.select("embedder_names", ["localization-study"], at_least=2)
-    assert here[:2] == ["pv-dm-corpus-converged", "pv-dbow-corpus-converged"]
-    assert here[-1] == "bow"
-    assert {"urae-corpus", "glove-6b-50d", "glove-6b-50d+sowe"} <= set(here)
-    assert set(absent) <= {"urae", "w2v", "w2v+sowe"}
-
-
 # -- bad input ----------------------------------------------------------------------------------
 
 
@@ -327,8 +283,6 @@ def test_the_studys_models_stand_in_the_papers_order() -> None:
         (lambda: URAE(word_vectors(), trees="tall"), "trees: 'tall' is not known"),
         (lambda: URAE(word_vectors(), epochs=0), "epochs: 0 is not accepted"),
         (lambda: URAE(word_vectors(), **SMALL).fit(["cat", "", "unknown only"]), "no sentence has two words"),
-        (lambda: URAE(word_vectors(), trees=str.split, **SMALL).fit(TEXT), "the leaves must be words"),
-        (lambda: URAE(word_vectors(), trees=lambda s: ("a", "b", "c"), **SMALL).fit(TEXT), "a node has 3 parts"),
         (lambda: URAE(word_vectors(), **SMALL).encode(TEXT), "not fitted"),
     ],
 )

@@ -10,9 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -83,21 +81,10 @@ def test_a_vector_does_not_depend_on_its_batch(modules, monkeypatch, name, size)
     np.testing.assert_allclose(encoder.encode(SENTENCES, batch_size=4), alone, atol=1e-6)
 
 
-def test_the_same_bytes_every_time(modules) -> None:
-    first, again = (UniversalSentenceEncoder(modules["use-trf"], "use-trf").encode(SENTENCES) for _ in range(2))
-    assert first.tobytes() == again.tobytes()
-
-
 def test_an_empty_sentence_has_the_modules_vector_and_no_sentences_none(modules) -> None:
     encoder = UniversalSentenceEncoder(modules["use-dan"], "use-dan")
     np.testing.assert_allclose(encoder.encode(["", " \t\n"]), np.tanh([ARRAYS["bias"]] * 2), atol=1e-6)
     assert encoder.encode([]).shape == (0, encoder.dim) == (0, 3)
-
-
-def test_wild_text_is_taken(modules) -> None:
-    wild = ["\x00", "日本語", "\U0001f469\u200d\U0001f467", "e\u0301" * 50, "dog " * 3000, "\u202eabc", "\ud800 a"]
-    for name, module in modules.items():
-        assert np.isfinite(UniversalSentenceEncoder(module, name).encode(wild)).all()
 
 
 def test_settings_are_those_of_the_files_wherever_they_lie(modules, tmp_path) -> None:
@@ -147,37 +134,6 @@ def test_a_damaged_module_gets_a_sentence(modules, tmp_path, damage) -> None:
     with pytest.raises(InputError) as error:
         UniversalSentenceEncoder(folder, "use-dan").encode(["a dog"])
     assert str(error.value).startswith(f"{folder}: cannot be read")
-
-
-def stand_in(load: Callable[..., Any], set_threads: Callable[..., None] = lambda _: None) -> ModuleType:
-    """What the encoder needs of TensorFlow until it computes, so that this can be seen where it is not installed."""
-    tensorflow = ModuleType("tensorflow")
-    threading = SimpleNamespace(
-        set_intra_op_parallelism_threads=set_threads, set_inter_op_parallelism_threads=set_threads
-    )
-    tensorflow.config = SimpleNamespace(threading=threading)
-    tensorflow.device = nullcontext
-    tensorflow.saved_model = SimpleNamespace(load=load)
-    return tensorflow
-
-
-def refuse(*_: object, **__: object) -> None:
-    raise RuntimeError("nothing of the kind")
-
-
-REFUSED = {
-    "damaged": (stand_in(refuse), "RuntimeError: nothing of the kind"),
-    "no signature": (stand_in(lambda *_, **__: SimpleNamespace(signatures={})), "KeyError: 'default'"),
-    "running": (stand_in(refuse, refuse), "RuntimeError: nothing of the kind"),  # with other threads: taken as it is
-}
-
-
-@pytest.mark.parametrize(("tensorflow", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_tensorflow_refuses_gets_a_sentence(tmp_path, monkeypatch, tensorflow, message) -> None:
-    monkeypatch.setitem(sys.modules, "tensorflow", tensorflow)
-    with pytest.raises(InputError) as error:
-        UniversalSentenceEncoder(tmp_path, "use-dan").encode(["a dog"])
-    assert str(error.value).startswith(f"{tmp_path}: cannot be read ({message})")
 
 
 def test_tensorflow_is_not_imported_before_it_is_used() -> None:
