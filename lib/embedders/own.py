@@ -32,7 +32,8 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str 
 
     Parameters
     ----------
-    spec : one of
+    spec : str, Path, callable or object
+        One of
 
         - the folder of a model, or its id on the model hub (`lib.embedders.hub.load`);
         - ``path/to/file.py:function``: a function from a list of sentences to an array of shape (sentences,
@@ -42,9 +43,10 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str 
         - such a function or object itself.
 
         A relative path counts from the project's folder.
-    name : str, what to call it. Then `lib.store` may keep its vectors, under this name and a digest of the model's
-        files, or of the file with the function (not of what that imports: choose another name when it changes).
-        Empty: it is called after `spec`, and nothing is kept
+    name : str
+        What to call it. Then `lib.store` may keep its vectors, under this name and a digest of the model's files, or of
+        the file with the function (not of what that imports: choose another name when it changes). Empty: it is called
+        after `spec`, and nothing is kept.
     pooling, prompt : str
         Of a model in a folder or on the hub.
 

@@ -52,8 +52,10 @@ class WordVectors(Mapping[str, np.ndarray]):
 
     Attributes
     ----------
-    name, words, matrix : as above; `matrix` is read-only where it is memory-mapped
-    dim : int, d
+    name, words, matrix
+        As above; `matrix` is read-only where it is memory-mapped.
+    dim : int
+        d
     """
 
     def __init__(
@@ -159,7 +161,8 @@ class SubwordVectors(WordVectors):
 
     Parameters
     ----------
-    name, words, index : as in WordVectors
+    name, words, index
+        As for WordVectors.
     matrix : float32[v, d]
         Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
     buckets : float32[b, d]

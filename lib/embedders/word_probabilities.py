@@ -59,10 +59,14 @@ class RandomWalk(NamedTuple):
 
     Attributes
     ----------
-    threshold : the probability that a random word of the vocabulary is produced by a discourse vector at least once
-    alpha : the share of the vocabulary that is more frequent than that, in [0, 1] (equation 11)
-    partition : Z, the sum of the similarities of all words to a discourse vector (equation 10)
-    a : (1 - alpha) / (alpha Z); infinite if alpha is 0
+    threshold : float
+        The probability that a random word of the vocabulary is produced by a discourse vector at least once.
+    alpha : float
+        The share of the vocabulary that is more frequent than that, in [0, 1] (equation 11).
+    partition : float
+        Z, the sum of the similarities of all words to a discourse vector (equation 10).
+    a : float
+        (1 - alpha) / (alpha Z); infinite if alpha is 0.
     """
 
     threshold: float
@@ -76,9 +80,12 @@ def random_walk(probabilities: np.ndarray, n: float, similarity: float = 0.5) ->
 
     Parameters
     ----------
-    probabilities : float[|V|], p(w) of every word of the vocabulary V
-    n : steps of the walk: the mean number of words of a sentence, above 0
-    similarity : E[d(c, v_w)] over the vocabulary; 1/2 if word vectors lie evenly around the origin
+    probabilities : float[|V|]
+        p(w) of every word of the vocabulary V.
+    n : float
+        Steps of the walk: the mean number of words of a sentence, above 0.
+    similarity : float
+        E[d(c, v_w)] over the vocabulary; 1/2 if word vectors lie evenly around the origin.
     """
     size = len(probabilities)
     threshold = 1 - (1 - 1 / size) ** n
