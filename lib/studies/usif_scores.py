@@ -24,6 +24,7 @@ from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.studies.usif import unit
 
+ROUNDING = 1e-6  # of scores; what varies less is constant
 SIF_A = 1.0e-3  # what SIF's authors fix
 PAPER = {f"STS{year}": [f"STS'{year}"] for year in range(12, 16)}  # our sets in the paper's tables
 PAPER |= {"STSBenchmark": ["STS Benchmark"], "SICK-R": ["SICK'14", "SICK-R"], "SICK-E": ["SICK-E"], "SST2": ["SST"]}
@@ -83,7 +84,7 @@ class Words:
 # -- the sets -----------------------------------------------------------------------------------
 
 
-class Exam(NamedTuple):
+class ScoredSet(NamedTuple):
     """What embedders are scored on.
 
     Attributes
@@ -122,7 +123,7 @@ def _pearson(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return np.tensordot(gold, columns, 1) / np.where(lengths > 0, lengths, np.nan)
 
 
-def rated(name: str, split: str = "test") -> list[Exam]:
+def rated(name: str, split: str = "test") -> list[ScoredSet]:
     """A set of rated pairs, a year of STS as an exam for each file; InputError for a set without ratings."""
     task = tasks.load(name, split)
     if getattr(task, "score", None) is None:
@@ -133,13 +134,13 @@ def rated(name: str, split: str = "test") -> list[Exam]:
     return [_pairs(name, file, task, np.flatnonzero(files == file)) for file in dict.fromkeys(files.tolist())]
 
 
-def _pairs(name: str, file: str, task: tasks.PairTask, rows: np.ndarray) -> Exam:
+def _pairs(name: str, file: str, task: tasks.PairTask, rows: np.ndarray) -> ScoredSet:
     left, right = ([side[i] for i in rows] for side in (task.left, task.right))
     answers = lambda embedder: similarity.cosine(*np.split(embedder.fit_encode(left + right), 2))  # noqa: E731
-    return Exam(f"{name} {file}".strip(), name, len(rows), answers, task.score[rows])
+    return ScoredSet(f"{name} {file}".strip(), name, len(rows), answers, task.score[rows])
 
 
-def _documents(name: str, task: tasks.PairTask) -> Exam:
+def _documents(name: str, task: tasks.PairTask) -> ScoredSet:
     """All pairs of some documents: documents are drawn, and with them their pairs."""
     texts: dict[int, str] = {}
     for ids, pair in zip(task.ids, zip(task.left, task.right, strict=True), strict=True):
@@ -152,7 +153,7 @@ def _documents(name: str, task: tasks.PairTask) -> Exam:
         vectors = unit(embedder.fit_encode([texts[i] for i in sorted(texts)]).astype(np.float64))
         return vectors @ vectors.T
 
-    return Exam(name, name, len(texts), answers, gold)
+    return ScoredSet(name, name, len(texts), answers, gold)
 
 
 def mean_length(names: Sequence[str], tokenize: Callable[[str], list[str]]) -> float:
@@ -161,7 +162,7 @@ def mean_length(names: Sequence[str], tokenize: Callable[[str], list[str]]) -> f
     return float(np.mean([len(tokenize(text)) for task in found for text in task.left + task.right]))
 
 
-def verses(asking: str, haystack: str, count: int, seed: int) -> tuple[Exam, Exam]:
+def verses(asking: str, haystack: str, count: int, seed: int) -> tuple[ScoredSet, ScoredSet]:
     """Verses of one translation that are to be found in another: `count` to be scored, and as many to tune on.
 
     The score is the mean reciprocal rank. Raises InputError if the two corpora share fewer verses.
@@ -172,19 +173,19 @@ def verses(asking: str, haystack: str, count: int, seed: int) -> tuple[Exam, Exa
     in_range("queries", count, 2, len(pairs) // 2, f"{haystack!r} has so many verses of {asking!r}")
     drawn = np.random.default_rng(seed).permutation(np.array(pairs))[: 2 * count]
 
-    def exam(some: np.ndarray) -> Exam:
+    def exam(some: np.ndarray) -> ScoredSet:
         queries = [asks.sentences[i] for i in some[:, 0]]
 
         def answers(embedder: Embedder) -> np.ndarray:
             vectors = embedder.fit(hay.sentences).encode(hay.sentences)
             return 1 / ranks(embedder.encode(queries), vectors[some[:, 1]], vectors, some[:, 1]).ranks
 
-        return Exam("verses", "verses", count, answers)
+        return ScoredSet("verses", "verses", count, answers)
 
     return exam(drawn[:count]), exam(drawn[count:])
 
 
-def learned(name: str) -> Exam:
+def learned(name: str) -> ScoredSet:
     """SST2 or SICK-E by logistic regression (accuracy), SICK-R by regression, on frozen embeddings (section 4.4).
 
     The paper follows "the setup in Wieting et al. (2016b)" without describing it. Penalties are chosen on dev.
@@ -192,14 +193,14 @@ def learned(name: str) -> Exam:
     parts = [tasks.load(name, split) for split in ("train", "dev", "test")]
     if name != "SICK-R":
         answers = lambda embedder: transfer.on_task(name, embedder.fit_encode).correct.astype(float)  # noqa: E731
-        return Exam(name, name, len(parts[-1].labels if name == "SST2" else parts[-1].label), answers)
+        return ScoredSet(name, name, len(parts[-1].labels if name == "SST2" else parts[-1].label), answers)
 
     def predictions(embedder: Embedder) -> np.ndarray:
         embedder.fit([sentence for part in parts for sentence in part.left + part.right])
         pairs = [(embedder.encode(part.left), embedder.encode(part.right), part.score) for part in parts]
         return similarity.regress(*pairs).predicted
 
-    return Exam(name, name, len(parts[-1].score), predictions, parts[-1].score)
+    return ScoredSet(name, name, len(parts[-1].score), predictions, parts[-1].score)
 
 
 # -- the scores ---------------------------------------------------------------------------------
@@ -211,12 +212,12 @@ class Scores:
 
     Attributes
     ----------
-    exams : list of Exam
+    exams : list of ScoredSet
     vectors, compositions : list of str
     answers : for each exam float64[size, (size,) vectors, compositions]
     """
 
-    exams: Sequence[Exam]
+    exams: Sequence[ScoredSet]
     vectors: Sequence[str]
     compositions: Sequence[str]
     answers: Sequence[np.ndarray]
@@ -258,7 +259,7 @@ class Scores:
         table = places.to_frame(index=False, name=["what", "group", "vectors"])
         found = self.interval(lambda scores: np.stack(list(derive(scores).values())), sampling)
         table[["value", "low", "high"]] = np.array(found).T
-        return table.assign(constant=table["low"] == table["high"])
+        return table.assign(constant=table["high"] - table["low"] < ROUNDING)
 
     def differences(self, pairs: Sequence[tuple[str, str]], sampling: stats.Sampling) -> pd.DataFrame:
         """By how much the first composition of each pair scores higher than the second; as `frame`."""
@@ -266,7 +267,7 @@ class Scores:
 
 
 def evaluate(
-    sets: Mapping[str, Words], compose: Callable[[Words], Mapping[str, Embedder]], exams: Sequence[Exam]
+    sets: Mapping[str, Words], compose: Callable[[Words], Mapping[str, Embedder]], exams: Sequence[ScoredSet]
 ) -> Scores:
     """Have the compositions of each set of word vectors answer the exams."""
     made = {name: compose(words) for name, words in sets.items()}
@@ -279,7 +280,7 @@ def evaluate(
 
 
 def tuned(
-    words: Words, make: Callable[[Words, float], Embedder], values: Sequence[float], exams: Sequence[Exam]
+    words: Words, make: Callable[[Words, float], Embedder], values: Sequence[float], exams: Sequence[ScoredSet]
 ) -> float:
     """The value whose composition scores best on exams that are kept for tuning."""
     scores = evaluate({"": words}, lambda words: {str(value): make(words, value) for value in values}, exams).of()

@@ -13,7 +13,7 @@ from lib.corpora import text
 from lib.embedders.composition import SIF
 from lib.run.errors import InputError
 from lib.studies import usif, usif_scores
-from lib.studies.usif_scores import Exam, Scores, Words
+from lib.studies.usif_scores import ScoredSet, Scores, Words
 
 A = 1e-3
 SAMPLING = stats.Sampling(0, 200)
@@ -153,9 +153,9 @@ def test_usif_with_its_own_a_is_half_of_usif() -> None:
     np.testing.assert_array_equal(TOY.sif().fit_encode(TEXTS), SIF(VECTORS, FOUR).fit_encode(TEXTS))
 
 
-def exam(rng: np.random.Generator) -> tuple[Exam, np.ndarray]:
+def exam(rng: np.random.Generator) -> tuple[ScoredSet, np.ndarray]:
     gold, answers = rng.normal(size=9), rng.normal(size=(9, 1, 2))
-    return Exam("STS12 x", "STS12", 9, lambda embedder: answers, gold), answers
+    return ScoredSet("STS12 x", "STS12", 9, lambda embedder: answers, gold), answers
 
 
 def test_the_score_of_rated_pairs_is_scipys_correlation(rng) -> None:
@@ -193,7 +193,7 @@ def test_scores_are_means_over_the_files_of_a_group_and_intervals_hold_them(rng)
 def test_compositions_answer_and_the_best_is_chosen() -> None:
     gold = np.array([1.0, 2, 3])
     answers = lambda embedder: gold if embedder.m == 2 else -gold  # noqa: E731
-    toy = Exam("t", "t", 3, answers, gold)
+    toy = ScoredSet("t", "t", 3, answers, gold)
     scores = usif_scores.evaluate({"toy": TOY}, lambda words: {"one": words.usif(m=1), "two": words.usif(m=2)}, [toy])
     assert {name: found.item() for name, found in scores.of().items()} == pytest.approx({"one": -1, "two": 1})
     assert usif_scores.tuned(TOY, lambda words, m: words.usif(m=m), [1, 2, 3], [toy]) == 2
@@ -211,7 +211,7 @@ def test_verses_are_found_by_rank_and_those_to_tune_on_are_others() -> None:
 
 
 def test_our_scores_stand_beside_those_of_the_same_vectors() -> None:
-    exams = [Exam(name, name, 3, None, np.arange(3.0)) for name in ("STS12", "Lee")]
+    exams = [ScoredSet(name, name, 3, None, np.arange(3.0)) for name in ("STS12", "Lee")]
     answers = [np.arange(3.0)[:, None, None]] * 2
     found = usif_scores.beside(Scores(exams, ["glove-6b-50d"], ["uSIF"], answers), ["usif_table1"], {"uSIF": "+UP"})
     assert found.to_numpy().tolist() == [["STS12", "glove-6b-50d", "uSIF", pytest.approx(100), "GloVe+UP", 64.9]]
