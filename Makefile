@@ -48,7 +48,7 @@ data: $(READY) ## fetch the free data that the papers use, show what is here and
 	@$(BIN)/python -m lib.catalog --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
-	@$(BIN)/python -m lib.situate --embedder="$$EMBEDDER" --pooling="$$POOLING" --prompt="$$PROMPT" --name="$$NAME" --neighbors="$$NEIGHBORS" --output="$$OUTPUT"
+	@$(BIN)/python -m lib.studies.situate --embedder="$$EMBEDDER" --pooling="$$POOLING" --prompt="$$PROMPT" --name="$$NAME" --neighbors="$$NEIGHBORS" --output="$$OUTPUT"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"

@@ -7,9 +7,9 @@ from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_b
 from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places, quartet, rays, squared_lengths
 from lib.plotting.pitfalls_ranks import bump_chart, heatmap_with_intervals, over_sets
-from lib.plotting.planes import scatter_map, toy_neighbors
+from lib.plotting.planes import label_points, scatter_map, toy_neighbors
 from lib.plotting.popularity import known_neighbors
-from lib.plotting.retrieval import dots, fan, rank_map
+from lib.plotting.retrieval import dots
 from lib.plotting.robustness import diagonal, logarithmic, reference, scatter
 from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
@@ -36,20 +36,19 @@ __all__ = [
     "dots",
     "dots_by_group",
     "dots_with_intervals",
-    "fan",
     "group_sizes",
     "grouped_bars",
     "heatmap",
     "heatmap_axes",
     "heatmap_with_intervals",
     "known_neighbors",
+    "label_points",
     "logarithmic",
     "named_places",
     "over_sets",
     "parted_plane",
     "preview",
     "quartet",
-    "rank_map",
     "rays",
     "reference",
     "save",

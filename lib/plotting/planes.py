@@ -27,11 +27,11 @@ def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, h
     axes.margins(0.18, 0.15)
     _bare(axes)
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
-    _label_points(points, axes, highlighted)
+    label_points(points, axes, highlighted)
 
 
-def _label_points(points: pd.DataFrame, axes: Axes, bold: str | None) -> None:
-    """Name each point beside it, where the name covers neither points nor other names."""
+def label_points(points: pd.DataFrame, axes: Axes, bold: str | None = None) -> None:
+    """Name each point (columns x, y) beside it, where the name covers neither points nor other names."""
     from adjustText import adjust_text
 
     axes.figure.draw_without_rendering()  # settles the scales, which the names' places depend on

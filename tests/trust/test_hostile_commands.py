@@ -13,7 +13,7 @@ from lib.catalog import __main__ as fetching
 from lib.embedders import finetuning
 from lib.run import cache, errors, paths
 from lib.run import runner as run
-from lib.situate import __main__ as situate
+from lib.studies import situate
 
 ROOT = paths.ROOT
 OWN = str(paths.NOTEBOOKS / "own_embedder.py:encode")
@@ -111,7 +111,8 @@ def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_pa
 def test_every_variable_reaches_its_command(make) -> None:
     assert make("data", "ASSET=a b") == ["-m", "lib.catalog", "--asset=a b"]
     assert make("situate", "EMBEDDER=e", "POOLING=p", "PROMPT=q: ", "NAME=n", "NEIGHBORS=f", "OUTPUT=o") == [
-        "-m", "lib.situate", "--embedder=e", "--pooling=p", "--prompt=q: ", "--name=n", "--neighbors=f", "--output=o"
+        "-m", "lib.studies.situate", "--embedder=e", "--pooling=p", "--prompt=q: ", "--name=n", "--neighbors=f",
+        "--output=o",
     ]  # fmt: skip
     assert make("finetune", "MODEL=m", "OUTPUT=o") == [
         "-m", "lib.embedders.finetuning", "--task=multinli", "--model=m", "--output=o"

@@ -17,12 +17,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, needles, neighborhoods, probing, tasks
+from lib import corpora, n2o, neighborhoods, probing, tasks
 from lib.corpora import text
 from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
 from lib.run import paths
 from lib.run.errors import InputError
+from lib.studies import paraphrases
 from tests.sizes import CASES, NIGHTLY
 from tests.trust.patience import in_time
 
@@ -140,7 +141,7 @@ CASES_OF_DATA = {
         lambda folder: text.read_probabilities(folder / "counts.txt"), "counts.txt", "the 20\né 3\n".encode(), {}
     ),
     "own pairs": Case(
-        lambda folder: needles.load(f"lines:{folder}/pairs.txt", None, None, "", 0.0), "pairs.txt",
+        lambda folder: paraphrases.load(f"lines:{folder}/pairs.txt", None), "pairs.txt",
         b"it rains\train falls\nit snows\tsnow falls\n", {},
     ),
     "neighbors": Case(_neighbors, "neighbors.parquet", b"", {}),

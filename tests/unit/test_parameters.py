@@ -7,7 +7,7 @@ import math
 import nbformat
 import pytest
 
-from lib import needles, similarity
+from lib import similarity
 from lib.run import parameters, paths
 from lib.run.errors import InputError
 from lib.run.parameters import ACCEPTED, choice, number, several, whole
@@ -45,7 +45,6 @@ def test_a_parameter_of_a_notebook_has_an_entry_and_an_entry_a_parameter() -> No
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("overlap_ratio", needles.RATIOS),
         ("learned_method", similarity.regression.PENALTIES),
     ],
 )
