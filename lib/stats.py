@@ -82,7 +82,8 @@ def bootstrap(
     method : {"percentile", "bca", "normal", "fisher"}
         "percentile" for means and their differences; "bca" corrects for bias and skewness (Efron 1987); "normal" is
         the estimate and 1.96 standard deviations of the draws, for statistics that resampling biases; "fisher" is the
-        same on Fisher's z, for rank correlations near 1, which percentiles miss.
+        same on Fisher's z, for rank correlations near 1, which percentiles miss; a draw of 1, where z is infinite,
+        counts as the highest draw below 1.
     seeds : bool
         The statistic's last axis has a value for each training seed. The estimate is their mean, and the interval
         covers other items and other seeds: both half-widths add as squares, the seeds' by Student's t.
@@ -160,7 +161,9 @@ def _units(lengths: list[int], given: np.ndarray | None) -> list[np.ndarray]:
 def _bounds(method, estimate, draws, left_out, tail):
     """The two bounds that leave out `tail` on either side."""
     if method == "fisher":
-        z, draws = (np.arctanh(np.clip(values, -NEAR_ONE, NEAR_ONE)) for values in (estimate, draws))
+        below = np.abs(draws) < NEAR_ONE
+        most = np.where(below.any(axis=0), np.max(np.abs(draws), axis=0, where=below, initial=0), NEAR_ONE)
+        z, draws = (np.arctanh(np.clip(values, -most, most)) for values in (estimate, draws))
         half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
         return np.minimum(np.tanh(z - half), estimate), np.maximum(np.tanh(z + half), estimate)
     if method == "normal":

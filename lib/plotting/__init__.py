@@ -8,9 +8,8 @@ from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places, quartet, rays, squared_lengths
 from lib.plotting.pitfalls_ranks import bump_chart, heatmap_with_intervals, over_sets
 from lib.plotting.planes import label_points, scatter_map, toy_neighbors
-from lib.plotting.popularity import known_neighbors
 from lib.plotting.retrieval import dots
-from lib.plotting.robustness import diagonal, logarithmic, reference, scatter
+from lib.plotting.robustness import logarithmic, reference, scatter
 from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
 from lib.plotting.usif import grouped_bars, upright
@@ -32,7 +31,6 @@ __all__ = [
     "curves",
     "curves_by_set",
     "dendrogram",
-    "diagonal",
     "dots",
     "dots_by_group",
     "dots_with_intervals",
@@ -41,7 +39,6 @@ __all__ = [
     "heatmap",
     "heatmap_axes",
     "heatmap_with_intervals",
-    "known_neighbors",
     "label_points",
     "logarithmic",
     "named_places",

@@ -48,7 +48,7 @@ def dots_with_intervals(
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
     if kinds.nunique() > 1:
-        axes.legend(frameon=False)
+        axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
 
 
 def dots_by_group(table: pd.DataFrame, label: str, level: float = 0.0) -> Figure:

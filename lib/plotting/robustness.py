@@ -20,12 +20,6 @@ def scatter(x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_
     axes.set_axisbelow(True)
 
 
-def diagonal(axes: Axes, label: str) -> None:
-    """A dashed line through all places where the ordinate equals the abscissa; the view stays as it is."""
-    axes.axline((0, 0), slope=1, color="0.4", linestyle="--", linewidth=1, label=label)
-    axes.legend(frameon=False, loc="upper left")
-
-
 def reference(value: float, axes: Axes, label: str) -> None:
     """A dotted level line with its name above its right end."""
     axes.axhline(value, color="0.3", linestyle=":", linewidth=1)

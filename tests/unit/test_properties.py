@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import n2o, neighbors, popularity, retrieval, similarity, stats
+from lib import n2o, neighbors, retrieval, similarity, stats
+from lib.studies import popularity
 from tests.sizes import CASES
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -1,0 +1,209 @@
+"""Popular neighbors and outliers: which sentences many embedders find near a query, and which only one of them does.
+
+"Situating Sentence Embedders with Nearest Neighbor Overlap", section 7 and appendix B.4. A query is named by its row in
+the lists of neighbors, a sentence by its index in the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from lib.corpora import Corpus, text
+from lib.run import parameters
+from lib.run.errors import InputError
+
+Ids = Mapping[str, np.ndarray]  # the neighbors of the same queries under each embedder, int64[q, k], nearest first
+
+
+def find(corpus: Corpus, query: str) -> int:
+    """The corpus index of a sentence, white space squeezed; InputError, with the most similar one, if it is not there.
+
+    Most similar is the sentence that shares most of its words with the query (Jaccard).
+    """
+    wanted = text.squeeze(query)
+    for i, sentence in enumerate(corpus.sentences):
+        if sentence == wanted:
+            return i
+    words = text.content_types(wanted)
+    closest = max(corpus.sentences, key=lambda sentence: text.jaccard(words, text.content_types(sentence)))
+    raise InputError(
+        f"query: {parameters.shown(wanted)} is not a sentence of corpus {corpus.name!r}; give one as it stands there, "
+        f"the most similar is {closest!r}"
+    )
+
+
+# -- who finds what -----------------------------------------------------------------------------
+
+
+def found_by(ids: Ids, k: int) -> np.ndarray:
+    """How many embedders have each neighbor among their k nearest of the same query: int64[embedders, q, k]."""
+    lists = np.stack([each[:, :k] for each in ids.values()])
+    _, which, counts = np.unique(_pairs(lists), return_inverse=True, return_counts=True)
+    return counts[which].reshape(lists.shape)
+
+
+def popular(ids: Ids, k: int) -> pd.DataFrame:
+    """The popularity of each sentence that is in any k-neighborhood: in how many of them it is.
+
+    Parameters
+    ----------
+    ids : mapping of str to int[q, K]
+        For each embedder the neighbors of each query, nearest first.
+    k : int
+        How many of them count, at most K; 5 in the paper.
+
+    Returns
+    -------
+    DataFrame
+        Columns query, sentence and popularity (1 to the number of embedders), by query, the most popular first,
+        equally popular ones as in the corpus.
+    """
+    lists = np.stack([each[:, :k] for each in ids.values()])
+    pairs, counts = np.unique(_pairs(lists), return_counts=True)
+    query, sentence = np.divmod(pairs, lists.max() + 1)
+    table = pd.DataFrame({"query": query, "sentence": sentence, "popularity": counts})
+    return table.sort_values(["query", "popularity", "sentence"], ascending=[True, False, True], ignore_index=True)
+
+
+def outliers(ids: Ids, near: int, far: int) -> pd.DataFrame:
+    """Sentences near to a query for one embedder, and outside the far neighborhood of every other one (Table 2).
+
+    Parameters
+    ----------
+    ids : mapping of str to int[q, K]
+    near : int
+        The highest rank of an outlier. The paper says "highly ranked"; the ranks in its tables go to 12.
+    far : int
+        Outside of so many neighbors of all other embedders; 50 in the paper.
+
+    Returns
+    -------
+    DataFrame
+        Columns query, embedder, rank (from 1) and sentence, sorted by query, rank and the order of `ids`.
+    """
+    alone = found_by(ids, far)[:, :, :near] == 1
+    query, place, embedder = np.nonzero(alone.transpose(1, 2, 0))
+    names = list(ids)
+    sentence = np.stack(list(ids.values()))[embedder, query, place]
+    columns = {"query": query, "embedder": [names[i] for i in embedder], "rank": place + 1, "sentence": sentence}
+    return pd.DataFrame(columns)
+
+
+def _pairs(lists: np.ndarray) -> np.ndarray:
+    """A number for each query with each of its neighbors, int[embedders, q, k]: the same for the same two."""
+    return np.arange(lists.shape[1])[:, None] * (lists.max() + 1) + lists
+
+
+# -- what is known of a query and a sentence ----------------------------------------------------
+
+
+def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
+    """Compare queries with sentences.
+
+    Parameters
+    ----------
+    pairs : DataFrame
+        Columns query and sentence.
+    queries : int[q]
+        Corpus indices.
+
+    Returns
+    -------
+    DataFrame
+        `pairs` with columns more: overlap, the Jaccard index of both's words; names, that of their names (capitalized
+        words that do not open the sentence), NaN for a query without one; same, whether they are known to mean the
+        same; document, whether they are of one document.
+    """
+    asked, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
+    sentences = {i: corpus.sentences[i] for i in np.union1d(asked, found).tolist()}
+    words = {i: text.content_types(sentence) for i, sentence in sentences.items()}
+    people = {i: names(sentence) for i, sentence in sentences.items()}
+    both = list(zip(asked.tolist(), found.tolist(), strict=True))
+    group, document = corpus.groups, corpus.documents
+    return pairs.assign(
+        overlap=[text.jaccard(words[i], words[j]) for i, j in both],
+        names=[text.jaccard(people[i], people[j]) if people[i] else np.nan for i, j in both],
+        same=(group[asked] == group[found]) & (group[asked] >= 0),
+        document=document[asked] == document[found],
+    )
+
+
+def names(sentence: str) -> frozenset[str]:
+    """The capitalized words of a sentence but for its first word: mostly names."""
+    return frozenset(word for word in text.cased_words(sentence)[1:] if word[0].isupper())
+
+
+def paraphrases(corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
+    """Every sentence of the corpus that is known to mean the same as a query: columns query, sentence."""
+    members = pd.DataFrame({"group": corpus.groups, "sentence": np.arange(len(corpus))})
+    asked = pd.DataFrame({"query": np.arange(len(queries)), "group": corpus.groups[queries], "itself": queries})
+    both = asked[asked["group"] >= 0].merge(members, on="group")
+    return both.loc[both["sentence"] != both["itself"], ["query", "sentence"]].reset_index(drop=True)
+
+
+# -- differences within a query -----------------------------------------------------------------
+
+
+def words_of_the_popular(near: pd.DataFrame, embedders: int, share: float = 0.9) -> pd.Series:
+    """Word overlap of very popular neighbors less that of the other neighbors, for each query that has both.
+
+    `near` is from `popular`, described; very popular is a sentence with at least this share of the embedders.
+    """
+    means = (
+        near.groupby(["query", near["popularity"] >= share * embedders])["overlap"]
+        .mean()
+        .unstack()
+        .reindex(columns=[True, False])
+    )
+    return (means[True] - means[False]).dropna()
+
+
+def theme_of_outliers(lonely: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Series:
+    """The share of outliers in the query's document, less that of all other sentences, for each query.
+
+    `lonely` is from `outliers`, described.
+    """
+    own = lonely.groupby("query")["document"].mean()
+    sizes = np.bincount(corpus.documents)[corpus.documents[queries[own.index]]]
+    return own - (sizes - 1) / (len(corpus) - 1)
+
+
+def names_of_outliers(near: pd.DataFrame, lonely: pd.DataFrame) -> pd.Series:
+    """Overlap of names with the outliers, less that with the most popular neighbor, for each query with a name."""
+    return (lonely.groupby("query")["names"].mean() - near.groupby("query")["names"].first()).dropna()
+
+
+# -- one query ----------------------------------------------------------------------------------
+
+
+def choose(near: pd.DataFrame, lonely: pd.DataFrame, near_copy: float = 0.7) -> int:
+    """A query that shows much: with a popular neighbor that is no near-copy of it, and many outliers.
+
+    Of all queries those with the most popular neighbor whose word overlap is below `near_copy` (any neighbor, if there
+    is none such); of these the one with most outliers; of these the first.
+    """
+    apart = near[near["overlap"] < near_copy]
+    best = (apart if len(apart) else near).groupby("query")["popularity"].max()
+    counts = lonely.groupby("query").size().reindex(best.index, fill_value=0)
+    order = pd.DataFrame({"popularity": best, "outliers": counts})
+    return int(order.sort_values(["popularity", "outliers"], ascending=False, kind="stable").index[0])
+
+
+def of_query(near: pd.DataFrame, lonely: pd.DataFrame, query: int, corpus: Corpus, rows: int) -> pd.DataFrame:
+    """The most popular neighbors of a query and its outliers, as in Tables 2 and 3: at most so many of either.
+
+    Returns
+    -------
+    DataFrame
+        Columns found by (an embedder, or how many), rank (0 for popular neighbors) and sentence. Of each embedder only
+        the outlier of highest rank.
+    """
+    liked = near[near["query"] == query].head(rows)
+    alone = lonely[lonely["query"] == query].drop_duplicates("embedder").head(rows)
+    sentences = [corpus.sentences[i] for i in [*liked["sentence"], *alone["sentence"]]]
+    who = [f"{count} embedders" for count in liked["popularity"]] + list(alone["embedder"])
+    ranks = [""] * len(liked) + [str(rank) for rank in alone["rank"]]
+    return pd.DataFrame({"found by": who, "rank": ranks, "sentence": sentences})

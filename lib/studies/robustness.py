@@ -1,0 +1,315 @@
+"""What N2O, and the ranking of pairs of embedders by it, depend on.
+
+"Situating Sentence Embedders with Nearest Neighbor Overlap", section 6 and appendix C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+from scipy.stats import rankdata
+
+from lib import corpora, embedders, n2o, stats
+from lib.corpora import Corpus
+from lib.embedders.base import Embeddings
+from lib.neighbors import approximate, exact, tuning
+from lib.run import paths, progress
+from lib.run.errors import InputError
+from lib.stats import Interval, Sampling
+from lib.store import EmbeddingStore
+
+Vectors = Mapping[str, Embeddings]  # of one corpus, under each embedder
+Ids = dict[str, np.ndarray]  # the neighbors of the same queries under each embedder, int64[q, k], nearest first
+
+EFFORTS = (1, 4, 16, 64)  # of an index, in steps above the least that it can be searched with
+ROUNDING = 1e-5  # of tables
+BENCHMARK = paths.ROOT / "docs" / "benchmarks" / "growth.csv"
+PAPERS_CORPUS = 8_000_000 * 300  # numbers: sentences times dimensions
+
+
+# -- neighbors ----------------------------------------------------------------------------------
+
+
+def embeddings(names: Sequence[str], corpus: Corpus) -> dict[str, Embeddings]:
+    """The embeddings of a corpus under embedders of the registry, from the store."""
+    store = EmbeddingStore()
+    tracked = progress.track(names, f"embeddings of {corpus.name}", unit="embedders")
+    return {name: store.embed(embedders.load(name), corpus, show_progress_bar=True) for name in tracked}
+
+
+def nearest(vectors: Vectors, queries: np.ndarray, k: int, among: np.ndarray | None = None) -> Ids:
+    """The k sentences of greatest cosine with each query, the query itself left out.
+
+    Parameters
+    ----------
+    vectors : mapping of str to float[n, d]
+    queries : int[q]
+        Corpus indices.
+    k : int
+    among : int[m], optional
+        Ascending corpus indices: where to search, by default everywhere. A query need not be one of them.
+    """
+    if among is None:
+        return {name: exact(each[queries], each, k, exclude=queries).ids for name, each in vectors.items()}
+    place = np.minimum(np.searchsorted(among, queries), len(among) - 1)
+    itself = np.where(among[place] == queries, place, -1)
+    return {name: among[exact(each[queries], each[among], k, exclude=itself).ids] for name, each in vectors.items()}
+
+
+def euclidean(vectors: Vectors, queries: np.ndarray, k: int) -> Ids:
+    """The k sentences at the least Euclidean distance from each query; parameters as for `nearest`."""
+    from sklearn.neighbors import NearestNeighbors
+
+    found = {}
+    for name, each in vectors.items():
+        index = NearestNeighbors(n_neighbors=k + 1, algorithm="brute").fit(each)
+        ids = index.kneighbors(each[queries], return_distance=False)
+        others_first = np.argsort(ids == queries[:, None], axis=1, kind="stable")
+        found[name] = np.take_along_axis(ids, others_first, axis=1)[:, :k]
+    return found
+
+
+# -- what pairs of embedders share --------------------------------------------------------------
+
+
+def shared(ids: Ids, order: np.ndarray | None = None) -> np.ndarray:
+    """How many of their d nearest sentences two embedders share.
+
+    Parameters
+    ----------
+    ids : mapping of str to int[q, k]
+    order : int[q], optional
+        A permutation of the queries for the second embedder of each pair: what unrelated queries share, a baseline.
+
+    Returns
+    -------
+    int16[q, pairs, k]
+        For each query, each pair of embedders (in the order of `itertools.combinations`) and d = 1 ... k.
+    """
+    first = next(iter(ids.values()))
+    pairs = list(combinations(ids, 2))
+    counts = np.empty((len(first), len(pairs), first.shape[1]), np.int16)
+    for i, (a, b) in enumerate(pairs):
+        other = ids[b] if order is None else ids[b][order]
+        same = ids[a][:, :, None] == other[:, None, :]
+        table = same.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
+        counts[:, i] = table.diagonal(axis1=1, axis2=2)
+    return counts
+
+
+def overlap(ids: Ids) -> np.ndarray:
+    """`lib.n2o.overlap` of each pair of embedders, in the order of `shared`: float64[q, pairs]."""
+    return np.column_stack([n2o.overlap(ids[a], ids[b]) for a, b in combinations(ids, 2)])
+
+
+def elsewhere(name: str, names: Sequence[str], queries: int, k: int, seed: int) -> np.ndarray:
+    """What `overlap` gives for queries drawn from another corpus.
+
+    Parameters
+    ----------
+    name : str
+        Of the corpus.
+    names : sequence of str
+        Embedders; those that learn from text learn from this one.
+    queries, k, seed : int
+
+    Raises
+    ------
+    InputError
+        A corpus with fewer sentences.
+    """
+    corpus = corpora.load(name)
+    if len(corpus) <= max(queries, k):
+        raise InputError(f"other_corpora: {name} has {len(corpus)} sentences; give one with more than {queries}")
+    drawn = np.random.default_rng(seed).choice(len(corpus), queries, replace=False)
+    return overlap(nearest(embeddings(names, corpus), drawn, k))
+
+
+# -- rankings -----------------------------------------------------------------------------------
+
+
+def rankings_correlation(values: np.ndarray) -> np.ndarray:
+    """Spearman's correlation of every two rows of N2O, float[c, pairs]: float64[c, c]."""
+    return np.corrcoef(rankdata(values, axis=1))
+
+
+def agreement(x: np.ndarray, y: np.ndarray, sampling: Sampling) -> Interval:
+    """Spearman's correlation of two rankings of pairs, and Fisher's interval over queries.
+
+    `x` and `y`, float[q, pairs], hold what two embedders have in common for each query, under two conditions. Row by
+    row they are of the same queries, or of queries that were drawn independently.
+    """
+
+    def correlation(x: np.ndarray, y: np.ndarray) -> float:
+        return stats.spearman(x.mean(axis=0), y.mean(axis=0))
+
+    return stats.bootstrap(correlation, x, y, sampling=sampling, method="fisher")
+
+
+def between_samples(overlaps: np.ndarray, n: int, sampling: Sampling) -> Interval:
+    """Mean of Spearman's correlations between the rankings from every two disjoint samples of n queries.
+
+    `overlaps`, float[q, pairs], are those of queries in random order, at least 2 n of them.
+    """
+    return stats.bootstrap(_mean_correlation, _samples(overlaps, n), sampling=sampling, method="fisher")
+
+
+def less_than_samples(exactly: np.ndarray, otherwise: np.ndarray, n: int, sampling: Sampling) -> Interval:
+    """The correlation between two ways to search, less that between two samples of n queries.
+
+    Positive where the search changes the ranking less than other queries do. `exactly` and `otherwise`,
+    float[q, pairs], are the overlaps of the same queries in random order; both correlations are means over disjoint
+    samples of n.
+    """
+
+    def difference(one: np.ndarray, other: np.ndarray) -> float:
+        sides = zip(*(each.mean(axis=0) for each in (one, other)), strict=True)
+        return np.mean([stats.spearman(*side) for side in sides]) - _mean_correlation(one)
+
+    columns = _samples(exactly, n), _samples(otherwise, n)
+    return stats.bootstrap(difference, *columns, sampling=sampling, method="normal")
+
+
+def noise(overlaps: np.ndarray, n: int, sampling: Sampling) -> Interval:
+    """The variance of the N2O of a pair over samples of n queries, as a share of its variance over pairs.
+
+    Of `overlaps`, float[q, pairs]. The variance over pairs is that of the means over all q queries, less their noise.
+    """
+
+    def ratio(rows: np.ndarray) -> float:
+        variance = rows.var(axis=0, ddof=1).mean()
+        return variance / n / (rows.mean(axis=0).var(ddof=1) - variance / len(rows))
+
+    return stats.bootstrap(ratio, overlaps, sampling=sampling, method="normal")
+
+
+def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
+    """A row for each interval, indexed by `name`: columns value, low, high, and constant where it has no width."""
+    rows = pd.DataFrame.from_dict(intervals, orient="index", columns=["value", "low", "high"])
+    return rows.assign(constant=rows["high"] - rows["low"] < ROUNDING).rename_axis(name)
+
+
+def _samples(overlaps: np.ndarray, n: int) -> np.ndarray:
+    """float[n, samples, pairs]: a row has one query of each disjoint sample, so that rows are independent."""
+    samples = len(overlaps) // n
+    return overlaps[: samples * n].reshape(n, samples, -1)
+
+
+def _mean_correlation(rows: np.ndarray) -> float:
+    rho = rankings_correlation(rows.mean(axis=0))
+    return rho[np.triu_indices(len(rho), 1)].mean()
+
+
+def inner_products(vectors: Embeddings) -> np.ndarray:
+    """The inner products of every two of some vectors, dense or CSR: float[n, n]."""
+    products = vectors @ vectors.T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+# -- the size of the corpus ---------------------------------------------------------------------
+
+
+def halves(n: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Two random parts of a corpus of n sentences, each of this share of it, that have no sentence in common."""
+    order, size = rng.permutation(n), int(share * n)
+    return np.sort(order[:size]), np.sort(order[size : 2 * size])
+
+
+# -- approximate search -------------------------------------------------------------------------
+
+
+class Trial(NamedTuple):
+    """What an index finds for the same queries under each embedder.
+
+    Attributes
+    ----------
+    recall : float
+        The share of the true neighbors that is found, averaged over queries and embedders.
+    ids : mapping of str to int64[q, k]
+    """
+
+    recall: float
+    ids: Ids
+
+
+def suited(vectors: Vectors, dimensions: int) -> dict[str, np.ndarray]:
+    """The dense embeddings of at most so many dimensions: no index takes sparse ones, and long ones take long."""
+    return {name: v for name, v in vectors.items() if not sparse.issparse(v) and v.shape[1] <= dimensions}
+
+
+def trials(
+    vectors: Vectors, method: str, queries: np.ndarray, held_out: np.ndarray, truth: Ids, recall: float
+) -> tuple[list[Trial], np.ndarray]:
+    """Search an index with little effort, with more, and with what reaches a recall on held-out queries.
+
+    Parameters
+    ----------
+    vectors : mapping of str to float[n, d]
+    method : {"hnsw", "ivf", "ngt"}
+        Built leaner than usual, so that there is something to tune at some ten thousand vectors.
+    queries, held_out : int[q], int[h]
+        Corpus indices.
+    truth : mapping of str to int64[q, k]
+        The exact neighbors of `queries`.
+    recall : float
+        To be reached on `held_out`.
+
+    Returns
+    -------
+    list of Trial
+        By rising effort of `EFFORTS`, the tuned one last.
+    float64[q]
+        The recall of the tuned one for each query, averaged over embedders.
+    """
+    lean = {"hnsw": {"M": 8, "ef_construction": 40}}
+    found: list[Ids] = [{} for _ in (*EFFORTS, recall)]
+    for name in progress.track(list(vectors), f"approximate search {method}", unit="embedders"):
+        k, each = truth[name].shape[1], vectors[name]
+        index = approximate.build(each, method, **lean.get(method, {}))
+        steps = index.efforts(k)
+        tuned = tuning.tune(index, each[held_out], k, recall, exclude=held_out).effort
+        efforts = [*(steps[min(step, len(steps)) - 1] for step in EFFORTS), tuned]
+        for ids, effort in zip(found, efforts, strict=True):
+            ids[name] = index.search(each[queries], k, queries, effort).ids
+    recalls = [np.mean([tuning.recall_by_ids(ids[name], truth[name]) for name in ids], axis=0) for ids in found]
+    return [Trial(each.mean(), ids) for each, ids in zip(recalls, found, strict=True)], recalls[-1]
+
+
+# -- time, from the committed benchmark ---------------------------------------------------------
+
+
+def growth(sampling: Sampling) -> pd.DataFrame:
+    """How the time of a search grows with the corpus, by ``python -m benchmarks.growth``.
+
+    Returns
+    -------
+    DataFrame
+        A row for each kind of vectors, each search (exact, hnsw, ivf) and number of queries in a call. Columns: slope
+        of log seconds over log size; at the largest size seconds, of 100 queries, scaled up to the paper's 8 million
+        vectors of 300 dimensions, and times_as_fast as exact search. Each has its interval over runs in columns _low
+        and _high.
+    """
+    times = pd.read_csv(BENCHMARK)
+    rows = []
+    for (vectors, search, queries), some in times.groupby(["vectors", "search", "queries"], sort=False):
+        exactly = times[(times["vectors"] == vectors) & (times["search"] == "exact") & (times["queries"] == queries)]
+        by_size, exact_by_size = (
+            each.pivot(index="run", columns="sentences", values="seconds") for each in (some, exactly)
+        )
+        largest, dimensions = by_size.columns.max(), some["dimensions"].iloc[0]
+        found = {
+            "slope": np.polyfit(np.log(by_size.columns), np.log(by_size.T), 1)[0],
+            "seconds": 100 * by_size[largest] * PAPERS_CORPUS / (largest * dimensions),
+            "times_as_fast": exact_by_size[largest] / by_size[largest],
+        }
+        row = {"vectors": vectors, "search": search, "queries": queries}
+        for name, values in found.items():
+            interval = stats.bootstrap(stats.mean, values, sampling=sampling)
+            row |= dict(zip((name, f"{name}_low", f"{name}_high"), interval, strict=True))
+        rows.append(row)
+    return pd.DataFrame(rows).set_index(["vectors", "search", "queries"])
