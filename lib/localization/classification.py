@@ -20,7 +20,7 @@ from lib.localization.results import Result, scored
 from lib.run import arrays
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
-from lib.similarity.convergence import counted
+from lib.similarity import counted
 from lib.transfer.folds import checked_labels, deal, smallest_class
 
 GRID = (0.1, 1.0, 10.0, 100.0, 1_000.0, 10_000.0)  # of the published table

@@ -5,8 +5,7 @@ from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatma
 from lib.plotting.lines import against, curves
 from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_by_set, group_sizes, parted_plane
 from lib.plotting.output import preview, save, save_table, show, write_table
-from lib.plotting.pitfalls import before_and_after, by_family, named_places, quartet, rays, squared_lengths
-from lib.plotting.pitfalls_ranks import bump_chart, heatmap_with_intervals, over_sets
+from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, scatter_map, toy_neighbors
 from lib.plotting.retrieval import dots
 from lib.plotting.robustness import logarithmic, reference, scatter
@@ -25,7 +24,6 @@ __all__ = [
     "bars_with_intervals",
     "before_and_after",
     "boxplots",
-    "bump_chart",
     "by_family",
     "clustered_heatmap",
     "curves",
@@ -38,22 +36,17 @@ __all__ = [
     "grouped_bars",
     "heatmap",
     "heatmap_axes",
-    "heatmap_with_intervals",
     "label_points",
     "logarithmic",
     "named_places",
-    "over_sets",
     "parted_plane",
     "preview",
-    "quartet",
-    "rays",
     "reference",
     "save",
     "save_table",
     "scatter",
     "scatter_map",
     "show",
-    "squared_lengths",
     "stacked_heatmap_axes",
     "toy_neighbors",
     "upright",

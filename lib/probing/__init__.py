@@ -19,9 +19,8 @@ Conneau et al. (2018), "What you can cram into a single vector", whose files com
 not here, `make` follows their recipes on other text; docs/probing.md says where it departs from them.
 """
 
-from lib.probing.evaluation import evaluate, reusing
 from lib.probing.making import MADE, SIZE, available, make
 from lib.probing.probe import TASKS, Probe
 from lib.probing.senteval import read
 
-__all__ = ["MADE", "SIZE", "TASKS", "Probe", "available", "evaluate", "make", "read", "reusing"]
+__all__ = ["MADE", "SIZE", "TASKS", "Probe", "available", "make", "read"]

@@ -21,7 +21,6 @@ PARSED = ("Tense", "SubjNum", "ObjNum", "CoordInv", "TreeDepth")
 MADE = SURFACE + PARSED
 SEVERAL = ("SentLen", "WC", "TreeDepth")  # those that have more than two classes
 LEAST = 6  # sentences in all: two classes in three splits
-HALVINGS = 8  # of a size that is too large, to say which is not
 
 Split = tuple[int, int, int]  # sentences of train, dev and test
 
@@ -77,7 +76,7 @@ def make(
     options = _options(name, source(corpus), seed, classes, pipeline, show_progress_bar)
     drawn = _drawn(options, sizes, seed)
     if drawn is None:
-        raise _too_few(name, corpus, size, options, seed)
+        raise InputError(f"size: {size} is too much for {name} from {corpus.name!r}; give fewer, or a larger corpus")
     candidates, splits = drawn
     train, dev, test = (
         ClassificationTask([candidates.sentences[i] for i in split.tolist()], candidates.labels[split].astype(np.int32))
@@ -132,21 +131,3 @@ def _sizes(size: int | Split) -> Sizes:
     if not isinstance(size, tuple | list) or len(size) != 3 or min(size) < 1:
         raise InputError(f"size: {size} is not accepted; give {LEAST} sentences or more, or three sizes above 0")
     return Sizes(*map(int, size))
-
-
-def _too_few(name: str, corpus: Corpus, size: int | Split, options: Options, seed: int) -> InputError:
-    """What to say where there are not enough sentences: how many there are, found by halving."""
-    enough, too_many = 0, min(sum(_sizes(size)), len(corpus) + 1)
-    for _ in range(HALVINGS):
-        middle = (enough + too_many) // 2
-        fits = middle >= LEAST and _drawn(options, _sizes(_scaled(size, middle)), seed)
-        enough, too_many = (middle, too_many) if fits else (enough, middle)
-    if not enough:
-        return InputError(f"corpus: {corpus.name!r} has too few sentences for {name}; give a larger one")
-    there_are = f"there are enough sentences for {_scaled(size, enough)}"
-    return InputError(f"size: {size} is too much for {name} from {corpus.name!r}; {there_are}")
-
-
-def _scaled(size: int | Split, total: int) -> int | Split:
-    """A size of so many sentences in all, in the form that `size` has."""
-    return total if isinstance(size, int | np.integer) else tuple(max(1, part * total // sum(size)) for part in size)

@@ -76,7 +76,9 @@ TEXT = Accepted("a text", lambda value: isinstance(value, str))
 NAMES = several(TEXT, at_least=1)
 COUNT = whole(1, 10**6)
 ANY_COUNT = whole(0, 10**7)  # 0 for all that there are
-RATED = several(choice("Lee", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R"), at_least=1)
+RATED = several(
+    choice("Lee", "Verse-pairs", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R"), at_least=1
+)
 CLASSIFIED = several(
     choice(
         *("Translations", "Books", "Questions"),
@@ -96,7 +98,7 @@ ACCEPTED = {
     "classified_sets": CLASSIFIED,
     "classifying": {
         "sentences": ANY_COUNT,
-        "folds": whole(2, 100),
+        "folds": whole(1, 100),
         "penalties": several(number(1e-9, 1e9), at_least=1),
     },
     "cluster": TEXT,
@@ -132,11 +134,10 @@ ACCEPTED = {
     "pairs": whole(2, 10**6),
     "pairs_source": TEXT,
     "phrases": several(TEXT),
-    "pipeline": TEXT,
     "pooling": choice("", "avg", "cls", "last"),
     "popular_k": COUNT,
     "probe_names": NAMES,
-    "probe_size": whole(60, 10**6),
+    "probing": {"text": TEXT, "size": whole(60, 10**6), "pipeline": TEXT},
     "queries": COUNT,
     "query": TEXT,
     "query_counts": several(whole(2, 10**6), at_least=1, rising=True),
@@ -151,13 +152,13 @@ ACCEPTED = {
     "seed": whole(0, 2**32 - 1),
     "seeds": several(whole(0, 2**32 - 1), at_least=1),
     "shown": whole(1, 100),
-    "size_names": NAMES,
-    "size_training": {"sentences": ANY_COUNT, "epochs": whole(1, 10**4), "labelled": ANY_COUNT},
+    "size_training": {"sentences": ANY_COUNT, "epochs": whole(1, 10**4), "seeds": whole(1, 100)},
     "sizes": several(whole(1, 10**4), at_least=1, rising=True),
     "task_names": NAMES,
     "training": Accepted("a table such as {'dim': 100}", lambda value: isinstance(value, dict)),
     "tuned_on": choice("verses", "STSBenchmark"),
     "vector_names": NAMES,
+    "verses": whole(30, 10**5),
 }
 
 

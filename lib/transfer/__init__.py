@@ -5,11 +5,8 @@ using Compositional n-Gram Features", section 4. Penalty, size and normalization
 """
 
 from lib.transfer.classifiers import CLASSIFIERS, MLP, SVM, Classifier, Logistic, Setting
-from lib.transfer.evaluation import cross_validate, train_test
+from lib.transfer.evaluation import OFFICIAL, Choice, Options, Result, cross_validate, on_task, train_test
 from lib.transfer.folds import deal
-from lib.transfer.labelled_sets import OFFICIAL, on_task
-from lib.transfer.results import Choice, Result
-from lib.transfer.selection import Labelled, Options
 
 __all__ = [
     "CLASSIFIERS",
@@ -18,7 +15,6 @@ __all__ = [
     "SVM",
     "Choice",
     "Classifier",
-    "Labelled",
     "Logistic",
     "Options",
     "Result",

@@ -1,8 +1,4 @@
-"""The classifiers that the papers put on top of embeddings, each with the settings that it chooses from.
-
-Penalties are L2, larger is stronger. Those of the two linear ones are divided by the number of features, as if the
-variances of all features together were 1; `lib.similarity.Features` has seen to it that their mean is 1.
-"""
+"""The classifiers that the papers put on top of embeddings, each with the settings that it chooses from."""
 
 from __future__ import annotations
 
@@ -14,7 +10,6 @@ import numpy as np
 
 from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
-from lib.run.parameters import one_of
 
 ITERATIONS = 1000  # of a linear classifier's solver, at most
 BATCH = 128  # sentences that the multi-layer perceptron takes a step by
@@ -32,16 +27,19 @@ class Setting(NamedTuple):
 
 
 class Classifier(ABC):
-    """A kind of classifier and its settings, simplest first: of equally good settings the first is taken.
+    """A kind of classifier with the settings that it chooses from, of equally good ones the first.
 
-    Attributes
-    ----------
-    name : str
-    settings : tuple of Setting
+    Penalties are L2, larger is stronger. Those of the two linear ones are divided by the number of features, as if the
+    variances of all features together were 1; `lib.similarity.Features` has seen to it that their mean is 1.
     """
 
     name: str
-    settings: tuple[Setting, ...]
+
+    def __init__(self, penalties: Sequence[float], hidden: Sequence[int | None] = (None,)) -> None:
+        if not len(penalties) or not min(penalties) > 0 or not len(hidden) or 0 in hidden:
+            raise InputError(f"penalties, hidden: {penalties}, {hidden}; give penalties above 0 and sizes of 1 or more")
+        strong_to_weak = sorted(map(float, penalties), reverse=True)
+        self.settings = [Setting(penalty, size) for size in hidden for penalty in strong_to_weak]
 
     @abstractmethod
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
@@ -63,7 +61,7 @@ class Logistic(Classifier):
     name = "logistic"
 
     def __init__(self, penalties: Sequence[float] = (10, 3, 1, 0.3, 0.1, 0.01, 0.001)) -> None:
-        self.settings = tuple(Setting(penalty) for penalty in _strong_to_weak(penalties))
+        super().__init__(penalties)
 
     def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
         from sklearn.linear_model import LogisticRegression
@@ -84,7 +82,7 @@ class SVM(Classifier):
     name = "svm"
 
     def __init__(self, penalties: Sequence[float] = (100, 10, 1, 0.1, 0.01)) -> None:
-        self.settings = tuple(Setting(penalty) for penalty in _strong_to_weak(penalties))
+        super().__init__(penalties)
 
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
         from sklearn.svm import LinearSVC
@@ -104,9 +102,7 @@ class MLP(Classifier):
     name = "mlp"
 
     def __init__(self, penalties: Sequence[float] = (1, 0.01), hidden: Sequence[int] = (50, 200)) -> None:
-        if not len(hidden) or min(hidden) < 1:
-            raise InputError(f"hidden: {list(hidden)} is not accepted; give sizes of 1 or more")
-        self.settings = tuple(Setting(penalty, size) for size in hidden for penalty in _strong_to_weak(penalties))
+        super().__init__(penalties, hidden)
 
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
         from sklearn.neural_network import MLPClassifier
@@ -131,16 +127,3 @@ class MLP(Classifier):
 
 
 CLASSIFIERS = {"logistic": Logistic, "svm": SVM, "mlp": MLP}
-
-
-def chosen(classifier: str | Classifier) -> Classifier:
-    """The classifier itself, or one by name with its usual settings."""
-    if isinstance(classifier, Classifier):
-        return classifier
-    return CLASSIFIERS[one_of("classifier", classifier, CLASSIFIERS)]()
-
-
-def _strong_to_weak(penalties: Sequence[float]) -> list[float]:
-    if not len(penalties) or not min(penalties) > 0:
-        raise InputError(f"penalties: {list(penalties)} is not accepted; give numbers above 0")
-    return sorted(map(float, penalties), reverse=True)

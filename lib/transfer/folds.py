@@ -21,8 +21,9 @@ def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.nd
 
     Parameters
     ----------
-    labels : real or str[n]
-    groups : int[n], equal for sentences that must be in one fold; a negative number stands for a group of its own
+    labels : float[n] or str[n]
+    groups : int[n], optional
+        Equal for sentences that must be in one fold; a negative number stands for a group of its own.
 
     Raises
     ------
@@ -30,10 +31,7 @@ def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.nd
         Fewer than two classes, or a class with fewer members (in different groups) than there are folds.
     """
     in_range("folds", folds, 2, 10**6)
-    alone = np.arange(len(labels))
-    _, first, member = np.unique(
-        alone if groups is None else stats.clusters(groups), return_index=True, return_inverse=True
-    )
+    _, first, member = np.unique(_members(labels, groups), return_index=True, return_inverse=True)
     check_classes(labels, folds, member)
     shuffled = rng.permutation(len(first))
     in_turn = shuffled[np.argsort(labels[first][shuffled], kind="stable")]
@@ -50,31 +48,35 @@ def checked_labels(labels: Sequence[Any]) -> np.ndarray:
             np.sort(found)
     except (TypeError, ValueError) as error:
         raise InputError("labels: are not of one kind; give numbers, or text, one for each sentence") from error
-    if found.ndim != 1:
-        raise InputError(f"labels: have shape {found.shape}; give one for each sentence")
-    if (found != found).any():
-        raise InputError(f"labels: number {int(np.argmax(found != found))} is NaN; give one for each sentence")
+    if found.ndim != 1 or (found != found).any():
+        raise InputError("labels: hold NaN, or more than one for a sentence; give one for each sentence")
     return found
 
 
 def check_classes(labels: np.ndarray, least: int, member: np.ndarray) -> None:
     """Raise InputError unless there are two classes or more, each with members in `least` groups, int[n]."""
-    if not len(labels):
-        raise InputError("labels: there are none; give one for each sentence")
-    pairs = np.unique(np.stack([np.unique(labels, return_inverse=True)[1], member]), axis=1)
-    classes, counts = np.unique(labels), np.bincount(pairs[0])
+    classes = np.unique(labels)
     if len(classes) < 2:
-        raise InputError(f"labels: all sentences are of class {classes[0]}; give two classes or more")
-    if counts.min() < least:
-        few = int(np.argmin(counts))
+        raise InputError(f"labels: are of {len(classes)} classes; give two classes or more")
+    few = min(classes, key=lambda label: len(np.unique(member[labels == label])))
+    count = len(np.unique(member[labels == few]))
+    if count < least:
         what = "members" if len(np.unique(member)) == len(member) else "groups"
         raise InputError(
-            f"labels: class {classes[few]} has too few {what} ({counts[few]}) to train and test on; "
+            f"labels: class {few} has too few {what} ({count}) to train and test on; "
             f"give {least} or more of each class, or fewer folds"
         )
 
 
 def smallest_class(labels: np.ndarray, groups: np.ndarray | None = None) -> int:
     """In how many groups the rarest class has members."""
-    member = np.arange(len(labels)) if groups is None else stats.clusters(groups)
+    member = _members(labels, groups)
     return min(len(np.unique(member[labels == label])) for label in np.unique(labels))
+
+
+def _members(labels: np.ndarray, groups: np.ndarray | None) -> np.ndarray:
+    if groups is None:
+        return np.arange(len(labels))
+    if len(groups) != len(labels):
+        raise InputError(f"groups: {len(groups)} for {len(labels)} labels; give one for each")
+    return stats.clusters(groups)

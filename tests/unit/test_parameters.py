@@ -45,7 +45,7 @@ def test_a_parameter_of_a_notebook_has_an_entry_and_an_entry_a_parameter() -> No
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("learned_method", similarity.regression.PENALTIES),
+        ("learned_method", similarity.PENALTIES),
     ],
 )
 def test_all_that_the_library_has_can_be_chosen(name, known) -> None:
@@ -100,8 +100,8 @@ def test_a_message_has_parameter_value_and_what_is_accepted(changed, message) ->
 
 
 def test_a_member_of_a_table_is_named() -> None:
-    changed = {"classifying": {"sentences": 800, "folds": 1, "penalties": [1.0]}}
-    with pytest.raises(InputError, match=r"^classifying, folds: 1 is not accepted; give a whole number from 2 to 100$"):
+    changed = {"classifying": {"sentences": 800, "folds": 0, "penalties": [1.0]}}
+    with pytest.raises(InputError, match=r"^classifying, folds: 0 is not accepted; give a whole number from 1 to 100$"):
         parameters.check_notebook("07_ucp_normalization", of("07_ucp_normalization") | changed)
 
 

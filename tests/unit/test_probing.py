@@ -8,11 +8,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, probing
+from lib import corpora, probing, transfer
 from lib.corpora import Corpus, text
 from lib.probing import parsing, surface
 from lib.probing.drawing import SHARE
@@ -233,17 +232,6 @@ def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() ->
     ]  # no class with one to learn from
 
 
-@pytest.mark.parametrize("size", [5_000, (5_000, 10, 200)])
-@pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
-def test_too_large_a_size_is_answered_by_one_that_is_not(name, size) -> None:
-    corpus = random_corpus(400)
-    with pytest.raises(InputError, match=rf"size: .* is too much for {name} from 'small'; there are") as error:
-        probing.make(name, corpus, size=size)
-    enough = str(error.value).split("sentences for ")[1]
-    possible = int(enough) if isinstance(size, int) else tuple(map(int, enough.strip("()").split(",")))
-    check(probing.make(name, corpus, size=possible), corpus)
-
-
 @pytest.mark.parametrize(
     ("name", "sentences", "options", "message"),
     [
@@ -254,9 +242,9 @@ def test_too_large_a_size_is_answered_by_one_that_is_not(name, size) -> None:
         ("BShift", None, {"classes": 3}, "classes: 3 is not accepted; BShift has two classes: leave it out"),
         ("WC", None, {"classes": 1}, "classes: 1 is not accepted"),
         ("SentLen", None, {"classes": 30}, "classes: 30 is not accepted; the sentences' lengths make 16 bins"),
-        ("WC", None, {"classes": 290}, "corpus: 'small' has too few sentences for WC; give a larger one"),
+        ("WC", None, {"classes": 290}, "is too much for WC from 'small'; give fewer, or a larger corpus"),
         ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
-        ("BShift", ["Only one sentence is not enough."], {}, "corpus: 'small' has too few sentences for BShift"),
+        ("BShift", ["Only one sentence is not enough."], {}, "is too much for BShift from 'small'"),
         ("Tense", None, {}, r"pipeline: Tense needs a spaCy pipeline .* got None; .*spacy download en_core_web_sm"),
         ("Tense", None, {"pipeline": "en_none"}, r"no spaCy pipeline 'en_none' is installed .*spacy download"),
     ],
@@ -539,7 +527,7 @@ def test_a_text_is_parsed_once_for_all_tasks() -> None:
 
 def test_too_few_target_words_are_too_few_sentences() -> None:
     corpus, pipeline = marked_corpus("Tense", targets=2)
-    with pytest.raises(InputError, match="corpus: 'small' has too few sentences for Tense; give a larger one"):
+    with pytest.raises(InputError, match="is too much for Tense from 'small'"):
         probing.make("Tense", corpus, size=240, pipeline=pipeline)
 
 
@@ -631,55 +619,18 @@ def test_a_pipeline_without_tagger_or_parser_is_refused() -> None:
 # -- evaluation ---------------------------------------------------------------------------------
 
 
-def test_all_sentences_are_encoded_at_once_and_the_test_split_is_scored() -> None:
-    probe = probing.make("SentLen", random_corpus(900), size=240, classes=3)
-    calls = []
-
-    def lengths(sentences: Sequence[str]) -> np.ndarray:
-        calls.append(list(sentences))
-        return np.array([[len(sentence.split()), 1 / len(sentence.split())] for sentence in sentences])
-
-    result = probing.evaluate(probe, lengths, repetitions=50)
-    assert calls == [probe.sentences]
-    assert len(result.predicted) == len(probe.test)
-    assert result.accuracy == (result.predicted == probe.test.labels).mean() > 0.9
-    assert probing.evaluate(probe, lengths, "svm", normalize=(True,), repetitions=50).classifier == "svm"
-
-
 def test_a_bag_of_words_cannot_see_a_shift_but_knows_the_words() -> None:
     corpus = corpora.load("lee")
     shifted = [(sentence, surface.shift(sentence, 0.5)) for sentence in corpus.sentences[:200]]
     before, after = (bag_of_words(side) for side in zip(*(pair for pair in shifted if pair[1]), strict=True))
     np.testing.assert_array_equal(before, after)
-    shift, content = (probing.make(name, corpus, size=600) for name in ("BShift", "WC"))
-    blind = probing.evaluate(shift, bag_of_words)
-    assert blind.low <= 0.5 <= blind.high
-    assert probing.evaluate(content, bag_of_words).low > 2 / len(content.classes)
-
-
-@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-def test_what_the_corpus_has_embeddings_of_is_not_encoded_again(convert) -> None:
-    corpus = random_corpus(300)
-    probe = probing.make("BShift", corpus, size=60)
-    encoded = []
-
-    def encode(sentences: Sequence[str]) -> np.ndarray:
-        encoded.extend(sentences)
-        return convert(bag_of_words(sentences).astype(np.float32))
-
-    look_up = probing.reusing(corpus, encode(corpus.sentences), encode)
-    assert len(encoded) == 300
-    for sentences in (probe.sentences, corpus.sentences[5:3:-1], ["A sentence of its own."]):
-        found = look_up(sentences)
-        assert sp.issparse(found) == (convert is not np.asarray)
-        np.testing.assert_array_equal(sp.csr_array(found).toarray(), bag_of_words(sentences).astype(np.float32))
-    assert encoded[300:] == [s for s in probe.sentences if s not in corpus.sentences] + ["A sentence of its own."]
-
-
-def test_an_embedding_for_each_sentence_is_asked_for() -> None:
-    probe = probing.make("BShift", random_corpus(100), size=30)
-    with pytest.raises(InputError, match="encode: made 3 embeddings of 32 sentences; make one for each"):
-        probing.evaluate(probe, lambda sentences: np.ones((3, 2)))
+    found = {}
+    for name in ("BShift", "WC"):
+        probe = probing.make(name, corpus, size=600)
+        train, dev, test = ((bag_of_words(split.sentences), split.labels) for split in probe.splits)
+        found[name] = transfer.train_test(train, test, dev)
+    assert found["BShift"].low <= 0.5 <= found["BShift"].high
+    assert found["WC"].low > 2 / len(probe.classes)
 
 
 # -- wild sentences -----------------------------------------------------------------------------

@@ -1,0 +1,55 @@
+"""How embedders rank under two conditions, and intervals of what is made of two differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lib.stats import Interval
+
+
+def kendall(a: np.ndarray, b: np.ndarray) -> float:
+    """Kendall's tau-b of two rankings, float[e] each: pairs in the same order less pairs in the other, as a share."""
+    first, second = np.triu_indices(len(a), 1)
+    orders = [np.sign(values[first] - values[second]) for values in (a, b)]
+    return float(orders[0] @ orders[1] / np.sqrt((orders[0] @ orders[0]) * (orders[1] @ orders[1])))
+
+
+def opposed(first: Interval, second: Interval) -> Interval:
+    """The smaller of two differences of opposite sign: above 0 where one is clearly positive, the other negative."""
+    estimate, low, high = (
+        np.maximum(np.minimum(a, -b), np.minimum(-c, d))
+        for a, b, c, d in (
+            (first.estimate, second.estimate, first.estimate, second.estimate),
+            (first.low, second.high, first.high, second.low),
+            (first.high, second.low, first.low, second.high),
+        )
+    )
+    return Interval(estimate, low, high)
+
+
+def reversals(scores: np.ndarray) -> np.ndarray:
+    """The difference of every two embedders under two conditions, float[2, pairs], from float[2, e]."""
+    first, second = np.triu_indices(scores.shape[1], 1)
+    return scores[:, first] - scores[:, second]
+
+
+def both_of(found: Interval) -> Interval:
+    """`opposed` of an interval's two rows."""
+    return opposed(*(Interval(*(bound[i] for bound in found)) for i in (0, 1)))
+
+
+def steadiness(a: np.ndarray, b: np.ndarray) -> float:
+    """Tau of two conditions less tau of the first with itself, r[2, e] on two halves each: 0 if only noise differs."""
+    return kendall(a[0], b[1]) - kendall(a[0], b[0])
+
+
+def joined(found: Sequence[Interval]) -> Interval:
+    """Several intervals as one family."""
+    return Interval(*(np.array(bound) for bound in zip(*found, strict=True)))
+
+
+def defined(ratio: Interval, below: Interval) -> Interval:
+    """A ratio's interval, which has no ends where the number below the line is not clearly above 0."""
+    return ratio if below.low > 0 else Interval(ratio.estimate, -np.inf, np.inf)

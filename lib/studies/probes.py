@@ -1,0 +1,129 @@
+"""Study 7, figure 3: probing tasks, how well their scores repeat themselves, and how they go with transfer scores.
+
+"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019), section 3. `lib.probing` makes or
+reads the tasks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lib import catalog, probing, stats
+from lib.corpora import Corpus
+from lib.probing.senteval import FILES
+from lib.run.errors import InputError
+from lib.stats import Interval, Sampling
+from lib.studies.pitfalls import Found
+from lib.studies.spectra import kin
+from lib.studies.transfer import Results, Task, drawn, of_parts
+
+SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
+LEAST = 3  # embedders that a rank correlation is computed of
+RELIABLE = 0.5  # Spearman of a task's scores on two halves: below, a task is not interpreted
+
+
+def probes(
+    names: Sequence[str], corpus: Corpus, size: int, seed: int, pipeline: str
+) -> tuple[dict[str, Task], dict[str, str]]:
+    """Probing tasks, SentEval's where its files are, else made from a corpus; and why others are left out.
+
+    `size` counts the sentences of a task; `pipeline` names a spaCy pipeline for tasks that need parses, "" for none.
+    """
+    sizes = tuple(round(share * size) for share in SHARES)
+    found, left_out = {}, {}
+    for name in names:
+        try:
+            found[name] = _probe(name, corpus, sizes, seed, pipeline)
+        except InputError as error:
+            left_out[name] = str(error)
+    return found, left_out
+
+
+def _probe(name: str, corpus: Corpus, sizes: tuple[int, int, int], seed: int, pipeline: str) -> Task:
+    try:
+        catalog.file(f"senteval/probing/{FILES[name]}.txt")
+    except InputError:
+        task = probing.make(name, corpus, seed, sizes, pipeline or None)
+    else:
+        task = probing.read(name)
+    parts = (task.train, task.dev, task.test)
+    return of_parts([drawn(part, most, seed) for part, most in zip(parts, sizes, strict=True)])
+
+
+def reliability(results: Results, condition: str, names: Sequence[str], sampling: Sampling) -> pd.DataFrame:
+    """Spearman's correlation over embedders of each task's scores on two halves of its sentences: task, value, ..."""
+
+    def repeats(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return np.array([stats.spearman(x[0], y[0]) for x, y in zip(a, b, strict=True)])
+
+    found = results.in_halves(repeats, results.columns([condition], names), sampling, "fisher")
+    return pd.DataFrame({"task": results.tasks, "value": found.estimate, "low": found.low, "high": found.high})
+
+
+def correlations(transfer_scores: np.ndarray, probing_scores: np.ndarray) -> np.ndarray:
+    """Spearman's correlation over embedders of every two tasks, [t, p], from scores [e, t] and [e, p]."""
+    ranks = [pd.DataFrame(scores).rank().to_numpy() for scores in (transfer_scores, probing_scores)]
+    units = [rank - rank.mean(axis=0) for rank in ranks]
+    with np.errstate(invalid="ignore"):
+        units = [unit / np.linalg.norm(unit, axis=0) for unit in units]
+    return units[0].T @ units[1]
+
+
+def of_probing(
+    transfer_scores: pd.DataFrame, probing_scores: pd.DataFrame, trained: Sequence[bool], sampling: Sampling
+) -> tuple[pd.DataFrame, Found]:
+    """Correlations with their intervals, and the claims on them; embedders are drawn, relatives together.
+
+    Parameters
+    ----------
+    transfer_scores, probing_scores : DataFrame
+        Accuracies of the same embedders (rows) on reliable tasks (columns).
+    trained : bool[e]
+        Which embedders are of the one of two kinds that are compared.
+
+    Returns
+    -------
+    DataFrame
+        Rows transfer, probing, value, low, high.
+    dict
+        Findings by claim and part.
+    """
+    probes = list(probing_scores)
+    given = transfer_scores.to_numpy(), probing_scores.to_numpy(), np.asarray(trained)
+    options = {"sampling": sampling, "clusters": kin(list(transfer_scores.index)), "method": "normal"}
+
+    def of(statistic: Callable, **more: Any) -> Interval:
+        return stats.bootstrap(lambda t, p, kind: statistic(correlations(t, p)), *given, **options | more)
+
+    cells = of(lambda rho: rho, method="fisher")
+    places = [(row, column) for row in transfer_scores for column in probes]
+    table = pd.DataFrame(places, columns=["transfer", "probing"]).assign(
+        **{name: bound.ravel() for name, bound in zip(("value", "low", "high"), cells, strict=True)}
+    )
+    average = of(lambda rho: rho.mean())
+    found = {("pitfalls-probing-average", part): average for part in ("number", "low")}
+
+    def ahead(first: str, sign: int) -> Interval:
+        mine, others = probes.index(first), [i for i, name in enumerate(probes) if name != first]
+        return of(lambda rho: sign * (rho[:, [mine]] - rho[:, others]).mean(axis=0), holm=True)
+
+    for claim, first, sign in (("sentlen-highest", "SentLen", 1), ("wc-lowest", "WC", -1)):
+        if first in probes and len(probes) > 1:
+            found[f"pitfalls-probing-{claim}", ""] = ahead(first, sign)
+    of_each_kind = min(np.sum(trained), len(trained) - np.sum(trained))
+    if "WC" in probes and len(probes) > 1 and of_each_kind >= LEAST:
+        mine, others = probes.index("WC"), [i for i, name in enumerate(probes) if name != "WC"]
+
+        def contrast(t: np.ndarray, p: np.ndarray, kind: np.ndarray) -> float:
+            if min(kind.sum(), (~kind).sum()) < LEAST:
+                return np.nan
+            sides = (correlations(t[some], p[some]).mean(axis=0) for some in (kind, ~kind))
+            first, second = (rho[mine] - rho[others].mean() for rho in sides)
+            return first - second
+
+        found["pitfalls-probing-set-dependent", ""] = stats.bootstrap(contrast, *given, **options)
+    return table, found
