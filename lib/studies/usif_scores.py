@@ -156,10 +156,10 @@ def _documents(name: str, task: tasks.PairTask) -> ScoredSet:
     return ScoredSet(name, name, len(texts), answers, gold)
 
 
-def mean_length(names: Sequence[str], tokenize: Callable[[str], list[str]]) -> float:
-    """The mean number of words of all sentences of some sets of rated pairs."""
+def mean_length(names: Sequence[str]) -> float:
+    """The mean number of tokens, punctuation included, of all sentences of some sets of rated pairs."""
     found = [tasks.load(name) for name in names]
-    return float(np.mean([len(tokenize(text)) for task in found for text in task.left + task.right]))
+    return float(np.mean([len(text.word_tokens(each)) for task in found for each in task.left + task.right]))
 
 
 def verses(asking: str, haystack: str, count: int, seed: int) -> tuple[ScoredSet, ScoredSet]:
