@@ -11,7 +11,6 @@ from lib.plotting.retrieval import dots
 from lib.plotting.robustness import logarithmic, reference, scatter
 from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
-from lib.plotting.usif import grouped_bars, upright
 
 __all__ = [
     "COLORS",
@@ -33,7 +32,6 @@ __all__ = [
     "dots_by_group",
     "dots_with_intervals",
     "group_sizes",
-    "grouped_bars",
     "heatmap",
     "heatmap_axes",
     "label_points",
@@ -49,7 +47,6 @@ __all__ = [
     "show",
     "stacked_heatmap_axes",
     "toy_neighbors",
-    "upright",
     "use_style",
     "weights_over_frequency",
     "write_table",
