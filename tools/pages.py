@@ -58,7 +58,7 @@ COVERS = {
     "05_sent2vec_training": "norms",
     "06_usif_derivation": "scores",
     "07_ucp_normalization": "table2",
-    "08_semantic_localization": "accuracy_Verses",
+    "08_semantic_localization": "accuracy",
     "09_situate_your_own": "n2o_map",
 }
 

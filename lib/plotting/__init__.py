@@ -3,7 +3,7 @@
 from lib.plotting.distributions import bars_with_intervals, boxplots, dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import clustered_heatmap, dendrogram, heatmap, heatmap_axes, stacked_heatmap_axes
 from lib.plotting.lines import against, curves
-from lib.plotting.localization import accuracy_bars, agreement_heatmap, curves_by_set, group_sizes, parted_plane
+from lib.plotting.localization import agreement_heatmap, parted_plane
 from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, scatter_map, toy_neighbors
@@ -17,7 +17,6 @@ __all__ = [
     "MARKERS",
     "PAGE_WIDTH",
     "SEQUENTIAL",
-    "accuracy_bars",
     "against",
     "agreement_heatmap",
     "bars_with_intervals",
@@ -26,12 +25,10 @@ __all__ = [
     "by_family",
     "clustered_heatmap",
     "curves",
-    "curves_by_set",
     "dendrogram",
     "dots",
     "dots_by_group",
     "dots_with_intervals",
-    "group_sizes",
     "heatmap",
     "heatmap_axes",
     "label_points",

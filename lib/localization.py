@@ -1,0 +1,158 @@
+"""Semantic localization: do sentences that mean the same lie together, apart from all others?
+
+"How Well Sentence Embeddings Capture Meaning", section 3.3: a linear SVM learns from some sentences of each group of
+equal meaning, and says of the others which group they belong to.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from lib.corpora.closure import groups_from_pairs
+from lib.embedders.base import Embeddings, narrow
+from lib.run import arrays
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
+
+__all__ = ["GRID", "Classified", "OneScale", "classify", "groups_from_pairs", "svm"]
+
+GRID = (0.1, 1.0, 10.0, 100.0)  # penalties; beyond, separable groups get the same planes
+INNER_FOLDS = 2  # a group of three leaves two sentences to learn from
+
+
+class Classified(NamedTuple):
+    """What a cross-validated classifier says of sentences.
+
+    Attributes
+    ----------
+    accuracy : float
+        In [0, 1], over all sentences.
+    predictions : label[n]
+        Of each sentence, by the classifier that has not seen it.
+    scores : float64[n, groups]
+        What the prediction is the highest of; groups in rising order of their labels.
+    """
+
+    accuracy: float
+    predictions: np.ndarray
+    scores: np.ndarray
+
+
+class OneScale(TransformerMixin, BaseEstimator):
+    """Move vectors to the mean 0 (sparse ones stay where they are), and divide all by their root mean square distance.
+
+    The dimensions keep their proportions. One penalty C is then as strict with short vectors as with long ones.
+    """
+
+    def fit(self, X: Embeddings, y: object = None) -> OneScale:
+        """Measure mean and distance."""
+        columns = StandardScaler(with_mean=False).fit(X)
+        self.mean_ = 0 if sp.issparse(X) else columns.mean_
+        self.distance_ = np.sqrt(columns.var_.sum()) or 1.0
+        return self
+
+    def transform(self, X: Embeddings) -> Embeddings:
+        """Move and divide."""
+        return (X - self.mean_) / self.distance_
+
+
+class SVM(LinearSVC):
+    """scikit-learn's LinearSVC without its warnings of many groups, and of planes that still turn a little."""
+
+    def fit(self, X: Embeddings, y: np.ndarray, sample_weight: np.ndarray | None = None) -> SVM:
+        """As in scikit-learn."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.filterwarnings("ignore", "The number of unique classes")
+            return super().fit(X, y, sample_weight)
+
+
+def svm(*steps: Any, C: float = 1.0, scale: bool = True) -> Pipeline:
+    """LIBLINEAR's linear SVM (squared hinge, one group against the rest, groups weighted alike) behind other steps.
+
+    Parameters
+    ----------
+    *steps : scikit-learn transformers
+        Between scale and SVM, such as a projection.
+    C : float
+        Penalty; larger fits the training sentences more closely.
+    scale : bool
+        Whether vectors are first brought to one scale (`OneScale`).
+    """
+    first = [OneScale()] if scale else []
+    return make_pipeline(*first, *steps, SVM(C=C, class_weight="balanced", tol=0.01, dual=True, random_state=0))
+
+
+def classify(
+    vectors: Embeddings,
+    labels: Sequence[Any],
+    *steps: Any,
+    folds: int = 3,
+    seed: int = 0,
+    C: float | Sequence[float] = 1.0,
+    scale: bool = True,
+) -> Classified:
+    """How well a linear SVM tells from its vector which group of equal meaning a sentence belongs to (section 3.3).
+
+    Parameters
+    ----------
+    vectors : float[n, d]
+        Dense or CSR.
+    labels : [n] of int or str
+        The group of each sentence.
+    *steps : scikit-learn transformers
+        Fitted like scale and SVM on the training sentences alone.
+    folds : int
+        Of cross-validation; every group is spread evenly over them.
+    seed : int
+        Of the folds.
+    C : float or sequence of float
+        Penalty of the SVM. Of several, such as `GRID`, each fold takes the best in folds inside its training sentences.
+    scale : bool
+        As for `svm`.
+
+    Raises
+    ------
+    InputError
+        Vectors and labels that do not match, NaN, one group only, a group with fewer sentences than folds, C below 0.
+    """
+    labels = np.asarray(labels)
+    vectors = _checked(arrays.matrix("vectors", vectors), labels, in_range("folds", folds, 2, 10**6))
+    penalties = [in_range("C", penalty, 1e-9, 1e9) for penalty in np.atleast_1d(C).astype(float)]
+    model = svm(*steps, C=penalties[0], scale=scale)
+    if len(penalties) > 1:
+        inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
+        model = GridSearchCV(model, {"svm__C": penalties}, cv=inner)
+    outer = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The least populated class|The number of unique classes")
+        scores = cross_val_predict(model, vectors, labels, cv=outer, method="decision_function")
+    if scores.ndim == 1:
+        scores = np.column_stack([-scores, scores])
+    predictions = np.unique(labels)[scores.argmax(axis=1)]
+    return Classified(float((predictions == labels).mean()), predictions, scores)
+
+
+def _checked(vectors: Embeddings, labels: np.ndarray, folds: int) -> Embeddings:
+    """The vectors in float64."""
+    if vectors.shape[0] != len(labels):
+        raise InputError(f"vectors: {vectors.shape[0]} rows for {len(labels)} labels; give a row for each sentence")
+    groups, sizes = np.unique(labels, return_counts=True)
+    if len(groups) < 2 or sizes.min() < folds:
+        raise InputError(f"labels: {len(groups)} groups, the least of {sizes.min()}; give two, each of {folds} or more")
+    if sp.issparse(vectors):
+        vectors = narrow(sp.csr_array(vectors, dtype=np.float64))
+        arrays.finite("vectors", vectors.data)
+        return vectors
+    return arrays.finite("vectors", np.asarray(vectors, np.float64))

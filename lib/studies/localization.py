@@ -1,0 +1,218 @@
+"""Study 8 beside its lesson: the variants that the paper's claims need, and what is measured on them.
+
+Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants those of `variants` and `ENSEMBLES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+
+from lib import stats, tasks
+from lib.corpora import text
+from lib.embedders.base import Embeddings, narrow
+from lib.embedders.sparse import BagOfWords
+from lib.localization import GRID, classify, svm
+from lib.run import progress
+from lib.stats import Interval, Sampling
+from lib.tasks import local
+
+WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
+SENTENCES = ("PV-DM", "PV-DBOW", "URAE")
+MIXED = "sentence models and BOW"
+ENSEMBLES = {MIXED: ("BOW", *SENTENCES), "word models": WORDS}
+
+
+def treebank_lower(sentence: str) -> list[str]:
+    """Penn Treebank tokens in lower case."""
+    return [token.lower() for token in text.treebank_tokens(sentence)]
+
+
+class Answers(NamedTuple):
+    """What models say of the sentences of one set.
+
+    Attributes
+    ----------
+    labels : int[n]
+    correct : DataFrame [n, models]
+        The share of the seeds with which a sentence was right.
+    predictions : DataFrame [n, models]
+        With the first seed.
+    """
+
+    labels: np.ndarray
+    correct: pd.DataFrame
+    predictions: pd.DataFrame
+
+
+class Components(TransformerMixin, BaseEstimator):
+    """Principal components, at most as many as the sentences that they are fitted on allow."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def fit(self, X: Embeddings, y: object = None) -> Components:
+        """Estimate them."""
+        self.pca_ = PCA(min(self.dim, *X.shape), svd_solver="full").fit(dense(X))
+        return self
+
+    def transform(self, X: Embeddings) -> np.ndarray:
+        """Project on them, float64[n, dim]."""
+        return self.pca_.transform(dense(X))
+
+
+def dense(vectors: Embeddings) -> np.ndarray:
+    """As an array."""
+    return vectors.toarray() if sp.issparse(vectors) else vectors
+
+
+def double(vectors: Embeddings) -> Embeddings:
+    """In float64, as scikit-learn takes them."""
+    return narrow(sp.csr_array(vectors, dtype=np.float64)) if sp.issparse(vectors) else vectors.astype(np.float64)
+
+
+def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:
+    """Of each column; a score of features for scikit-learn."""
+    return StandardScaler(with_mean=False).fit(vectors).var_
+
+
+def bag_of_words(sentences: Sequence[str]) -> sp.csr_array:
+    """float32[n, vocabulary]: how often each Penn Treebank token, in lower case, is in a sentence (section 3.2.4)."""
+    return BagOfWords(treebank_lower).fit_encode(sentences)
+
+
+def groups_of(name: str, count: int = 0, seed: int = 0) -> tasks.ParaphraseGroups:
+    """A set of `lib.tasks`, or `count` of its groups; "Verses" are those of Verses-far in three translations."""
+    whole = local.verses_far("ylt", "dr", "wmth") if name == "Verses" else tasks.load(name)
+    every = np.arange(whole.labels.max() + 1)
+    chosen = np.sort(np.random.default_rng(seed).choice(every, count, replace=False)) if count else every
+    rows = np.flatnonzero(np.isin(whole.labels, chosen))
+    return tasks.ParaphraseGroups([whole.sentences[row] for row in rows], np.searchsorted(chosen, whole.labels[rows]))
+
+
+def shuffled(sentences: Sequence[str], seed: int = 0) -> list[str]:
+    """The sentences with their words in random order."""
+    rng = np.random.default_rng(seed)
+    return [" ".join(rng.permutation(sentence.split())) for sentence in sentences]
+
+
+def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
+    """What `answer` classifies beside a bag of words: its words in `dim` dimensions, and beside the URAE."""
+    blocks = [block / np.sqrt(variances(block).sum()) for block in (sp.csr_array(bow, dtype=np.float64), urae)]
+    return {
+        "PCA BOW": (bow, Components(dim)),
+        "PCA BOW, all sentences": Components(dim).fit_transform(bow),
+        "BOW, most variable words": (bow, SelectKBest(variances, k=min(dim, bow.shape[1]))),
+        "BOW, random directions": (bow, GaussianRandomProjection(dim, random_state=0)),
+        "URAE and BOW": sp.csr_array(sp.hstack([blocks[0], sp.csr_array(blocks[1])])),
+    }
+
+
+def answer(
+    models: Mapping[str, Any],
+    labels: np.ndarray,
+    seeds: Sequence[int],
+    C: float | Sequence[float] = GRID,
+    ensembles: Mapping[str, Sequence[str]] | None = None,
+) -> Answers:
+    """Classify by `lib.localization.classify` with several seeds.
+
+    Parameters
+    ----------
+    models : mapping
+        Of names to vectors, or to a tuple of vectors and the transformers that they pass.
+    labels : int[n]
+    seeds, C
+        As for `classify`.
+    ensembles : mapping, optional
+        Of names to models, whose scores are divided by their standard deviation and added.
+    """
+    hits, predictions = {}, {}
+    for seed in seeds:
+        scores = {}
+        for name in progress.track(list(models), f"classification, seed {seed}", "models"):
+            vectors, *steps = _parts(models[name])
+            scores[name] = classify(vectors, labels, *steps, seed=seed, C=C).scores
+        for name, members in (ensembles or {}).items():
+            scores[name] = sum(scores[member] / scores[member].std() for member in members)
+        for name, each in scores.items():
+            said = np.unique(labels)[each.argmax(axis=1)]
+            predictions.setdefault(name, said)
+            hits.setdefault(name, []).append(said == labels)
+    correct = pd.DataFrame({name: np.mean(each, axis=0) for name, each in hits.items()})
+    return Answers(labels, correct, pd.DataFrame(predictions))
+
+
+def _parts(model):
+    return model if isinstance(model, tuple) else (model,)
+
+
+def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) -> Answers:
+    """Learn from the first half of the rows and ask for the second, then the reverse: one sentence of each group.
+
+    With C = 1. The halves are two translations, say, and have the same groups.
+    """
+    halves = np.split(np.arange(len(labels)), 2)
+    predictions = pd.DataFrame(index=range(len(labels)))
+    for name in models:
+        vectors, *steps = _parts(models[name])
+        vectors = double(vectors)
+        model = svm(*steps, scale=scale)
+        said = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
+        predictions[name] = np.concatenate(said[::-1])
+    return Answers(labels, predictions.eq(labels, axis=0).astype(float), predictions)
+
+
+def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:
+    """A row for each model, best first: accuracy, low, high; groups are resampled."""
+    found = stats.bootstrap(stats.mean, answers.correct.to_numpy(), sampling=sampling, clusters=answers.labels)
+    table = pd.DataFrame(found._asdict(), answers.correct.columns).rename(columns={"estimate": "accuracy"})
+    table["constant"] = table["low"] == table["high"]
+    return table.rename_axis("model").sort_values("accuracy", ascending=False, kind="stable")
+
+
+def leads(
+    tested: Mapping[str, Answers], pairs: Sequence[tuple[str, str]], sampling: Sampling, holm: bool = False
+) -> Interval:
+    """Accuracy of the first less that of the second of each pair, set after set; groups are resampled."""
+    found = []
+    for answers in tested.values():
+        differences = np.column_stack([answers.correct[a] - answers.correct[b] for a, b in pairs])
+        found.append(stats.bootstrap(stats.mean, differences, sampling=sampling, clusters=answers.labels, holm=holm))
+    return Interval(*np.round(np.concatenate(found, axis=1), 12))
+
+
+def agreement(labels: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
+    """P(one = other | both wrong), figure 4; NaN where they are never both wrong."""
+    both = (one != labels) & (other != labels)
+    return (one == other)[both].mean() if both.any() else np.nan
+
+
+def shared_mistakes(answers: Answers, names: Sequence[str]) -> pd.DataFrame:
+    """A row for each pair of models: a, b, both (sentences that both get wrong), same (with the same answer)."""
+    said = answers.predictions
+    rows = []
+    for a, b in combinations(names, 2):
+        both = (said[a] != answers.labels) & (said[b] != answers.labels)
+        rows.append((a, b, int(both.sum()), int((both & (said[a] == said[b])).sum())))
+    return pd.DataFrame(rows, columns=["a", "b", "both", "same"])
+
+
+def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
+    """float64[n, 2]: squared distances of each sentence from its group's mean, and of that from the mean of all."""
+    vectors = dense(vectors).astype(np.float64)
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    means = np.zeros((len(sizes), vectors.shape[1]))
+    np.add.at(means, codes, vectors)
+    means = (means / sizes[:, None])[codes]
+    return np.stack([((vectors - means) ** 2).sum(axis=1), ((means - vectors.mean(axis=0)) ** 2).sum(axis=1)], axis=1)
