@@ -163,7 +163,8 @@ def _bounds(method, estimate, draws, left_out, tail):
     if method == "fisher":
         below = np.abs(draws) < NEAR_ONE
         most = np.where(below.any(axis=0), np.max(np.abs(draws), axis=0, where=below, initial=0), NEAR_ONE)
-        z, draws = (np.arctanh(np.clip(values, -most, most)) for values in (estimate, draws))
+        finite = (np.where(np.abs(r) < NEAR_ONE, r, np.sign(r) * most) for r in (estimate, draws))
+        z, draws = map(np.arctanh, finite)
         half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
         return np.minimum(np.tanh(z - half), estimate), np.maximum(np.tanh(z + half), estimate)
     if method == "normal":
