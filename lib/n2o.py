@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from lib import embedders, stats
+from lib import embedders
 from lib.corpora import Corpus
 from lib.neighbors import Neighbors, distributed
 from lib.run import arrays, progress
@@ -44,22 +44,16 @@ def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
     ids_a, ids_b = arrays.whole("ids", ids_a), arrays.whole("ids", ids_b)
     if ids_a.shape != ids_b.shape or ids_a.ndim != 2 or not ids_a.shape[1]:
         raise InputError(f"ids: shapes {ids_a.shape} and {ids_b.shape}; give two arrays of one shape (queries, k)")
-    _check_distinct(ids_a)
-    _check_distinct(ids_b)
-    return _overlap(ids_a, ids_b)
-
-
-def _overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
-    # Neither row repeats an id, so that an id found twice in the two together is one they share.
-    both = np.sort(np.concatenate([ids_a, ids_b], axis=1), axis=1)
-    return (both[:, 1:] == both[:, :-1]).sum(axis=1) / ids_a.shape[1]
-
-
-def _check_distinct(ids: np.ndarray) -> None:
-    ordered = np.sort(ids, axis=1)
-    repeated = (ordered[:, 1:] == ordered[:, :-1]).any(axis=1)
+    repeated = (_repetitions(ids_a) + _repetitions(ids_b)).astype(bool)
     if repeated.any():
         raise InputError(f"ids: row {int(np.argmax(repeated))} names a neighbor twice; give k different ones a query")
+    return _repetitions(np.concatenate([ids_a, ids_b], axis=1)) / ids_a.shape[1]
+
+
+def _repetitions(ids: np.ndarray) -> np.ndarray:
+    """How often each row repeats an id: two lists without repetitions, side by side, repeat what they share."""
+    ordered = np.sort(ids, axis=1)
+    return (ordered[:, 1:] == ordered[:, :-1]).sum(axis=1)
 
 
 def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -114,21 +108,17 @@ def neighbors(
     Returns
     -------
     found : for each name its Neighbors, ids int64[q, k]
-    costs : DataFrame with columns embedder, family, dim, embed_seconds, search_seconds and tied_queries: for how
-        many queries the k-th and the next neighbor were equally near, so that the index decided
+    costs : DataFrame with columns embedder, family, dim, embed_seconds and search_seconds
     """
     store, found, costs = EmbeddingStore(), {}, []
     for name in progress.track(names, "embedders", unit="embedders", show=show_progress_bar):
         started = time.perf_counter()
         vectors = store.embed(embedders.load(name), corpus, show_progress_bar=show_progress_bar, client=client)
         embedded = time.perf_counter()
-        enough = min(k + 1, len(corpus) - 1)
-        one_more = distributed.exact(vectors[queries], vectors, enough, exclude=queries, client=client)
-        searched = time.perf_counter()
-        found[name] = Neighbors(one_more.ids[:, :k], one_more.similarities[:, :k])
-        tied = ties(one_more.similarities, k)
-        costs.append((name, embedders.family(name), vectors.shape[1], embedded - started, searched - embedded, tied))
-    columns = ["embedder", "family", "dim", "embed_seconds", "search_seconds", "tied_queries"]
+        found[name] = distributed.exact(vectors[queries], vectors, k, exclude=queries, client=client)
+        seconds = embedded - started, time.perf_counter() - embedded
+        costs.append((name, embedders.family(name), vectors.shape[1], *seconds))
+    columns = ["embedder", "family", "dim", "embed_seconds", "search_seconds"]
     return found, pd.DataFrame(costs, columns=columns)
 
 
@@ -177,31 +167,10 @@ def check_parameters(corpus: Corpus, k: int, queries: int, query_source: str) ->
     in_range("k", k, 1, len(corpus) - 1, f"corpus {corpus.name!r} has {len(corpus)} sentences")
 
 
-def summary(
-    overlaps: pd.DataFrame,
-    samples: Samples,
-    groups: np.ndarray,
-    rng: np.random.Generator,
-    repetitions: int,
-    confidence: float,
-) -> pd.DataFrame:
-    """N2O of each pair, averaged over the samples, with its bootstrap interval over queries.
-
-    Parameters
-    ----------
-    overlaps : from `per_query`, a row for each of ``samples.queries``
-    groups : int[q], translations of one verse share a number and are drawn together; -1 for no group
-    rng, repetitions, confidence : as for `lib.stats.bootstrap_mean`
-
-    Returns
-    -------
-    DataFrame with columns a, b, n2o, low, high, std_over_samples; the last has ddof = 1 and is NaN for one sample
-    """
-    by_sample = np.stack([overlaps.to_numpy()[members].mean(axis=0) for members in samples.members])
-    low, high = stats.bootstrap_mean(overlaps.to_numpy(), rng, groups, samples.weights, repetitions, confidence)
-    table = overlaps.columns.to_frame(index=False)
-    spread = by_sample.std(axis=0, ddof=1) if len(by_sample) > 1 else np.full(by_sample.shape[1], np.nan)
-    return table.assign(n2o=by_sample.mean(axis=0), low=low, high=high, std_over_samples=spread)
+def clusters(corpus: Corpus, queries: np.ndarray) -> np.ndarray:
+    """int[q], equal for queries that are not independent: translations of one verse, else sentences of one document."""
+    groups, documents = corpus.groups[queries], corpus.documents[queries]
+    return np.where(groups >= 0, groups, groups.max(initial=-1) + 1 + documents)
 
 
 def covered(query: frozenset[str], neighbor: frozenset[str]) -> float:
@@ -237,22 +206,6 @@ def token_overlap(
     return np.mean(shares, axis=1)
 
 
-def ties(similarities: np.ndarray, k: int) -> int:
-    """For how many queries the k-th and the next neighbor are equally near, so that the index decided.
-
-    `similarities` is float32[q, k + 1], nearest first; with only k columns there is no next one, and no tie.
-    """
-    return int((similarities[:, k - 1 : k] == similarities[:, k : k + 1]).sum()) if similarities.shape[1] > k else 0
-
-
-def relatives(table: pd.DataFrame) -> pd.DataFrame:
-    """For each embedder of a square table the one closest to it: columns embedder, closest, n2o."""
-    apart = table.where(~np.eye(len(table), dtype=bool))
-    return pd.DataFrame(
-        {"embedder": table.index, "closest": apart.idxmax(axis=1).to_numpy(), "n2o": apart.max(axis=1).to_numpy()}
-    )
-
-
 def linkage(table: pd.DataFrame) -> np.ndarray:
     """Average-linkage clustering of a square table by 1 - N2O, leaves in optimal order (SciPy's format)."""
     from scipy.cluster import hierarchy
@@ -274,16 +227,8 @@ def plane(table: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     """
     from sklearn.manifold import MDS
 
-    distances = 1 - table.to_numpy()
     scaling = MDS(
         2, metric="precomputed", init="classical_mds", n_init=1, normalized_stress=True, max_iter=1000, random_state=0
     )
-    points = pd.DataFrame(scaling.fit_transform(distances), index=table.index, columns=["x", "y"])
-    return points, _stress(distances, points.to_numpy())
-
-
-def _stress(distances: np.ndarray, points: np.ndarray) -> float:
-    from scipy.spatial.distance import pdist, squareform
-
-    drawn = pdist(points)
-    return float(np.sqrt(((squareform(distances, checks=False) - drawn) ** 2).sum() / (drawn**2).sum()))
+    points = pd.DataFrame(scaling.fit_transform(1 - table.to_numpy()), index=table.index, columns=["x", "y"])
+    return points, float(scaling.stress_)

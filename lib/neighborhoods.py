@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,8 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "sentence-neighbors"  # also the key of the description in the file's metadata
 VERSION = 1  # raised when older programs could not read the file any more
-CHECK = f"{FORMAT}-crc32"  # the key of the description's checksum, which files of others may lack
-COLUMNS = {"embedder": "string", "query": "int64", "rank": "int64", "neighbor": "int64", "similarity": "float32"}
+KEY = ["embedder", "query", "rank"]  # the columns that name a row; the others are neighbor and similarity
 MOST_NEIGHBORS = np.iinfo(np.int16).max  # ranks are int16 in the file
 ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
 WORDS = re.compile(r"[\w .,+:()/-]{1,120}")  # names of embedders and families
@@ -144,13 +141,7 @@ class Neighborhoods:
             "neighbor": np.concatenate([found.ids.ravel() for found in lists]).astype(np.int32),
             "similarity": np.concatenate([found.similarities.ravel() for found in lists]).astype(np.float32),
         }
-        description = json.dumps(self._description())
-        checked = {FORMAT: description, CHECK: str(zlib.crc32(description.encode()))}
-        return pyarrow.table(columns).replace_schema_metadata(checked)
-
-    def _description(self) -> dict[str, Any]:
-        queries = self.samples.queries
-        return {
+        description = {
             "format": FORMAT,
             "version": VERSION,
             "corpus": {"name": self.corpus, "fingerprint": self.fingerprint, "sentences": self.size},
@@ -158,6 +149,7 @@ class Neighborhoods:
             "samples": [queries[members].tolist() for members in self.samples.members],
             "embedders": [{"name": n, "family": entry.family, "dim": entry.dim} for n, entry in self.entries.items()],
         }
+        return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(description)})
 
     def write(self, path: str | Path) -> None:
         """Write the file, whole or not at all: the same neighbors give the same bytes.
@@ -212,21 +204,15 @@ def read(path: str | Path) -> Neighborhoods:
     """
     path = Path(path)
     table = _read_parquet(path)
-    metadata = table.schema.metadata or {}
     try:
-        description = metadata[FORMAT.encode()]
-        if int(metadata.get(CHECK.encode(), checksum := zlib.crc32(description))) != checksum:
-            raise ValueError("another checksum")
-        about = json.loads(description)
+        about = json.loads((table.schema.metadata or {})[FORMAT.encode()])
         newer = about["format"] == FORMAT and about["version"] > VERSION
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: holds no stored neighbors; give a file as docs/neighbors.md describes it") from error
     if newer:
-        raise InputError(
-            f"{path}: is of version {about['version']} of the format, and this program reads up to {VERSION}; update it"
-        )
+        raise InputError(f"{path}: is of version {about['version']} of the format; this program reads {VERSION}")
     try:
-        return _assembled(about, table)
+        return _assembled(about, table.to_pandas())
     except InputError as error:
         raise InputError(f"{path}: {error}") from error
     except Exception as error:  # what others have described can be wrong in any way
@@ -237,31 +223,27 @@ def read(path: str | Path) -> Neighborhoods:
 def _read_parquet(path: Path) -> pyarrow.Table:
     from pyarrow import parquet
 
-    if not os.path.isfile(path):  # unlike Path.is_file, also of a name too long to be one
-        raise InputError(f"{path}: no such file; give a Parquet file of stored neighbors")
-    with path.open("rb") as stream:
-        start = stream.read(4)
-    if start != b"PAR1":
-        what = "a saved web page" if files.is_web_page(path) else "no Parquet file"
-        raise InputError(f"{path}: is {what}; give a Parquet file of stored neighbors")
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; give a Parquet file of stored neighbors") from error
     except Exception as error:  # a damaged file can make its reader raise anything
-        raise InputError(f"{path}: is cut short or damaged; get the file again") from error
+        raise InputError(f"{path}: is no Parquet file, or a damaged one; get the file again") from error
 
 
-def _assembled(about: Mapping[str, Any], table: pyarrow.Table) -> Neighborhoods:
+def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
     """From the description and the rows of a file; the rows may come in any order."""
     names, k = [str(member["name"]) for member in about["embedders"]], int(about["k"])
     _check_words([*names, *(str(member["family"]) for member in about["embedders"])])
     samples = n2o.Samples.of(about["samples"])
     shape = (len(names), len(samples.queries), k)
-    columns = _in_order(table, names)
-    complete = table.num_rows == math.prod(shape)
-    if not (complete and all(map(np.array_equal, columns[:3], _places(names, samples.queries, k)))):
+    rows = rows.assign(embedder=pd.Index(names).get_indexer(rows["embedder"])).sort_values(KEY)
+    complete = len(rows) == math.prod(shape)
+    if not (complete and np.array_equal(rows[KEY], _places(len(names), samples.queries, k))):
         raise InputError(f"has not ranks 1 to {k} of each query for each embedder once; get the file again")
-    ids, similarities = (column.reshape(shape) for column in columns[3:])
+    ids = rows["neighbor"].to_numpy(np.int64).reshape(shape)
+    similarities = rows["similarity"].to_numpy(np.float32).reshape(shape)
     entries = {
         name: Entry(Neighbors(ids[i], similarities[i]), str(member["family"]), int(member["dim"]))
         for i, (name, member) in enumerate(zip(names, about["embedders"], strict=True))
@@ -270,21 +252,10 @@ def _assembled(about: Mapping[str, Any], table: pyarrow.Table) -> Neighborhoods:
     return Neighborhoods(str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"]), samples, entries)
 
 
-def _in_order(table: pyarrow.Table, names: Sequence[str]) -> list[np.ndarray]:
-    """The columns as arrays, by embedder, query and rank; embedders as places in `names`, -1 for another one."""
-    import pyarrow
-    from pyarrow import compute
-
-    columns = {name: table.column(name).cast(kind) for name, kind in COLUMNS.items()}
-    columns["embedder"] = compute.index_in(columns["embedder"], value_set=pyarrow.array(names)).fill_null(-1)
-    arrays = [column.to_numpy() for column in columns.values()]
-    order = np.lexsort(arrays[2::-1])
-    return [array[order] for array in arrays]
-
-
-def _places(names: Sequence[str], queries: np.ndarray, k: int) -> list[np.ndarray]:
+def _places(embedders: int, queries: np.ndarray, k: int) -> np.ndarray:
     """Embedder, query and rank of every row of a complete file."""
-    return [axis.ravel() for axis in np.meshgrid(np.arange(len(names)), queries, np.arange(1, k + 1), indexing="ij")]
+    axes = np.meshgrid(np.arange(embedders), queries, np.arange(1, k + 1), indexing="ij")
+    return np.stack(axes, axis=-1).reshape(-1, len(axes))
 
 
 # -- checking -----------------------------------------------------------------------------------

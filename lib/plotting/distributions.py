@@ -36,14 +36,14 @@ def dots_with_intervals(
     """
     kinds = pd.Series("", table.index) if kinds is None else kinds
     errors = np.abs(table[["low", "high"]].to_numpy() - table[["value"]].to_numpy()).T
-    for i, kind in enumerate(kinds.unique()):
+    for i, kind in enumerate(sorted(kinds.unique())):
         rows = np.flatnonzero(kinds == kind)
         look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "label": kind}
         axes.errorbar(table["value"].iloc[rows], rows, xerr=errors[:, rows], linestyle="", markersize=5, **look)
     if level is not None:
         axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
     axes.set_yticks(range(len(table)), table.index)
-    axes.invert_yaxis()
+    axes.set_ylim(len(table) - 0.5, -0.5)
     axes.set_xlabel(label)
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
@@ -65,42 +65,4 @@ def dots_by_group(table: pd.DataFrame, label: str, level: float = 0.0) -> Figure
     for axes, group in zip(panels.flat, groups, strict=False):
         dots_with_intervals(table[table["group"] == group].set_index("what"), axes, label, level=level)
         axes.set_title(group)
-    panels[0, 0].set_ylim(count - 0.5, -0.5)  # shared by all panels, each of which has inverted it
     return figure
-
-
-def boxplots(table: pd.DataFrame, axes: Axes, chance: float, label: str = "N2O with each other embedder") -> None:
-    """A box for each row of a symmetric table, over its entries off the diagonal, which are drawn as points."""
-    values = {name: table.loc[name].drop(name).to_numpy() for name in table.index}
-    order = sorted(values, key=lambda name: -float(np.median(values[name])))
-    axes.boxplot(
-        [values[name] for name in order],
-        orientation="horizontal",
-        showfliers=False,
-        widths=0.6,
-        medianprops={"color": COLORS[1], "linewidth": 1.6},
-    )
-    for i, name in enumerate(order, start=1):
-        axes.plot(
-            values[name],
-            np.full(len(values[name]), i),
-            linestyle="",
-            marker="o",
-            markersize=2.5,
-            color=COLORS[0],
-            alpha=0.7,
-        )
-    axes.axvline(chance, color="0.4", linestyle=":", linewidth=1)
-    axes.annotate(
-        "chance",
-        (chance, 1),
-        xycoords=("data", "axes fraction"),
-        xytext=(2, 2),
-        textcoords="offset points",
-        color="0.3",
-    )
-    axes.set_yticks(range(1, len(order) + 1), order)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", color="0.9")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
@@ -25,23 +24,3 @@ def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label
     axes.set_ylabel(y_label)
     axes.grid(color="0.9")
     axes.set_axisbelow(True)
-
-
-def against(points: pd.DataFrame, kinds: pd.Series, axes: Axes, x_label: str, y_label: str) -> None:
-    """What we measured over what was published, with the line where both are equal.
-
-    `points` has columns published and value, and low and high for the interval of value; `kinds` names each point's
-    kind, which it is colored and marked by.
-    """
-    for i, kind in enumerate(kinds.unique()):
-        some = points[(kinds == kind).to_numpy()]
-        errors = np.abs(some[["low", "high"]].to_numpy() - some[["value"]].to_numpy()).T
-        look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "label": kind}
-        axes.errorbar(
-            some["published"], some["value"], errors, linestyle="", markersize=4, elinewidth=0.8, capsize=1.5, **look
-        )
-    axes.axline((0, 0), slope=1, color="0.6", linestyle=":", linewidth=1, zorder=0)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    if kinds.nunique() > 1:
-        axes.legend(frameon=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -59,30 +58,6 @@ def _avoided(points: pd.DataFrame, axes: Axes, bold: str | None) -> np.ndarray:
     center = axes.transData.transform(points.loc[bold, ["x", "y"]])
     corners = center + reach * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
     return np.vstack([places, axes.transData.inverted().transform(corners)])
-
-
-def toy_neighbors(points: Mapping[str, tuple[float, float]], nearest: str, axes: Axes, title: str) -> None:
-    """A few sentences in the plane; the first is the query, joined to its `nearest`, which lies on the circle."""
-    query = next(iter(points))
-    origin, end = np.asarray(points[query]), np.asarray(points[nearest])
-    radius = float(np.linalg.norm(end - origin))
-    axes.add_patch(plt.Circle(tuple(origin), radius, fill=False, linestyle="--", color="0.6"))
-    axes.plot(*np.array([origin, end]).T, color="0.3", linewidth=1)
-    for i, (sentence, place) in enumerate(points.items()):
-        # The query is a ring, so that a sentence on the very same point shows inside it.
-        size, face = (16, "none") if sentence == query else (8, COLORS[i])
-        axes.plot(
-            *place,
-            linestyle="",
-            marker=MARKERS[i],
-            color=COLORS[i],
-            markerfacecolor=face,
-            markersize=size,
-            label=sentence,
-        )
-    axes.margins(0.3)
-    _bare(axes)
-    axes.set_title(title)
 
 
 def _bare(axes: Axes) -> None:

@@ -61,17 +61,6 @@ def test_samples_hold_distinct_queries_and_count_those_drawn_twice() -> None:
     np.testing.assert_array_equal(samples.weights, counted)
 
 
-def test_summary_averages_the_samples_and_its_interval_holds_the_average(rng) -> None:
-    ids = {name: np.array([rng.choice(40, 10, replace=False) for _ in range(20)]) for name in "abc"}
-    samples = n2o.Samples(np.arange(20), n=10, samples=4, rng=rng)
-    overlaps = n2o.per_query(ids).iloc[samples.queries]
-    table = n2o.summary(overlaps, samples, np.full(len(samples.queries), -1), rng, 500, 0.95)
-    by_hand = np.mean([overlaps["a", "b"].to_numpy()[members].mean() for members in samples.members])
-    assert table.loc[0, "n2o"] == pytest.approx(by_hand)
-    assert (table["low"] <= table["n2o"]).all()
-    assert (table["n2o"] <= table["high"]).all()
-
-
 def test_token_overlap_by_hand() -> None:
     sentences = ["the cat sat", "The cat ran.", "a dog", "!"]
     ids = np.array([[1, 2], [0, 2]])
@@ -81,12 +70,6 @@ def test_token_overlap_by_hand() -> None:
     np.testing.assert_allclose(by_jaccard, [(2 / 4 + 0) / 2, 0])
 
 
-def test_ties_at_the_edge_are_counted() -> None:
-    similarities = np.array([[0.9, 0.5, 0.5], [0.9, 0.5, 0.4]], dtype=np.float32)
-    assert n2o.ties(similarities, 2) == 1
-    assert n2o.ties(similarities, 3) == 0
-
-
 def test_map_reproduces_distances_that_fit_a_plane() -> None:
     places = np.array([[0, 0], [0.6, 0], [0, 0.4], [0.5, 0.5]])
     distances = np.linalg.norm(places[:, None] - places[None], axis=2)
@@ -94,11 +77,6 @@ def test_map_reproduces_distances_that_fit_a_plane() -> None:
     drawn = np.linalg.norm(points.to_numpy()[:, None] - points.to_numpy()[None], axis=2)
     np.testing.assert_allclose(drawn, distances, atol=1e-3)
     assert stress < 1e-3
-
-
-def test_closest_relative_is_never_itself() -> None:
-    table = pd.DataFrame([[1, 0.2, 0.7], [0.2, 1, 0.3], [0.7, 0.3, 1]], index=list("abc"), columns=list("abc"))
-    assert n2o.relatives(table)["closest"].tolist() == ["c", "c", "a"]
 
 
 @pytest.fixture(scope="module")
