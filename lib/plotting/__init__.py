@@ -7,7 +7,6 @@ from lib.plotting.localization import agreement_heatmap, parted_plane
 from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, scatter_map
-from lib.plotting.retrieval import dots
 from lib.plotting.robustness import logarithmic, reference, scatter
 from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
@@ -24,7 +23,6 @@ __all__ = [
     "clustered_triangle",
     "curves",
     "dendrogram",
-    "dots",
     "dots_by_group",
     "dots_with_intervals",
     "label_points",
