@@ -8,7 +8,6 @@ from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.robustness import logarithmic, reference, scatter
-from lib.plotting.sent2vec import weights_over_frequency
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
 
 __all__ = [
@@ -37,6 +36,5 @@ __all__ = [
     "scatter_map",
     "show",
     "use_style",
-    "weights_over_frequency",
     "write_table",
 ]

@@ -76,9 +76,8 @@ TEXT = Accepted("a text", lambda value: isinstance(value, str))
 NAMES = several(TEXT, at_least=1)
 COUNT = whole(1, 10**6)
 ANY_COUNT = whole(0, 10**7)  # 0 for all that there are
-RATED = several(
-    choice("Lee", "Verse-pairs", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R"), at_least=1
-)
+PAIRS = "Lee", "Verse-pairs", "WS353", "STS12", "STS13", "STS14", "STS15", "STSBenchmark", "SICK-R"
+RATED = several(choice(*PAIRS), at_least=1)
 CLASSIFIED = several(
     choice(
         *("Translations", "Books", "Questions"),
@@ -90,7 +89,6 @@ CLASSIFIED = several(
 # Of each parameter of each notebook, by its name; a table has an entry for each of its keys.
 ACCEPTED = {
     "approximate_methods": several(choice("hnsw", "ivf", "ngt")),
-    "baselines": NAMES,
     "checked_sentences": whole(10, 10**4),
     "checked_words": whole(100, 10**6),
     "classified_sets": CLASSIFIED,
@@ -111,12 +109,10 @@ ACCEPTED = {
     "experiment_k": COUNT,
     "experiment_names": NAMES,
     "experiment_verses": whole(2, 3000),
-    "folds": whole(2, 100),
     "frequency_lists": NAMES,
     "grid": several(number(1e-9, 1e3), at_least=1, rising=True),
     "groups": ANY_COUNT,
     "haystack": ANY_COUNT,
-    "inner_folds": whole(1, 100),
     "k": COUNT,
     "ks": several(COUNT, at_least=2, rising=True),
     "l1": number(0, 1e6),
@@ -124,7 +120,6 @@ ACCEPTED = {
     "learned_names": several(choice("", "SST2", "SICK-R", "SICK-E")),
     "n": COUNT,
     "near_duplicates": TEXT,
-    "needles": whole(2, 10**6),
     "neighbors_file": TEXT,
     "one_form": choice(True, False),
     "other_corpora": several(TEXT, at_least=1),
@@ -132,7 +127,6 @@ ACCEPTED = {
     "overlap_limit": number(0, 2),
     "pairs": whole(2, 10**6),
     "pairs_source": TEXT,
-    "phrases": several(TEXT),
     "pooling": choice("", "avg", "cls", "last"),
     "popular_k": COUNT,
     "probe_names": NAMES,
@@ -147,17 +141,21 @@ ACCEPTED = {
     "repetitions": whole(100, 10**6),
     "samples": whole(1, 1000),
     "profile": choice("default", "paper"),
+    "second_corpus": TEXT,
     "seed": whole(0, 2**32 - 1),
     "seeds": several(whole(0, 2**32 - 1), at_least=1),
     "separate_text": TEXT,
     "shown": whole(1, 100),
+    "similarity_sets": several(choice("Verses", *PAIRS), at_least=1),
     "size_training": {"sentences": ANY_COUNT, "epochs": whole(1, 10**4), "seeds": whole(1, 100)},
     "sizes": several(whole(1, 10**4), at_least=1, rising=True),
     "table_1": dict.fromkeys(["MOWE", "SOWE", "PV-DM", "PV-DBOW", "URAE", "URAE, balanced"], TEXT),
     "task_names": NAMES,
+    "text_shares": several(number(1e-9, 1), at_least=2, rising=True),
     "training": Accepted("a table such as {'dim': 100}", lambda value: isinstance(value, dict)),
     "tuned_on": choice("verses", "STSBenchmark"),
     "vector_names": NAMES,
+    "words": whole(1000, 10**12),
     "verses": whole(30, 10**5),
 }
 

@@ -90,7 +90,7 @@ def test_a_wrong_value_is_refused_by_the_first_line_after_the_imports_and_in_a_p
     ("changed", "message"),
     [
         ({"confidence": 95}, "confidence: 95 is not accepted; give a number from 0.5 to 0.999"),
-        ({"folds": 1}, "folds: 1 is not accepted; give a whole number from 2 to 100"),
+        ({"words": 1}, "words: 1 is not accepted; give a whole number from 1000 to 1000000000000"),
     ],
 )
 def test_a_message_has_parameter_value_and_what_is_accepted(changed, message) -> None:

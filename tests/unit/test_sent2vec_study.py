@@ -1,121 +1,130 @@
-"""What the notebook on Sent2Vec shows of a model is what the model holds."""
+"""What the lesson on Sent2Vec measures: hand-derived answers, SciPy's correlation, and the paper's printed numbers."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
+from scipy.stats import pearsonr
 
-from lib import sent2vec_study as study
-from lib.catalog import published
+from lib import corpora, stats
 from lib.run.errors import InputError
-from lib.sent2vec.settings import Settings
+from lib.sent2vec import Sent2Vec
+from lib.studies import sent2vec as study
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
-SMALL = Settings(dim=4, epochs=2, min_count=1, min_target_count=1, subsample=1.0)
+FEW = stats.Sampling(repetitions=60)
 
 
 @pytest.fixture(scope="module")
 def model():
-    return study.vary(LINES, SMALL, {"uni": {}}, show_progress_bar=False)["uni"]
+    return Sent2Vec.train(
+        LINES, dim=4, epochs=2, min_count=1, min_target_count=1, subsample=1.0, word_ngrams=2, bucket=50
+    )
 
 
-def test_norms_are_those_of_the_matrix_and_frequencies_those_of_the_text(model) -> None:
-    table = study.norms(model, a=0.1).set_index("word")
+def letters(sentences) -> np.ndarray:
+    """Vectors that depend on nothing but the sentence: letter counts."""
+    return np.array([[sentence.lower().count(letter) + 0.1 for letter in "etaoinshrdlu"] for sentence in sentences])
+
+
+def test_weights_are_those_of_the_matrix_and_frequencies_those_of_the_text(model) -> None:
+    table = study.word_weights(model).set_index("word")
     assert "</s>" not in table.index
     tokens = " ".join(LINES).split()
     assert table.loc["cat", "frequency"] == pytest.approx(tokens.count("cat") / (len(tokens) + len(LINES)))
     assert table.loc["cat", "norm"] == pytest.approx(np.linalg.norm(model.word_vectors()["cat"]), rel=1e-6)
-    np.testing.assert_allclose(table["weight"], 0.1 / (0.1 + table["frequency"]))
+    assert table.loc["bird", "band"] == 0
+    assert table.loc["the", "band"] == 2
 
 
-def test_profile_is_the_median_of_each_bin() -> None:
-    table = pd.DataFrame({"frequency": [1e-4, 1e-4, 1e-4, 1e-1, 1e-1], "norm": [1.0, 2.0, 9.0, 4.0, 6.0]})
-    found = study.profile(table, "norm", bins=2)
-    np.testing.assert_allclose(found["value"], [2, 5])
-    np.testing.assert_allclose(found.index, [1e-4, 1e-1])
+def test_variants_replace_what_they_say(model) -> None:
+    words = model.word_vectors()
+    alone = study.changed(model, "words only").encode(["cat saw"])
+    np.testing.assert_allclose(alone[0], (words["cat"] + words["saw"]) / 2, rtol=1e-5)
+    weights = study.word_weights(model).set_index("word")
+    smoothed = study.changed(model, "SIF").word_vectors()["cat"]
+    assert np.linalg.norm(smoothed) == pytest.approx(weights.loc["cat", "sif"], rel=1e-5)
+    assert not study.changed(model, "no frequent").word_vectors()["the"].any()
+    assert study.changed(model, "no frequent").word_vectors()["bird"].any()
 
 
-def test_loss_falls_from_chance_and_ends_with_the_last_epoch(model) -> None:
-    curve = study.loss_curve(model)
-    assert curve.index[-1] == SMALL.epochs
-    assert 0 < curve["value"].iloc[-1] < 1.2 * (1 + SMALL.negatives) * np.log(2)
-    assert study.speed(model)["words"] > 0
+def test_who_knows_which_verses_are_the_same_finds_all_of_them() -> None:
+    hay, asking = corpora.load(study.HAYSTACK), corpora.load("bible-gospels:ylt")
+    group = dict(zip([*hay.sentences, *asking.sentences], [*hay.groups, *asking.groups], strict=True))
+
+    def oracle(sentences) -> np.ndarray:
+        return np.array([np.random.default_rng(int(group[sentence]) + 1).normal(size=20) for sentence in sentences])
+
+    found, alike = study.verses(50, seed=3)
+    np.testing.assert_array_equal(found.answers(oracle), np.ones(50))
+    np.testing.assert_allclose(alike.answers(oracle), np.ones(50), rtol=1e-6)
+    assert 0 < found.answers(letters).mean() < 1
+    with pytest.raises(InputError, match="queries"):
+        study.verses(10**6, seed=3)
 
 
-def test_the_words_of_a_phrase_are_not_its_neighbors(model) -> None:
-    (row,) = study.nearest_words(model, ["the cat"], 3).to_dict("records")
-    assert not {"the", "cat"} & set(row["nearest words"].split(", "))
-    with pytest.raises(InputError, match="no word of 'zyzzyva'"):
-        study.nearest_words(model, ["zyzzyva"], 3)
-
-
-def test_settings_are_those_of_the_table_and_a_rare_word_is_no_target() -> None:
-    given = {"dim": 3, "epochs": 1, "lr": 0.5, "subsample": 1.0, "min_count": 7, "dropout_k": 0, "bucket": 10}
-    made = study.settings(given, seed=4)
-    assert made == Settings(**given, min_target_count=7, seed=4)
-    assert study.settings(given | {"min_target_count": 9, "threads": 1}).min_target_count == 9
-    for name in given:
-        with pytest.raises(InputError, match=f"training: lacks '{name}'; give all of dim, epochs"):
-            study.settings({key: value for key, value in given.items() if key != name})
-    with pytest.raises(InputError, match="training: 'seed' is not known"):
-        study.settings(given | {"seed": 3}, seed=4)
-
-
-def test_a_collocation_is_more_frequent_than_its_words_let_expect() -> None:
-    lines = ["holy ghost spoke .", "the holy ghost .", "the man spoke .", "the ghost spoke ."]
-    # n(ab) less 1, over n(a) n(b): "holy ghost" 1 / (2 * 3), "ghost spoke" 1 / (3 * 3); punctuation is no word.
-    assert study.collocations(lines, 5, discount=1) == ["holy ghost", "ghost spoke"]
-    assert study.collocations(lines, 1, discount=1) == ["holy ghost"]
-
-
-def test_a_phrase_is_not_its_own_neighbor(model) -> None:
-    among = ["the cat", "a dog", "the bird"]
-    assert set(study.nearest_phrases(model, "the cat", among, 5)) == {"a dog", "the bird"}
-    vectors = study.Encoder(model)(["a cat", *among])
-    cosines = vectors[1:] @ vectors[0] / np.linalg.norm(vectors[1:], axis=1)
-    assert study.nearest_phrases(model, "a cat", among, 1) == [among[int(np.argmax(cosines))]]
-
-
-def test_a_pretrained_model_stands_beside_its_own_row_and_others_beside_their_kind() -> None:
-    ratings = pd.DataFrame(
-        [("sent2vec-wiki-unigrams", "SICK-R", 0.70, 0.69, 0.71, 0.6), ("tfidf", "Lee", 0.5, 0.4, 0.6, 0.5)],
-        columns=["embedder", "dataset", "pearson", "low", "high", "spearman"],
-    )
-    classes = pd.DataFrame(
-        [("w2v-corpus", "MRPC", 0.7, 0.6, 0.8, 0.8)], columns=["embedder", "dataset", "accuracy", "low", "high", "f1"]
-    )
-    table = study.beside(ratings, classes).set_index(["embedder", "measure"])
-    seven, one = published.load("sent2vec_table7"), published.load("sent2vec_table1")
-    stated = seven[(seven["model"] == "Sent2Vec wiki uni.") & (seven["dataset"] == "SICK 2014")].set_index("measure")
-    assert table.loc[("sent2vec-wiki-unigrams", "pearson"), "published"] == stated.loc["pearson", "value"]
-    assert table.loc[("sent2vec-wiki-unigrams", "pearson"), "ours"] == 0.70
-    skipgram = one[(one["model"] == "Skipgram") & (one["dataset"] == "MSRP")].set_index("measure")["value"]
-    assert table.loc[("w2v-corpus", "accuracy"), "published"] == skipgram["accuracy"]
-    assert table.loc[("w2v-corpus", "f1"), "ours"] == pytest.approx(80)
-    assert "tfidf" not in table.index.get_level_values(0)
-
-
-def test_table_4_has_the_average_over_the_files_of_sts() -> None:
-    rows = [
-        ("glove-6b-50d+sif", "STS14 images", 0.6),
-        ("glove-6b-50d+sif", "STS14 OnWN", 0.8),
-        ("tfidf", "SICK-R", 0.5),
+def test_scores_are_means_over_kinds_and_sets_and_correlations_are_scipys() -> None:
+    rng = np.random.default_rng(0)
+    gold, cosines = rng.normal(size=40), rng.normal(size=(2, 40))
+    right = np.tile([1.0, 1.0, 0.0, 1.0], (2, 10))
+    exams = [
+        study.Exam("pairs", "similarity", letters, gold, np.arange(40), ""),
+        study.Exam("labels", "supervised", letters, np.full(40, np.nan), np.arange(40), ""),
     ]
-    ratings = pd.DataFrame(rows, columns=["embedder", "dataset", "pearson"])
-    classes = pd.DataFrame([("glove-6b-50d+sif", "Books", 0.5)], columns=["embedder", "dataset", "accuracy"])
-    (row,) = study.beside_smoothed(ratings, classes).to_dict("records")
-    assert (row["in the paper"], row["dataset"], row["published"]) == ("GloVe + WR", "STS 2014", 0.685)
-    assert row["ours"] == pytest.approx(0.7)
+    results = study.Results(exams, FEW)
+    results.found["model"] = [
+        {"/similarity/pairs": cosines[seed], "/supervised/labels": right[seed]} for seed in (0, 1)
+    ]
+    correlation = np.mean([pearsonr(own, gold).statistic for own in cosines])
+    assert results.scores(["model"], "similarity").estimate == pytest.approx([correlation])
+    both = results.scores(["model"], "similarity", "supervised")
+    assert both.estimate == pytest.approx([(correlation + 0.75) / 2])
+    assert both.low[0] < both.estimate[0] < both.high[0]
 
 
-def test_every_counterpart_is_a_row_of_the_paper() -> None:
-    tables = {number: published.load(f"sent2vec_table{number}") for number in (1, 2, 6, 7)}
-    for supervised, unsupervised in study.KIND.values():
-        assert supervised in set(tables[1]["model"])
-        assert unsupervised in set(tables[2]["model"])
-    for data, supervised, unsupervised in study.PRETRAINED.values():
-        assert supervised in set(tables[6][tables[6]["data"] == data]["model"])
-        assert unsupervised in set(tables[7]["model"])
-    datasets = set(tables[2]["dataset"]) | set(tables[1]["dataset"])
-    assert set(study.PUBLISHED_NAMES.values()) == datasets - {"average"}
+def test_pairs_that_share_documents_weigh_as_often_as_both_are_drawn() -> None:
+    rng = np.random.default_rng(1)
+    answers, gold = rng.normal(size=(6, 1, 2)), rng.normal(size=6)
+    weights = np.array([1, 0, 2, 1, 1, 0])
+    repeated = np.repeat(np.arange(6), weights)
+    expected = [pearsonr(answers[repeated, 0, seed], gold[repeated]).statistic for seed in (0, 1)]
+    np.testing.assert_allclose(study._correlation(answers, gold, weights.astype(float))[0], expected)
+
+
+def test_the_expected_loss_is_that_of_every_possible_draw(model) -> None:
+    gaps = study.objective_gaps(model, ["bird saw"])
+    words = model.dictionary.words[: model.dictionary.n_words]
+    counts = dict(zip(words, model.dictionary.counts.tolist(), strict=False))
+    target, context = words.index(b"bird"), model.input_matrix[words.index(b"saw")].astype(float)
+
+    def loss(word: int, sign: int) -> float:
+        return float(np.log1p(np.exp(-sign * model.output_matrix[word].astype(float) @ context)))
+
+    roots = np.sqrt([counts[word] for word in words])
+    drawn = sum(root * loss(word, -1) for word, root in enumerate(roots) if word != target) / (
+        roots.sum() - roots[target]
+    )
+    whole = sum(root * loss(word, -1) for word, root in enumerate(roots)) / roots.sum()
+    # All words are kept here, so that both equations have the same gap.
+    expected = (loss(target, 1) + 10 * whole) / (loss(target, 1) + 10 * drawn) - 1
+    np.testing.assert_allclose(gaps[:, 0], expected, rtol=1e-6)
+
+
+def test_printed_leads_have_the_error_of_their_test_sets() -> None:
+    table = study.leads("Sent2Vec uni.", ["SkipThought"]).set_index(["dataset", "measure"])
+    row = table.loc["CR", "accuracy"]
+    assert row["lead"] == pytest.approx(0.001)
+    error = np.sqrt((0.802 * 0.198 + 0.801 * 0.199) / 3775)
+    assert row["high"] == pytest.approx(0.001 + 1.96 * error)
+    names = study.printed()["model"].unique()
+    toronto = [name for name in names if not name.startswith(("Sent2Vec", "C-PHRASE", "CaptionRep", "DictRep"))]
+    similar = study.leads("Sent2Vec uni.", toronto).query("measure != 'accuracy'")
+    count, low, high = study.sets_led(similar)
+    assert (count, low <= count <= high) == (4, True)
+
+
+def test_misprints_are_averages_that_their_parts_do_not_give() -> None:
+    found = study.misprints().set_index(["table", "model"])["parts"]
+    assert found[3, "C-BOW"] == pytest.approx(70.95)
+    assert found[1, "Skipgram"] == pytest.approx(79.43, abs=0.01)
+    assert (3, "FastSent") not in found.index
