@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lib import exams, needles, stats, transfer
+from lib import exams, stats, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder, Embeddings
 from lib.exams import RatedPairs
-from lib.neighbors.ranking import Ranks
 from lib.run import progress
-from lib.run.parameters import in_range
 from lib.similarity import correlations, cosine
 from lib.store import EmbeddingStore, fit
 
@@ -34,18 +32,6 @@ def rated(names: Sequence[str]) -> list[RatedPairs]:
     """Sets of rated pairs, a year of STS as one set a file; all of SICK-R, as in the Sent2Vec paper, else the test."""
     sets = [exams.rated([name], "all" if name == "SICK-R" else "test") for name in names]
     return [each for some in sets for each in some]
-
-
-def paraphrases(corpus: Corpus, count: int, rng: np.random.Generator) -> needles.Pairs | None:
-    """`count` pairs of sentences of a corpus that mean the same; None where the corpus does not know any.
-
-    Raises InputError if it does not know so many.
-    """
-    if (corpus.groups < 0).all():
-        return None
-    pairs = needles.load("verses", corpus, rng, "", 0)
-    in_range("needles", count, 2, len(pairs), f"{corpus.name!r} has pairs for {len(pairs)}")
-    return pairs.take(np.sort(rng.permutation(len(pairs))[:count]))
 
 
 def rate(
@@ -111,18 +97,6 @@ def classify(
             )
             rows.append({"embedder": name, "dataset": task} | result.row())
     return pd.DataFrame(rows)
-
-
-def find(
-    encoders: Mapping[str, Encode], corpus: Corpus, pairs: needles.Pairs, show_progress_bar: bool = True
-) -> dict[str, Ranks]:
-    """At which rank the needle of each query comes in a corpus that has both; `lib.retrieval` makes the rest of it.
-
-    `pairs` are of sentences of the corpus; queries, needles and whatever is known to mean the same are no hay.
-    """
-    exam = exams.Verses(corpus, pairs)
-    each = progress.track(list(encoders), "needles", unit="embedders", show=show_progress_bar)
-    return {name: exam.ranks(encoders[name](corpus.sentences)) for name in each}
 
 
 def macro_average(rated: pd.DataFrame, classified: pd.DataFrame) -> pd.DataFrame:

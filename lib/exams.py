@@ -1,18 +1,15 @@
-"""Exams for sentence embedders: sets of rated pairs (STS, SICK, Lee) and verses to be found; how answers are scored."""
+"""Exams for sentence embedders: sets of rated pairs (STS, SICK, Lee), and how answers are scored."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 
-from lib import needles, tasks
-from lib.corpora import Corpus
-from lib.embedders.base import Embedder, Embeddings
-from lib.neighbors.ranking import Ranks, ranks
+from lib import tasks
+from lib.embedders.base import Embedder
 from lib.run.errors import InputError
 from lib.similarity import cosine
 
@@ -85,41 +82,6 @@ class RatedPairs(Exam):
         return pearson(answers, self.gold, draws)
 
 
-@dataclass(eq=False)
-class Verses(Exam):
-    """Verses whose other translation is to be found; the answers are reciprocal ranks, the score is their mean."""
-
-    corpus: Corpus
-    pairs: needles.Pairs
-    name: str = "verses"
-    task: str = "verses"
-    measure: str = "MRR"
-    hidden: list[np.ndarray] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.hidden = needles.hidden(self.pairs, self.corpus)
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    @cached_property
-    def _places(self) -> np.ndarray:
-        return needles.locate(self.corpus, self.pairs.sentences)
-
-    def answers(self, embedder: Embedder, fitted_on: str | Sequence[str] = "set") -> np.ndarray:
-        own = isinstance(fitted_on, str)  # there are no sides: it is the whole corpus
-        vectors = embedder.fit(self.corpus.sentences if own else fitted_on).encode(self.corpus.sentences)
-        return 1 / self.ranks(vectors).ranks
-
-    def ranks(self, vectors: Embeddings) -> Ranks:
-        """At which rank each needle comes, by the embeddings of all sentences of the corpus, float[n, dim] or CSR."""
-        queries, wanted = (vectors[places] for places in np.split(self._places, 2))
-        return ranks(queries, wanted, vectors, self.hidden)
-
-    def scores(self, answers: np.ndarray, draws: np.ndarray) -> np.ndarray:
-        return draws @ answers / draws.sum(axis=1, keepdims=True)
-
-
 # -- the exams there are ------------------------------------------------------------------------
 
 
@@ -143,20 +105,6 @@ def _of_file(name: str, file: str, task: tasks.PairTask, rows: np.ndarray) -> Ra
     left, right = ([side[i] for i in rows] for side in (task.left, task.right))
     ids = None if task.ids is None else np.array(task.ids)[rows]
     return RatedPairs(file, name, left, right, task.score[rows], ids)
-
-
-def verses(corpus: Corpus, count: int, rng: np.random.Generator) -> tuple[Verses, Verses] | None:
-    """Two exams of `count` drawn verses each, none in both, to score and to tune on; None if a corpus has no groups.
-
-    Raises InputError for fewer than two, or more than the corpus has pairs for.
-    """
-    if (corpus.groups < 0).all():
-        return None
-    pairs = needles.load("verses", corpus, rng, "", 0)
-    if not 2 <= count <= len(pairs) // 2:
-        raise InputError(f"queries: {count} is not accepted; {corpus.name!r} has pairs for 2 to {len(pairs) // 2}")
-    drawn = rng.permutation(len(pairs))[: 2 * count]
-    return Verses(corpus, pairs.take(np.sort(drawn[:count]))), Verses(corpus, pairs.take(np.sort(drawn[count:])))
 
 
 # -- measures -----------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from lib import corpora, embedders, evaluation, retrieval
-from lib.run.errors import InputError
+from lib import corpora, embedders, evaluation
 
 
 @pytest.fixture(scope="module")
@@ -58,24 +57,6 @@ def test_classification_has_a_row_for_each_embedder_and_set() -> None:
     pd.testing.assert_frame_equal(table, again)
 
 
-def test_paraphrases_are_found_first_by_an_oracle(rng) -> None:
-    gospels = corpora.load("bible-gospels")
-    pairs = evaluation.paraphrases(gospels, 20, rng)
-
-    def oracle(sentences):
-        """A direction for each verse, the same for all of its translations."""
-        place = {sentence: i for i, sentence in enumerate(gospels.sentences)}
-        angles = np.array([gospels.groups[place[sentence]] for sentence in sentences], float)
-        return np.column_stack([np.cos(angles), np.sin(angles)])
-
-    found = evaluation.find({"oracle": oracle}, gospels, pairs, show_progress_bar=False)
-    assert retrieval.mean_reciprocal_rank(found["oracle"].ranks) == 1
-
-
-def test_a_corpus_without_known_paraphrases_has_none(corpus, rng) -> None:
-    assert evaluation.paraphrases(corpus, 5, rng) is None
-
-
 def test_macro_average_by_hand() -> None:
     rated = pd.DataFrame({"embedder": ["a", "a", "b"], "pearson": [0.5, 0.7, 0.1], "spearman": [0.3, 0.5, 0.3]})
     classified = pd.DataFrame({"embedder": ["a", "b", "b"], "accuracy": [0.8, 0.9, 0.7]})
@@ -83,8 +64,3 @@ def test_macro_average_by_hand() -> None:
     assert list(table.index) == ["a", "b"]
     np.testing.assert_allclose(table.loc["a"], [80, 50, 65])
     np.testing.assert_allclose(table.loc["b"], [80, 20, 50])
-
-
-def test_too_many_pairs_are_refused(rng) -> None:
-    with pytest.raises(InputError, match="needles: 1000000 is not accepted"):
-        evaluation.paraphrases(corpora.load("bible-gospels"), 1_000_000, rng)
