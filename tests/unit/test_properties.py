@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib import n2o, neighbors, retrieval, similarity, stats
+from lib import n2o, neighbors, retrieval, similarity
 from lib.studies import popularity
 from tests.sizes import CASES
 
@@ -82,22 +82,3 @@ def test_popularity_counts_embedders(seed, embedders) -> None:
 def test_mean_reciprocal_rank_is_the_mean_of_reciprocals(ranks) -> None:
     truth = float(sum(Fraction(1, rank) for rank in ranks) / len(ranks))
     assert retrieval.mean_reciprocal_rank(ranks) == pytest.approx(truth, rel=1e-12)
-
-
-@settings(max_examples=CASES)
-@given(SEEDS, st.integers(2, 30), st.booleans())
-def test_intervals_of_means_lie_between_the_least_and_the_greatest_value(seed, rows, grouped) -> None:
-    rng = np.random.default_rng(seed)
-    values, groups = rng.normal(size=(rows, 2)), rng.integers(-1, 4, rows) if grouped else None
-    low, high = stats.bootstrap_mean(values, rng, groups, repetitions=20)
-    assert (values.min(axis=0) - 1e-12 <= low).all()
-    assert (low <= high).all()
-    assert (high <= values.max(axis=0) + 1e-12).all()
-
-
-@settings(max_examples=CASES)
-@given(SEEDS, st.integers(-30, 30), st.sampled_from([stats.bootstrap_pearson, stats.bootstrap_spearman]))
-def test_correlations_do_not_depend_on_the_unit_of_measurement(seed, power, bootstrap) -> None:
-    x, y = np.random.default_rng(seed).normal(size=(2, 20))
-    plain, scaled = (bootstrap(x * unit, y, np.random.default_rng(0), repetitions=20) for unit in (1.0, 2.0**power))
-    assert plain == scaled
