@@ -1,7 +1,4 @@
-"""Sentence vectors composed of word vectors: the average, the sum, power means, SIF and uSIF.
-
-Words without a vector are skipped.
-"""
+"""Sentence vectors composed of word vectors: average, sum, power means, SIF, uSIF. Words without one are skipped."""
 
 from __future__ import annotations
 

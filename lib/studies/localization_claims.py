@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.stats import binomtest, kendalltau, t
 from sklearn.decomposition import PCA
 
-from lib import embedders, evaluation, n2o, neighbors, stats, tasks
+from lib import embedders, n2o, neighbors, stats, store, tasks
 from lib.catalog import published
 from lib.corpora import text
 from lib.corpora.closure import groups_from_pairs
@@ -307,7 +307,8 @@ def judge_training(
     for seed in range(1, 6):
         right = []
         for name, learned in product(names, texts):
-            vectors = evaluation.encoder(embedders.load(name, seed=seed), learned)(tested.sentences)
+            embedder = store.fit(embedders.load(name, seed=seed), learned)
+            vectors = store.EmbeddingStore().embed(embedder, tested.sentences)
             right.append(answer({name: vectors}, tested.labels, [0], 1.0).correct[name])
         gains.append(np.mean(right[::2], axis=0) - np.mean(right[1::2], axis=0))
     found = stats.bootstrap(stats.mean, np.transpose(gains), sampling=sampling, clusters=tested.labels, seeds=True)

@@ -17,6 +17,7 @@ from lib.catalog import published
 from lib.corpora import Corpus, bible
 from lib.embedders.base import Embeddings
 from lib.neighbors import exact
+from lib.studies import n2o_table_one
 
 # Beginnings of the names of embedders that share their method and their training text.
 NEAR_COPIES = (
@@ -204,6 +205,10 @@ class Evidence:
         stand_ins = [STAND_INS[name] for name in names]
         return stand_ins, ", ".join(stand_ins)
 
+    def averages(self) -> list[str]:
+        """The embedders of the run that are plain averages of static word vectors."""
+        return [name for name in self.ids if is_average(name)]
+
     def others(self, *without: str) -> list[str]:
         """The embedders of the run that are no near copies of those named."""
         bare = [name.split(" of half")[0] for name in without]
@@ -215,8 +220,7 @@ def judge(evidence: Evidence) -> None:
     for judged in (_range, _chance, _averages, _variants, _subwords, _subword_tokens, _tfidf_tokens, _tfidf, _tokens):
         judged(evidence)
     if evidence.ids.keys() >= set(published.load("n2o_table1")["embedder"]):
-        for judged in (_elmo, _outliers, _gains_with_elmo, _infersent, _use):
-            judged(evidence)
+        n2o_table_one.judge(evidence)
 
 
 def judge_order(ledger: stats.Ledger, vectors: Mapping[str, tuple[Embeddings, ...]], sampling: stats.Sampling) -> None:
@@ -359,66 +363,3 @@ def _tokens(evidence: Evidence) -> None:
     means = [np.mean([gains[name] for name in others if origin(name) == source], axis=0) for source in ORIGINS]
     evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue)
     evidence.judge("n2o-averaging-raises-n2o", "each", list(gains.values()), analogue, holm=True)
-
-
-# -- what needs the weights of the paper's Table 1 ----------------------------------------------
-
-ELMO = ("elmo-small", "elmo-orig", "elmo-orig-5.5b")
-TOKENS = {"bert-base-cls": "bert-base-avg", "bert-ft-cls": "bert-ft-avg", "gpt-last": "gpt-avg"}  # and averages
-USE = ("use-dan", "use-trf")
-
-
-def _outside(evidence: Evidence) -> list[str]:
-    """The paper's embedders but BERT and GPT."""
-    names = published.load("n2o_table1")["embedder"]
-    return [name for name in names if name not in {*TOKENS, *TOKENS.values()}]
-
-
-def _elmo(evidence: Evidence) -> None:
-    small, middle, large = ELMO
-    related = [evidence.pair(small, middle), evidence.pair(middle, large)]
-    values = [pair - evidence.pair(small, large) for pair in related]
-    evidence.judge("n2o-elmo-capacity-and-data", "", values, holm=True)
-
-
-def _outliers(evidence: Evidence) -> None:
-    others = _outside(evidence)
-    typical = {name: evidence.mean((name, other) for other in others if other != name) for name in (*TOKENS, *others)}
-    values = [typical[token] - typical[other] for token in TOKENS for other in others]
-    evidence.judge("n2o-specific-token-outliers", "", values, holm=True)
-
-
-def _gains_with_elmo(evidence: Evidence) -> None:
-    others = [name for name in _outside(evidence) if name not in ELMO]
-    means, each = [], []
-    for token, average in TOKENS.items():
-        gains = {name: evidence.pair(average, name) - evidence.pair(token, name) for name in (*ELMO, *others)}
-        with_elmo = np.mean([gains[name] for name in ELMO], axis=0)
-        means.append(with_elmo - np.mean([gains[name] for name in others], axis=0))
-        each += [with_elmo - gains[name] for name in others]
-    evidence.judge("n2o-averaging-nears-elmo", "mean", means)
-    evidence.judge("n2o-averaging-nears-elmo", "maximum", each, holm=True)
-
-
-def _infersent(evidence: Evidence) -> None:
-    static = [name for name in _outside(evidence) if is_average(name)]
-    values = []
-    for averages in (static, [*static, *ELMO, *TOKENS.values()]):
-        near = evidence.mean(("infersent-v1", name) for name in averages)
-        others = [name for name in (*_outside(evidence), *TOKENS) if name not in (*averages, "infersent-v1")]
-        values += [near - evidence.pair("infersent-v1", name) for name in others]
-    evidence.judge("n2o-infersent-near-averages", "averages", values)
-    start = evidence.pair("infersent-v1", "glove-840b-300d")
-    others = [name for name in static if name != "glove-840b-300d"]
-    evidence.judge(
-        "n2o-infersent-near-averages", "initialization", [start - evidence.pair("infersent-v1", o) for o in others]
-    )
-
-
-def _use(evidence: Evidence) -> None:
-    others = [name for name in (*_outside(evidence), *TOKENS, *TOKENS.values()) if name not in USE]
-    values = [evidence.pair(*USE) - evidence.pair(one, name) for one in USE for name in others]
-    evidence.judge("n2o-use-distinct", "each other", values)
-    both = evidence.mean(product(USE, others))
-    rivals = [evidence.mean((name, other) for other in others if other != name) for name in others]
-    evidence.judge_median("n2o-use-distinct", "distinct", [[both, *rivals]])

@@ -10,6 +10,7 @@ from lib import corpora, stats
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
+from lib.studies import sent2vec_printed as printed
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 FEW = stats.Sampling(repetitions=60)
@@ -111,20 +112,20 @@ def test_the_expected_loss_is_that_of_every_possible_draw(model) -> None:
 
 
 def test_printed_leads_have_the_error_of_their_test_sets() -> None:
-    table = study.leads("Sent2Vec uni.", ["SkipThought"]).set_index(["dataset", "measure"])
+    table = printed.leads("Sent2Vec uni.", ["SkipThought"]).set_index(["dataset", "measure"])
     row = table.loc["CR", "accuracy"]
     assert row["lead"] == pytest.approx(0.001)
     error = np.sqrt((0.802 * 0.198 + 0.801 * 0.199) / 3775)
     assert row["high"] == pytest.approx(0.001 + 1.96 * error)
-    names = study.printed()["model"].unique()
+    names = printed.printed()["model"].unique()
     toronto = [name for name in names if not name.startswith(("Sent2Vec", "C-PHRASE", "CaptionRep", "DictRep"))]
-    similar = study.leads("Sent2Vec uni.", toronto).query("measure != 'accuracy'")
-    count, low, high = study.sets_led(similar)
+    similar = printed.leads("Sent2Vec uni.", toronto).query("measure != 'accuracy'")
+    count, low, high = printed.sets_led(similar)
     assert (count, low <= count <= high) == (4, True)
 
 
 def test_misprints_are_averages_that_their_parts_do_not_give() -> None:
-    found = study.misprints().set_index(["table", "model"])["parts"]
+    found = printed.misprints().set_index(["table", "model"])["parts"]
     assert found[3, "C-BOW"] == pytest.approx(70.95)
     assert found[1, "Skipgram"] == pytest.approx(79.43, abs=0.01)
     assert (3, "FastSent") not in found.index
