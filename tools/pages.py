@@ -51,12 +51,12 @@ Every term of the studies, from the notebooks' own glossaries by `make page`.
 # The figure that stands for each study in the README.
 COVERS = {
     "00_start_here": "scores",
-    "01_n2o": "n2o_heatmap",
-    "02_robustness": "spearman_over_k",
+    "01_n2o": "n2o_map",
+    "02_robustness": "choices",
     "03_popularity": "lexical_overlap",
     "04_paraphrase_mrr": "mrr",
-    "05_sent2vec_training": "norms",
-    "06_usif_derivation": "scores",
+    "05_sent2vec_training": "learning_curve",
+    "06_usif_derivation": "maximum_likelihood",
     "07_ucp_normalization": "table2",
     "08_semantic_localization": "accuracy",
     "09_situate_your_own": "n2o_map",
@@ -135,9 +135,10 @@ def _study(notebook: Path) -> dict[str, str]:
     with Image.open(picture) as image:
         description = html.escape(image.info["Description"])
     return {
-        "study": f"[{title}](notebooks/{notebook.name})",
+        "study": f"[{title}](figures/reference/default/{notebook.stem}/README.md)",
         "question": question,
         "to read": f"{minutes} min",
+        "to run": f"[notebook](notebooks/{notebook.name})",
         "": f'<img src="{picture.relative_to(paths.ROOT)}" alt="{description}" width="240">',
     }
 

@@ -47,7 +47,7 @@ def dots_with_intervals(
     axes.set_xlabel(label)
     axes.grid(axis="x", color="0.9")
     axes.set_axisbelow(True)
-    if kinds.nunique() > 1:
+    if kinds.nunique() > 1 and not axes.figure.legends:  # one for all panels
         axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
 
 
