@@ -19,6 +19,7 @@ import pandas as pd
 from nbconvert import MarkdownExporter
 from PIL import Image
 
+from lib import embedders
 from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
@@ -169,11 +170,33 @@ def _place(id: str, study: str, profile: str) -> str:
     return f"../figures/reference/{profile}/{study}/README.md#{anchor}"
 
 
-def write_verdicts() -> None:
-    """Renew the part of ``docs/replication.md`` that is made from the claims of both profiles."""
-    file = paths.ROOT / "docs" / "replication.md"
-    before, mark, _ = file.read_text(encoding="utf-8").partition("<!-- claims -->\n")
-    file.write_text(before + mark + "\n" + verdicts(), encoding="utf-8")
+def choosing() -> str:
+    """What each embedder of the default group reaches in retrieval, similarity and classification."""
+    found = REFERENCE / "default"
+    mrr = pd.read_csv(found / "04_paraphrase_mrr" / "mrr.csv", index_col="embedder")
+    similar = pd.read_csv(found / "07_ucp_normalization" / "table2.csv")
+    similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(index="embedder", columns="what", values="value")
+    classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv").query("condition == 'logistic'")
+    rows = embedders.catalog().set_index("name").loc[mrr.index, ["family", "dim"]]
+    rows["retrieval (MRR)"] = mrr["mrr"].round(2)
+    rows["similarity (Pearson)"] = similar["raw"].round(2)
+    rows["z-normalized"] = similar["z"].round(2)
+    rows["classification (accuracy)"] = classified.groupby("embedder")["accuracy"].mean().round(2)
+    rows["dim"] = rows["dim"].astype(object).where(rows["dim"].notna(), "vocabulary")
+    return markdown.table(rows.astype(object).where(rows.notna(), "").rename_axis("embedder").reset_index()) + "\n"
+
+
+# Pages whose second part is made here, behind a mark.
+PAGES = {"docs/replication.md": ("<!-- claims -->\n", verdicts), "docs/choosing.md": ("<!-- scores -->\n", choosing)}
+
+
+def write_pages() -> None:
+    """Renew the gallery and what other pages take from the results."""
+    (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
+    for name, (mark, made) in PAGES.items():
+        file = paths.ROOT / name
+        before, _, _ = file.read_text(encoding="utf-8").partition(mark)
+        file.write_text(f"{before}{mark}\n{made()}", encoding="utf-8")
 
 
 @command
@@ -187,8 +210,7 @@ def main(arguments: list[str] | None = None) -> int:
     for job in select(options.notebook, options.profile):
         print(f"{job.name}  kept in {renew(job)}")
     reference.gather_claims(REFERENCE / options.profile)
-    (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
-    write_verdicts()
+    write_pages()
     return 0
 
 
