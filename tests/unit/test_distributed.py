@@ -227,18 +227,13 @@ class Centered(Letters):
     """Has learned something from its text."""
 
     needs_fit = True
+    learned = ("mean",)
 
     def _fit(self, sentences, show_progress_bar) -> None:
         self.mean = super()._encode(sentences).mean(axis=0)
 
     def _encode(self, sentences):
         return super()._encode(sentences) - self.mean
-
-    def _state(self) -> dict:
-        return {"mean": self.mean}
-
-    def _restore(self, state, fitted_on) -> None:
-        self.mean = state["mean"]
 
 
 EMBEDDERS = {"dense": Letters, "sparse": lambda: Letters(sparse=True), "companions": Twin, "fitted": Centered}
