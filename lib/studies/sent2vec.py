@@ -25,7 +25,6 @@ from lib.run.processor import cores
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
-from lib.sent2vec.training import keep_probabilities
 from lib.similarity import cosine
 from lib.store import EmbeddingStore, fit
 from lib.tasks import PairTask
@@ -131,6 +130,19 @@ def labelled(name: str, folds: int) -> Exam:
 
     clusters = np.arange(size) if groups is None else groups
     return Exam(name, "supervised", answers, np.full(size, np.nan), clusters, f"{folds} folds")
+
+
+def exams(similarity: Sequence[str], classified: Sequence[str], queries: int, seed: int) -> list[Exam]:
+    """What the lesson asks: verses or sets of rated pairs, other verses that are held out, Lee, sets with classes.
+
+    For sets of rated pairs also their cosines, and STS-B.
+    """
+    found = verses(queries, seed) + verses(queries, seed + 1, "held out", "wmth")[:1] + rated("Lee", "Lee")
+    if list(similarity) != ["Verses"]:
+        pairs = [exam for name in similarity for exam in rated(name)]
+        alike = [exam._replace(kind="cosine", gold=np.nan * exam.gold) for exam in pairs]
+        found = [*found[2:], *pairs, *alike, *rated("STSBenchmark", "STS-B")]
+    return found + [labelled(name, 5) for name in classified]
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -355,35 +367,3 @@ def _correlation(answers: np.ndarray, gold: np.ndarray, weights: np.ndarray) -> 
     y = weights * (gold - np.average(gold, weights=weights))
     squares = np.tensordot(weights, x**2, 1) * (y**2 / np.maximum(weights, 1)).sum()
     return np.tensordot(y, x, 1) / np.sqrt(squares)
-
-
-# -- the objective -------------------------------------------------------------------------------
-
-
-def objective_gaps(model: Sent2Vec, lines: Sequence[str]) -> np.ndarray:
-    """How far equations (3) and (4) are from the loss that a pass can expect of each target.
-
-    A target is kept with probability q_p, then come negatives by q_n, which are never the target.
-
-    Returns
-    -------
-    float64[2, targets]
-        Gaps relative to the expected loss: of equation (3) as printed, where q_p weighs the target's term only, and of
-        (4) without its penalty, where q_p weighs both.
-    """
-    dictionary, negatives = model.dictionary, model.settings.negatives
-    keep = np.minimum(1, keep_probabilities(dictionary, model.settings).astype(np.float64))
-    root = np.sqrt(dictionary.counts[: dictionary.n_words])
-    q = root / root.sum()
-    inputs, outputs = (np.asarray(matrix, np.float64) for matrix in (model.input_matrix, model.output_matrix))
-    ids, starts = dictionary.ids([line.encode() for line in lines])
-    gaps = []
-    for words in np.split(ids, starts[1:-1]):
-        if len(words) > 1:
-            scores = (inputs[words].sum(axis=0) - inputs[words]) @ outputs.T / (len(words) - 1)
-            own, kept = scores[np.arange(len(words)), words], keep[words]
-            target, drawn = np.log1p(np.exp(-own)), negatives * np.log1p(np.exp(scores)) @ q
-            others = (drawn - negatives * q[words] * np.log1p(np.exp(own))) / (1 - q[words])
-            forms = np.array([kept * target + drawn, kept * (target + drawn)])
-            gaps.append(forms / (kept * (target + others)) - 1)
-    return np.concatenate(gaps, axis=1)

@@ -104,6 +104,11 @@ def judge_printed(ledger: stats.Ledger, profile: str) -> dict[str, pd.DataFrame]
     )
     second = leads("Sent2Vec uni. + bi.", others).query("dataset in ('MR', 'SUBJ', 'TREC')")
     judge("cr-and-half-of-tasks", [second, *(table.query("dataset == 'CR'") for table in ahead.values())])
+    accuracy = published.load("sent2vec_table1").query("measure == 'accuracy'")
+    accuracy = accuracy.pivot(index="model", columns="dataset", values="value")
+    r = np.corrcoef(accuracy["MSRP"], accuracy[["MR", "CR", "SUBJ", "MPQA", "TREC"]].mean(axis=1))[0, 1]
+    bounds = np.tanh(np.arctanh(r) + np.array([-1.96, 1.96]) / np.sqrt(len(accuracy) - 3))  # Fisher's z
+    ledger.interval("sent2vec-msrp-lack-of-generality", r, *bounds)
     if profile != "paper":
         phrase = [leads(model, ["C-PHRASE"]) for model in ahead]
         judge("cphrase-lag", phrase, "dataset in ('STS 2014 News', 'STS 2014 WordNet')")

@@ -10,6 +10,7 @@ from lib import corpora, stats
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
+from lib.studies import sent2vec_claims as claims
 from lib.studies import sent2vec_printed as printed
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
@@ -93,7 +94,7 @@ def test_pairs_that_share_documents_weigh_as_often_as_both_are_drawn() -> None:
 
 
 def test_the_expected_loss_is_that_of_every_possible_draw(model) -> None:
-    gaps = study.objective_gaps(model, ["bird saw"])
+    gaps = claims.objective_gaps(model, ["bird saw"])
     words = model.dictionary.words[: model.dictionary.n_words]
     counts = dict(zip(words, model.dictionary.counts.tolist(), strict=False))
     target, context = words.index(b"bird"), model.input_matrix[words.index(b"saw")].astype(float)
