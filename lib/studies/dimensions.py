@@ -15,8 +15,7 @@ import pandas as pd
 from lib.corpora import Corpus
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
-from lib.studies.orders import defined, joined
-from lib.studies.pitfalls import Found
+from lib.studies.orders import UNMEASURED, Found, defined, joined
 from lib.studies.transfer import SIMPLE, Results, Task, encoder
 
 TRAINED, TURNED = "word2vec, trained at each size", "the smallest, turned"
@@ -200,3 +199,14 @@ def turned(encode: Callable, size: int, seed: int) -> Callable[[Sequence[str]], 
         return (vectors @ matrix).astype(np.float32)
 
     return encoded
+
+
+def of_equal_size(equal: pd.DataFrame) -> Found:
+    """The claim on encoders and averages of one size, from `at_equal_size`."""
+    kinds = {part: equal[equal["embedder"].str.startswith(part.lower())] for part in ("USE", "Sent2Vec")}
+    return {
+        ("pitfalls-equal-size", part): Interval(*rows[["value", "low", "high"]].to_numpy().T)
+        if len(rows)
+        else UNMEASURED
+        for part, rows in kinds.items()
+    }

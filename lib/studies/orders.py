@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from lib.stats import Interval
+from lib.stats import Interval, Ledger
+
+Found = Mapping[tuple[str, str], Interval]  # findings by claim and part
+UNMEASURED = Interval(0.0, -np.inf, np.inf)  # of what the chosen embedders or tasks do not allow to compute
 
 
 def kendall(a: np.ndarray, b: np.ndarray) -> float:
@@ -53,3 +56,11 @@ def joined(found: Sequence[Interval]) -> Interval:
 def defined(ratio: Interval, below: Interval) -> Interval:
     """A ratio's interval, which has no ends where the number below the line is not clearly above 0."""
     return ratio if below.low > 0 else Interval(ratio.estimate, -np.inf, np.inf)
+
+
+def enter(ledger: Ledger, findings: Found, analogue: str) -> None:
+    """Judge each finding; one that is `UNMEASURED` is undecided, and its note says why."""
+    for (claim, part), found in findings.items():
+        measured = found is not UNMEASURED
+        note = "" if measured else "not measured: no embedder or no reliable task of the kind"
+        ledger.interval(claim, *found, part=part, analogue=analogue if measured else "", note=note)

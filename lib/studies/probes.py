@@ -17,12 +17,19 @@ from lib.corpora import Corpus
 from lib.probing.senteval import FILES
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
-from lib.studies.pitfalls import Found
+from lib.studies.orders import UNMEASURED, Found
 from lib.studies.spectra import kin
 from lib.studies.transfer import Results, Task, drawn, of_parts
 
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
 LEAST = 3  # embedders that a rank correlation is computed of
+CLAIMS = (
+    ("pitfalls-probing-average", "number"),
+    ("pitfalls-probing-average", "low"),
+    ("pitfalls-probing-sentlen-highest", ""),
+    ("pitfalls-probing-wc-lowest", ""),
+    ("pitfalls-probing-set-dependent", ""),
+)
 RELIABLE = 0.5  # Spearman of a task's scores on two halves: below, a task is not interpreted
 
 
@@ -90,8 +97,13 @@ def of_probing(
     DataFrame
         Rows transfer, probing, value, low, high.
     dict
-        Findings by claim and part.
+        Findings by claim and part, `UNMEASURED` without the tasks or embedders that a claim speaks of.
     """
+    found = dict.fromkeys(CLAIMS, UNMEASURED)
+    places = [(row, column) for row in transfer_scores for column in probing_scores]
+    table = pd.DataFrame(places, columns=["transfer", "probing"])
+    if not places:
+        return table, found
     probes = list(probing_scores)
     given = transfer_scores.to_numpy(), probing_scores.to_numpy(), np.asarray(trained)
     options = {"sampling": sampling, "clusters": kin(list(transfer_scores.index)), "method": "normal"}
@@ -100,12 +112,10 @@ def of_probing(
         return stats.bootstrap(lambda t, p, kind: statistic(correlations(t, p)), *given, **options | more)
 
     cells = of(lambda rho: rho, method="fisher")
-    places = [(row, column) for row in transfer_scores for column in probes]
-    table = pd.DataFrame(places, columns=["transfer", "probing"]).assign(
-        **{name: bound.ravel() for name, bound in zip(("value", "low", "high"), cells, strict=True)}
-    )
+    table = table.assign(**{name: bound.ravel() for name, bound in cells._asdict().items()})
+    table = table.rename(columns={"estimate": "value"})
     average = of(lambda rho: rho.mean())
-    found = {("pitfalls-probing-average", part): average for part in ("number", "low")}
+    found |= dict.fromkeys(CLAIMS[:2], average)
 
     def ahead(first: str, sign: int) -> Interval:
         mine, others = probes.index(first), [i for i, name in enumerate(probes) if name != first]

@@ -20,8 +20,8 @@ from lib.run import progress
 from lib.run.processes import in_processes
 from lib.stats import Interval, Sampling
 from lib.store import EmbeddingStore, fit
-from lib.studies.orders import both_of, kendall, reversals, steadiness
-from lib.studies.pitfalls import SPLITS, Found
+from lib.studies.orders import UNMEASURED, Found, both_of, kendall, reversals, steadiness
+from lib.studies.pitfalls import SPLITS
 from lib.tasks import ClassificationTask, local
 
 CLASSES = {"Translations": (5, 600), "Books": (5, 500), "Questions": (2, 410)}  # and sentences of a class, at most
@@ -288,7 +288,7 @@ def simple_compete(results: Results, names: Sequence[str], sampling: Sampling) -
     """The best simple embedder less the best other one on each task, both chosen on the other half of the sentences."""
     simple = np.array([name.startswith(SIMPLE) for name in names])
     if simple.all() or not simple.any():
-        return {}
+        return {("pitfalls-simple-compete", ""): UNMEASURED}
 
     def ahead(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         best = [np.where(kind, a[:, 0], -1).argmax(axis=1) for kind in (simple, ~simple)]

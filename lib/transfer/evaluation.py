@@ -226,6 +226,11 @@ def on_task(
         Of cross-validation, which keeps the groups of a task together if it has any.
     **options
         `Options`.
+
+    Raises
+    ------
+    InputError
+        A task of pairs that have scores and no labels.
     """
     splits = OFFICIAL.get(task) if isinstance(task, str) else None
     parts = [tasks.load(task, split) for split in splits or ("all",)] if isinstance(task, str) else [task]
