@@ -136,6 +136,18 @@ def test_tasks_that_rank_alike_correlate_fully(rng) -> None:
     assert found["pitfalls-probing-wc-lowest", ""].low[0] > 0
 
 
+def test_what_a_run_cannot_measure_is_undecided_and_says_so() -> None:
+    nothing = pd.DataFrame(index=["e0", "e1"])
+    _, found = probes.of_probing(nothing, nothing, [True, False], SAMPLING)
+    equal = pd.DataFrame({"embedder": ["use-dan"], "size": 512, "value": 0.2, "low": 0.1, "high": 0.3})
+    ledger = stats.Ledger("07_ucp_normalization", "default")
+    orders.enter(ledger, {**found, **dimensions.of_equal_size(equal)}, "toy")
+    rows = ledger.table().set_index("id")
+    assert rows.loc["pitfalls-probing-wc-lowest", "verdict"] == "undecided"
+    assert "not measured" in rows.loc["pitfalls-probing-wc-lowest", "note"]
+    assert rows.loc["pitfalls-equal-size", "verdict"] == "fails (analogue)"
+
+
 def test_relatives_are_drawn_together() -> None:
     kin = spectra.kin(["glove-6b-50d", "glove-6b-50d+sif", "tfidf", "w2v-corpus"])
     assert kin[0] == kin[1]
