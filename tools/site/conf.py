@@ -60,6 +60,8 @@ bibtex_bibfiles = ["../../references.bib"]
 bibtex_reference_style = "author_year"
 
 CONTENTS = "\n\n```{include} tools/site/contents.txt\n```\n"
+# What the hosting site shows as pages of the reference are the notebooks here.
+LESSON, GALLERY = re.compile(r"figures/reference/\w+/(\d\d_\w+)/README\.md"), "figures/reference/README.md"
 SIZES = re.compile(r"\\[bB]igg?[lmr]?(?=\\)")  # of delimiters that have a name, which the converter does not know
 
 
@@ -72,6 +74,7 @@ def setup(app: Sphinx) -> None:
 
 def read(app: Sphinx, page: str, source: list[str]) -> None:
     """Take a notebook with its last results and links to its tables; add the table of contents to the README."""
+    source[0] = LESSON.sub(r"notebooks/\1.ipynb", source[0]).replace(GALLERY, "notebooks/00_start_here.ipynb")
     if page == root_doc:
         source[0] += CONTENTS
     if not page.startswith("notebooks/"):
