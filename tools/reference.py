@@ -20,10 +20,11 @@ from nbconvert import MarkdownExporter
 from PIL import Image
 
 from lib import embedders
-from lib.run import markdown, parameters, paths, reference
+from lib.run import parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
 from lib.stats import CLAIMS
+from tools.pages import table
 
 REFERENCE = paths.FIGURES / "reference"
 PAPERS = {
@@ -138,7 +139,7 @@ def verdicts() -> str:
         parts.append(f"## {title}")
         parts += [_summary(table[table.index.isin(claims.index)], profile) for profile, table in found.items()]
         rows = pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
-        parts.append(markdown.table(rows))
+        parts.append(_table(rows))
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -149,11 +150,11 @@ def _summary(table: pd.DataFrame, profile: str) -> str:
 
 def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
     row = {"claim": f"{claim['claim']} ({claim['where']})", "published": claim["published"]}
-    for profile, table in found.items():
-        if id in table.index:
-            row[f"ours, {profile}"] = table.loc[id, "ours"]
-            row[f"verdict, {profile}"] = f"[{table.loc[id, 'verdict']}]({_place(id, claim['study'], profile)})"
-            row["note"] = table.loc[id, "note"]
+    for profile, judged in found.items():
+        if id in judged.index:
+            row[f"ours, {profile}"] = judged.loc[id, "ours"]
+            row[f"verdict, {profile}"] = f"[{judged.loc[id, 'verdict']}]({_place(id, claim['study'], profile)})"
+            row["note"] = judged.loc[id, "note"]
     return row
 
 
@@ -177,13 +178,16 @@ def choosing() -> str:
     similar = pd.read_csv(found / "07_ucp_normalization" / "table2.csv")
     similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(index="embedder", columns="what", values="value")
     classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv").query("condition == 'logistic'")
-    rows = embedders.catalog().set_index("name").loc[mrr.index, ["family", "dim"]]
+    rows = pd.DataFrame({"family": [embedders.family(name) for name in mrr.index]}, mrr.index)
     rows["retrieval (MRR)"] = mrr["mrr"].round(2)
     rows["similarity (Pearson)"] = similar["raw"].round(2)
     rows["z-normalized"] = similar["z"].round(2)
     rows["classification (accuracy)"] = classified.groupby("embedder")["accuracy"].mean().round(2)
-    rows["dim"] = rows["dim"].astype(object).where(rows["dim"].notna(), "vocabulary")
-    return markdown.table(rows.astype(object).where(rows.notna(), "").rename_axis("embedder").reset_index()) + "\n"
+    return _table(rows.rename_axis("embedder").reset_index())
+
+
+def _table(rows: pd.DataFrame) -> str:
+    return table(rows.astype(object).where(rows.notna(), "").map(lambda cell: str(cell).replace("|", r"\|")))
 
 
 # Pages whose second part is made here, behind a mark.
