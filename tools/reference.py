@@ -163,7 +163,8 @@ def _place(id: str, study: str, profile: str) -> str:
     heading = ""
     for cell in parameters.cells(paths.NOTEBOOKS / f"{study}.ipynb"):
         source = "".join(cell["source"])
-        headings = re.findall(r"^#+ (.+)", source, re.MULTILINE) if cell["cell_type"] == "markdown" else []
+        # Of a heading with a formula every site makes another anchor.
+        headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE) if cell["cell_type"] == "markdown" else []
         heading = headings[-1] if headings else heading
         if cell["cell_type"] == "code" and (f'"{id}"' in source or "ledger.table()" in source):
             break
