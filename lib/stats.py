@@ -267,7 +267,8 @@ class Ledger:
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(f"{id}: an estimate lies outside its interval; give low <= estimate <= high")
         verdict = "undecided"
-        if _meets(claim["holds"], low, high, "all"):
+        bounded = np.isfinite(low) | np.isfinite(high)  # an interval without ends would meet any number
+        if bounded.all() and _meets(claim["holds"], low, high, "all"):
             verdict = "holds"
         elif _meets(claim["fails"], low, high, "any"):
             verdict = "fails"

@@ -76,6 +76,12 @@ def test_a_family_of_intervals(ledger, holds, fails, lows, highs, expected):
     assert verdict(judged) == expected
 
 
+def test_an_interval_without_ends_decides_nothing(ledger):
+    judged = ledger({"holds": "meets 0.64", "fails": "outside 0.64 0.64"})
+    judged.interval("c", 0, -np.inf, np.inf)
+    assert verdict(judged) == "undecided"
+
+
 def test_an_identity_holds_up_to_its_tolerance(ledger):
     for residual, expected in [(0.1, "holds"), (-0.1, "holds"), (0.11, "fails"), ([0, -0.2], "fails")]:
         judged = ledger({"kind": "identity", "tolerance": "0.1"})
