@@ -130,14 +130,14 @@ def _study(notebook: Path) -> dict[str, str]:
     opening = _prose(notebook)[0]
     (title,) = re.findall(r"^# (.+)", opening)
     (question,) = re.findall(r"\*\*Question\.\*\* (.+)", opening)
-    (minutes,) = re.findall(r"\*\*Takes\*\* (\d+) minutes to read", opening)
+    (minutes,) = re.findall(r"\*\*Reading time:\*\* about (\d+) minutes", opening)
     picture = paths.ROOT / "figures/reference/default" / notebook.stem / f"{COVERS[notebook.stem]}.png"
     with Image.open(picture) as image:
         description = html.escape(image.info["Description"])
     return {
         "study": f"[{title}](figures/reference/default/{notebook.stem}/README.md)",
         "question": question,
-        "to read": f"{minutes} min",
+        "reading time": f"about {minutes} min",
         "to run": f"[notebook](notebooks/{notebook.name})",
         "": f'<img src="{picture.relative_to(paths.ROOT)}" alt="{description}" width="240">',
     }

@@ -15,8 +15,13 @@ from lib.corpora import text
 GENESIS, MATTHEW, ROMANS, END = 1_000_000, 40_000_000, 45_000_000, 67_000_000
 PSALMS = 19
 
-# The verses of a corpus: the first, and the one after the last.
-PARTS = {"bible-gospels": (MATTHEW, ROMANS), "bible-nt": (MATTHEW, END), "bible": (GENESIS, END)}
+# The verses of a corpus: the first, the one after the last, and the step from one number to the next.
+PARTS = {
+    "bible-gospels": (MATTHEW, ROMANS, 1),
+    "bible-gospels-fifth": (MATTHEW, ROMANS, 5),
+    "bible-nt": (MATTHEW, END, 1),
+    "bible": (GENESIS, END, 1),
+}
 
 # The order in which a corpus lists them; World English comes first since the others are aligned to it.
 TRANSLATIONS = {
@@ -59,8 +64,11 @@ class Verse(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def verses(first: int, last: int) -> list[Verse]:
-    """Verses with first <= number < last, one translation after the other, each in order."""
+def verses(first: int, last: int, step: int = 1) -> list[Verse]:
+    """Verses with first <= number < last, one translation after the other, each in order.
+
+    With a step of 5, only verses 5, 10, 15 ... of each World English chapter, in every translation that has them.
+    """
     found = []
     english = _texts(REFERENCE, first, last)
     for translation in TRANSLATIONS:
@@ -68,7 +76,11 @@ def verses(first: int, last: int) -> list[Verse]:
         if translation == "mont":
             texts = {number: _montgomery(verse, english.get(number, "")) for number, verse in texts.items()}
         meanings = _aligned(texts, english)
-        found += [Verse(translation, number, verse, meanings[number]) for number, verse in texts.items()]
+        found += [
+            Verse(translation, number, verse, meanings[number])
+            for number, verse in texts.items()
+            if meanings[number] % step == 0
+        ]
     return found
 
 

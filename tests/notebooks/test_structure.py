@@ -42,7 +42,7 @@ def test_opens_with_title_question_paper_and_cost(notebook) -> None:
     assert first.startswith("# ")
     assert "\n\n**Question.** " in first
     assert "**Paper.** " in first
-    assert re.search(r"\*\*Takes\*\* \d*[05] minutes to read, and .+ to run", first)
+    assert re.search(r"\*\*Reading time:\*\* about \d*[05] minutes\.", first)
 
 
 def test_says_what_its_limits_are(notebook) -> None:

@@ -45,6 +45,13 @@ def test_counts_of_the_gospels() -> None:
     assert (np.unique(corpus.groups[corpus.groups >= 0], return_counts=True)[1] == 5).sum() > 4_600
 
 
+def test_every_fifth_verse_stands_in_all_five_translations() -> None:
+    corpus = corpora.load("bible-gospels-fifth")
+    assert len(corpus) == 4_565
+    assert set(corpus.sentences) <= set(corpora.load("bible-gospels").sentences)
+    assert (np.unique(corpus.groups, return_counts=True)[1] == 5).mean() > 0.98
+
+
 def test_loading_twice_gives_the_same_fingerprint() -> None:
     assert corpora.load("lee").fingerprint == corpora.load("lee").fingerprint
 
