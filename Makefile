@@ -24,7 +24,7 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures reference test test-nightly lab data situate finetune bench page site lint lock cache prune clean
+.PHONY: help figures reference exercises test test-nightly lab data situate finetune bench page site lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 
 bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec sent2vec_costs urae localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+
+exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
+	@$(BIN)/python -m tools.exercises
 
 page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{data,embedders,glossary}.md, README.md's table
 	@$(BIN)/python -m tools.pages

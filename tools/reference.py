@@ -19,8 +19,8 @@ import pandas as pd
 from nbconvert import MarkdownExporter
 from PIL import Image
 
-from lib import embedders
-from lib.run import parameters, paths, reference
+from lib import corpora, embedders
+from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
 from lib.stats import CLAIMS
@@ -34,6 +34,7 @@ PAPERS = {
     "usif": "Unsupervised Random Walk Sentence Embeddings",
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
+RESTRICTED = ("reuters",)  # corpora whose license forbids to pass them on: their sentences are named by number
 VERDICTS = ("holds", "fails", "undecided", "not testable here")
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
@@ -50,17 +51,42 @@ def renew(job: Job) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for file in reference.kept(folder, ".csv", ".png"):
         file.unlink()
-    for file in reference.kept(job.results, ".csv", ".png"):
+    secret = _restricted(job)
+    for file in reference.kept(job.results, ".png"):
         shutil.copy(file, folder)
+    for file in reference.kept(job.results, ".csv"):
+        table = withhold(file.read_text(encoding="utf-8"), secret)
+        (folder / file.name).write_text(table, encoding="utf-8")
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
-    (folder / "README.md").write_text(page(job.results / f"{job.name}.ipynb"), encoding="utf-8")
+    lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
+    (folder / "README.md").write_text(withhold(lesson, secret), encoding="utf-8")
     return folder
 
 
-def page(executed: Path) -> str:
+def _restricted(job: Job) -> dict[str, str]:
+    """What stands in a page for each sentence of a job's corpora that may not be passed on."""
+    named = json.dumps(job.parameters)
+    return {
+        sentence: f"[{name} {i}]"
+        for name in RESTRICTED
+        if f'"{name}"' in named
+        for i, sentence in enumerate(corpora.load(name).sentences)
+        if len(sentence.split()) > 3
+    }
+
+
+def withhold(text: str, instead: dict[str, str]) -> str:
+    """A page or table with other text instead of some sentences, however they are escaped; long ones go first."""
+    for sentence in sorted(instead, key=len, reverse=True):
+        for form in (sentence, markdown.escape(sentence), html.escape(sentence), sentence.replace('"', '""')):
+            if form in text:
+                text = text.replace(form, instead[sentence])
+    return text
+
+
+def page(notebook: nbformat.NotebookNode) -> str:
     """An executed lesson as Markdown, with its pictures by relative link."""
-    notebook = nbformat.read(executed, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             shown = (_shown(output) for output in cell.outputs)
@@ -78,9 +104,9 @@ def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
     figure = output.metadata.get("text/html", {}).get("figure")
-    if figure:
+    if figure is not None:
         alt = output.metadata["text/html"]["alt"].replace("]", r"\]")
-        text = f"![{alt}]({figure}.png)"
+        text = f"![{alt}]({figure}.png)" if figure else f"*A figure:* {alt}"
     elif "text/markdown" in data:
         text = LINK.sub(_link, data["text/markdown"])
     elif "text/html" in data:
@@ -187,12 +213,30 @@ def choosing() -> str:
     return _table(rows.rename_axis("embedder").reset_index())
 
 
+def tables() -> str:
+    """Every table of the results with its columns and its rows in each profile."""
+    found: dict[str, dict[str, object]] = {}
+    for file in sorted(REFERENCE.glob("*/*/*.csv"), key=lambda file: (file.parent.name, file.name)):
+        profile, study, name = file.relative_to(REFERENCE).parts
+        frame = pd.read_csv(file)
+        row = found.setdefault(f"{study}/{name}", {"study": study[:2], "table": name, "default": "", "paper": ""})
+        row[profile] = f"[{len(frame)}](../figures/reference/{profile}/{study}/{name})"
+        columns = [f"`{column}`" for column in frame.columns]
+        some = columns if len(columns) <= 9 else [*columns[:3], "...", columns[-1]]
+        row["columns"] = ", ".join(some)
+    return _table(pd.DataFrame(found.values()))
+
+
 def _table(rows: pd.DataFrame) -> str:
     return table(rows.astype(object).where(rows.notna(), "").map(lambda cell: str(cell).replace("|", r"\|")))
 
 
 # Pages whose second part is made here, behind a mark.
-PAGES = {"docs/replication.md": ("<!-- claims -->\n", verdicts), "docs/choosing.md": ("<!-- scores -->\n", choosing)}
+PAGES = {
+    "docs/replication.md": ("<!-- claims -->\n", verdicts),
+    "docs/choosing.md": ("<!-- scores -->\n", choosing),
+    "docs/tables.md": ("<!-- tables -->\n", tables),
+}
 
 
 def write_pages() -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import nbformat
+from tools.exercises import EXERCISE
 
 # A folded solution: what comes before its code, the code, what comes after.
 FOLDED = re.compile(r"<details><summary>Solution</summary>\n\n(.*?)</details>", re.DOTALL)
 FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
-EXERCISE = "exercise"
 
 
 def cells(notebook: Path, kind: str) -> list[str]:
@@ -28,15 +26,6 @@ def prose(notebook: Path) -> str:
 def solutions(notebook: Path) -> list[list[str]]:
     """The code blocks of each folded solution."""
     return [FENCED.findall(folded) for folded in FOLDED.findall(prose(notebook))]
-
-
-def append_solutions(notebook: Path) -> None:
-    """Add the solutions' code as cells at a notebook's end, each tagged with the number of its exercise."""
-    content: Any = nbformat.read(notebook, as_version=4)
-    for number, blocks in enumerate(solutions(notebook), start=1):
-        for block in blocks:
-            content.cells.append(nbformat.v4.new_code_cell(block, metadata={EXERCISE: number}))
-    nbformat.write(content, notebook)
 
 
 def failure(executed: Path) -> str:

@@ -20,9 +20,10 @@ import pytest
 from lib.run import paths
 from lib.stats import CLAIMS
 from tests.differences import AT_ONCE, Place, results
-from tests.notebooks.lesson import append_solutions, failure
+from tests.notebooks.lesson import failure
 from tests.notebooks.tables import faults
 from tests.sizes import NIGHTLY
+from tools.exercises import append_solutions
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 TWICE = NOTEBOOKS if NIGHTLY else ["00_start_here", "04_paraphrase_mrr"]

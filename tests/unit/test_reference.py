@@ -10,7 +10,8 @@ import pytest
 
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
-from tools.reference import page, renew
+from tools.exercises import append_solutions, exercises
+from tools.reference import page, renew, withhold
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
@@ -113,7 +114,7 @@ def test_the_verdicts_of_all_studies_come_together(tmp_path) -> None:
     assert (tmp_path / "claims.csv").read_text() == "study,id,verdict\n01_a,x,holds\n02_b,x,fails\n"
 
 
-def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder(tmp_path) -> None:
+def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder() -> None:
     picture, plain = {"text/html": "<img src='data:...'>", "text/plain": "A map."}, {"text/plain": "3"}
     widget = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
     cells = [
@@ -129,8 +130,23 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
         nbformat.v4.new_output("execute_result", plain),
     ]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
-    nbformat.write(notebook, tmp_path / "lesson.ipynb")
-    assert page(tmp_path / "lesson.ipynb") == (
+    assert page(notebook) == (
         "# One\n\n[two](../02_two/README.md#end), [terms](../../../../docs/glossary.md), [site](https://x.org)\n\n"
         "```python\ndraw()\n```\n\n![A map.](map.png)\n\n<table></table>\n\n    3\n"
     )
+
+
+def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_are_escaped() -> None:
+    instead = {'He said: "buy" $5 & more': "[text 1]", 'buy" $5 &': "[text 2]"}
+    shown = 'a,"He said: ""buy"" $5 & more"\n| He said: "buy" <span>&#36;</span>5 &#38; more |\n<td>buy" $5 &</td>'
+    assert withhold(shown, instead) == 'a,"[text 1]"\n| [text 1] |\n<td>[text 2]</td>'
+
+
+def test_solutions_follow_the_notebook_in_their_order(tmp_path) -> None:
+    folded = "**1.** Why?\n\n<details><summary>Solution</summary>\n\n```python\nprint(1)\n```\n\nSo.\n\n</details>"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(folded)])
+    assert exercises(notebook) == [("**1.** Why?\n\n", "```python\nprint(1)\n```\n\nSo.\n\n")]
+    nbformat.write(notebook, tmp_path / "lesson.ipynb")
+    append_solutions(tmp_path / "lesson.ipynb")
+    added = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells[-1]
+    assert (added.source, added.metadata["exercise"]) == ("print(1)", 1)

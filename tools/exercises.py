@@ -1,0 +1,80 @@
+"""The exercises with what their solutions print, for instructors: ``python -m tools.exercises``, or ``make exercises``.
+
+The lessons are executed once more, with the solutions at their ends, and ``docs/exercises.md`` is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+import papermill
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from lib.run import paths
+from lib.run.errors import command
+from lib.run.jobs import Job, select
+from tools.reference import page
+
+OPENING = """# Exercises and what their solutions print
+
+For instructors: every exercise of the lessons, the output of its solution in the default profile, and the explanation.
+The code of the solutions stands folded in the lessons. Made by `make exercises`.
+
+"""
+# An exercise: its question, and its folded solution.
+ASKED = re.compile(r"(\*\*\d+\.\*\*.*?)<details><summary>Solution</summary>\n\n(.*?)</details>", re.DOTALL)
+FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+EXERCISE = "exercise"
+HIDDEN = "# hidden"
+
+
+def exercises(notebook: NotebookNode) -> list[tuple[str, str]]:
+    """Question and solution of each exercise of a lesson, as Markdown."""
+    prose = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return ASKED.findall(prose)
+
+
+def append_solutions(file: Path) -> None:
+    """Add the solutions' code as cells at a notebook's end, each tagged with the number of its exercise."""
+    notebook = nbformat.read(file, as_version=4)
+    for number, (_, solution) in enumerate(exercises(notebook), start=1):
+        for block in FENCED.findall(solution):
+            notebook.cells.append(new_code_cell(block, metadata={EXERCISE: number}))
+    nbformat.write(notebook, file)
+
+
+def outputs(job: Job) -> str:
+    """The exercises of one lesson with the outputs of their solutions, as Markdown."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / f"{job.name}.ipynb"
+        nbformat.write(nbformat.read(job.notebook, as_version=4), file)
+        append_solutions(file)
+        os.environ[paths.FIGURES_VARIABLE] = scratch
+        executed = papermill.execute_notebook(file, file, job.changes, kernel_name="python3", cwd=paths.NOTEBOOKS)
+    title = re.search(r"^# (.+)", executed.cells[0].source)[1]
+    shown = [new_markdown_cell(f"## {title}")]
+    for number, (question, solution) in enumerate(exercises(executed), start=1):
+        cells = [cell for cell in executed.cells if cell.metadata.get(EXERCISE) == number]
+        for cell in cells:
+            cell.source = HIDDEN
+        explanation = FENCED.sub("", solution)
+        shown += [new_markdown_cell(question), *cells, new_markdown_cell(explanation)]
+    return page(new_notebook(cells=shown)).replace(f"```\n{HIDDEN}\n```\n\n", "")
+
+
+@command
+def main() -> int:
+    """Write the page; the exit status is 0."""
+    lessons = [outputs(job) for job in select("", "default")]
+    (paths.ROOT / "docs/exercises.md").write_text(OPENING + "\n".join(lessons), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
