@@ -25,6 +25,7 @@ from lib.embedders.base import Embedder, Embeddings
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
+from lib.stats import Interval, Sampling, spearman
 from lib.store import EmbeddingStore, fit
 
 LINES = "lines:"
@@ -138,6 +139,29 @@ def spread(reciprocal: np.ndarray) -> float:
     apart = reciprocal - means - reciprocal.mean(axis=1, keepdims=True) + reciprocal.mean()
     freedom = (len(reciprocal) - 1) * (len(means) - 1)
     return float(np.sqrt(max(0, means.var(ddof=1) - (apart**2).sum() / freedom / len(reciprocal))))
+
+
+def association(likeness: np.ndarray, quality: np.ndarray, sampling: Sampling) -> Interval:
+    """Spearman's correlation, over embedders, of two means over queries.
+
+    Parameters
+    ----------
+    likeness, quality : float[q, embedders]
+        Of the same queries. The interval covers other queries and other embedders: each draw resamples both.
+    """
+    queries, embedders = likeness.shape
+    rng = np.random.default_rng(sampling.seed)
+
+    def correlation(rows: np.ndarray, columns: np.ndarray) -> float:
+        chosen = np.ix_(rows, columns)
+        return spearman(likeness[chosen].mean(axis=0), quality[chosen].mean(axis=0))
+
+    draws = [
+        correlation(rng.integers(queries, size=queries), rng.integers(embedders, size=embedders))
+        for _ in range(sampling.repetitions)
+    ]
+    tail = (1 - sampling.confidence) / 2
+    return Interval(correlation(np.arange(queries), np.arange(embedders)), *np.nanquantile(draws, [tail, 1 - tail]))
 
 
 # -- sources ------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from lib.corpora import Corpus
 from lib.neighbors import exact, ranking
 from lib.run import paths
 from lib.run.errors import InputError
+from lib.stats import Sampling
 from lib.store import EmbeddingStore
 from lib.studies import paraphrases
 from lib.studies.paraphrases import Pairs
@@ -305,3 +306,13 @@ def test_the_spread_between_embedders_is_without_the_noise_of_the_draw(rng) -> N
     true = np.linspace(-0.3, 0.3, 8)
     found = [paraphrases.spread(table + true) for table in noise]
     assert np.sqrt(np.mean(np.square(found))) == pytest.approx(true.std(ddof=1), rel=0.05)
+
+
+def test_association_resamples_queries_and_embedders(rng) -> None:
+    quality = np.arange(12.0) + rng.normal(scale=0.01, size=(300, 12))
+    same = paraphrases.association(quality, quality, Sampling(0, 300))
+    assert same.estimate == same.high == 1
+    unrelated = rng.permutation(np.arange(12.0)) + rng.normal(scale=0.01, size=(300, 12))
+    other = paraphrases.association(unrelated, quality, Sampling(0, 300))  # queries alone would leave no width
+    assert other.low < 0 < other.high
+    assert other.low <= other.estimate <= other.high
