@@ -1,9 +1,7 @@
-"""Study 1: which embedders are near copies, sentences changed for its experiment, and the evidence of its verdicts."""
+"""Study 1: which embedders are near copies, and the evidence of its verdicts."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -12,12 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from lib import corpora, embedders, n2o, stats, store
+from lib import embedders, n2o, stats, store
 from lib.catalog import published
-from lib.corpora import Corpus, bible
+from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.neighbors import exact
-from lib.studies import n2o_table_one
 
 # Beginnings of the names of embedders that share their method and their training text.
 NEAR_COPIES = (
@@ -25,10 +22,11 @@ NEAR_COPIES = (
     ("minilm",), ("bert-base",), ("bert-ft",), ("gpt",), ("w2v-corpus", "fasttext-corpus"), ("sent2vec-corpus",),
 )  # fmt: skip
 ORIGINS = ("pretrained", "trained here", "word counts")
+ELMO = ("elmo-small", "elmo-orig", "elmo-orig-5.5b")
+TOKENS = {"bert-base-cls": "bert-base-avg", "bert-ft-cls": "bert-ft-avg", "gpt-last": "gpt-avg"}  # and averages
+USE = ("use-dan", "use-trf")
 AVERAGES = ("wordllama", "sent2vec-corpus-uni")  # beside the word vectors without a suffix
 ORDER_AWARE = ("random-lstm", "minilm", "use", "sent2vec-corpus-bi", "pv-", "elmo", "bert", "gpt", "infersent")
-
-WORD = re.compile(r"[A-Za-z]+")
 
 # What is measured in place of an embedder of the paper that is not here; each half of the corpus is a training text.
 STAND_INS = {
@@ -66,75 +64,6 @@ def is_order_blind(name: str) -> bool:
 def is_average(name: str) -> bool:
     """Whether an embedder is the plain average of static word vectors."""
     return name in AVERAGES or ("+" not in name and embedders.composes_words(name))
-
-
-# -- changed sentences --------------------------------------------------------------------------
-
-
-def versions(corpus: Corpus, number: int, seed: int) -> tuple[np.ndarray, dict[str, list[list[str]]]]:
-    """Sentences of the World English Gospels that four other translations have, and changed versions of each.
-
-    Returns
-    -------
-    verses : int64[number]
-        Places of the sentences in `corpus`.
-    changed : dict
-        Four lists of `number` sentences under each of "translated", "shuffled" (the words in a random order) and
-        "replaced" (each content word by another of the same frequency); and one under "one word replaced".
-    """
-    names = [name for name in bible.TRANSLATIONS if name != bible.REFERENCE]
-    by_group = [_by_group(corpora.load(f"bible-gospels:{name}")) for name in names]
-    shared = [i for i, group in enumerate(corpus.groups.tolist()) if all(group in texts for texts in by_group)]
-    rng = np.random.default_rng(seed)
-    verses = np.sort(rng.choice(shared, number, replace=False))
-    sentences = [corpus.sentences[i] for i in verses]
-    others = [_neighbors_in_frequency(corpus.sentences, step) for step in range(1, len(by_group) + 1)]
-    changed = {
-        "translated": [[texts[corpus.groups[i]] for i in verses] for texts in by_group],
-        "shuffled": [[_shuffled(sentence, rng) for sentence in sentences] for _ in by_group],
-        "replaced": [[_replaced(sentence, words) for sentence in sentences] for words in others],
-        "one word replaced": [[_one_replaced(sentence, others[0], rng) for sentence in sentences]],
-    }
-    return verses, changed
-
-
-def embedded(name: str, corpus: Corpus, changed: Mapping[str, list[list[str]]]) -> dict[str, list[Embeddings]]:
-    """The vectors of changed sentences under an embedder that is fitted on `corpus` alone."""
-    lists = [sentences for versions in changed.values() for sentences in versions]
-    everything = [sentence for sentences in lists for sentence in sentences]
-    vectors = store.EmbeddingStore().embed(store.fit(embedders.load(name), corpus), everything)
-    ends = np.cumsum([len(sentences) for sentences in lists])
-    parts = iter([vectors[end - len(sentences) : end] for end, sentences in zip(ends, lists, strict=True)])
-    return {kind: [next(parts) for _ in versions] for kind, versions in changed.items()}
-
-
-def _by_group(corpus: Corpus) -> dict[int, str]:
-    return {group: s for group, s in zip(corpus.groups.tolist(), corpus.sentences, strict=True) if group >= 0}
-
-
-def _neighbors_in_frequency(sentences: Iterable[str], step: int) -> dict[str, str]:
-    """For each word that is no stop word the one `step` places further (the last: before) in the order of frequency."""
-    from spacy.lang.en.stop_words import STOP_WORDS
-
-    counts = Counter(word for sentence in sentences for word in WORD.findall(sentence))
-    content = [word for word, _ in counts.most_common() if word.lower() not in STOP_WORDS]
-    return dict(zip(content, content[step:] + content[-2 * step : -step], strict=True))
-
-
-def _shuffled(sentence: str, rng: np.random.Generator) -> str:
-    return " ".join(rng.permutation(sentence.split()))
-
-
-def _replaced(sentence: str, others: Mapping[str, str]) -> str:
-    return WORD.sub(lambda found: others.get(found[0], found[0]), sentence)
-
-
-def _one_replaced(sentence: str, others: Mapping[str, str], rng: np.random.Generator) -> str:
-    content = [found for found in WORD.finditer(sentence) if found[0] in others]
-    if not content:
-        return sentence
-    found = content[rng.integers(len(content))]
-    return sentence[: found.start()] + others[found[0]] + sentence[found.end() :]
 
 
 # -- evidence -----------------------------------------------------------------------------------
@@ -178,12 +107,20 @@ class Evidence:
 
     def pair(self, a: str, b: str) -> np.ndarray:
         """The overlap of two embedders, float[q]."""
-        everything = {**self.ids, **self.more}
-        return n2o.overlap(everything[a], everything[b])
+        lists = {**self.ids, **self.more}
+        return n2o.overlap(lists[a], lists[b])
 
     def mean(self, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
         """The mean overlap of some pairs, float[q]."""
         return np.mean([self.pair(a, b) for a, b in pairs], axis=0)
+
+    def typical(self, name: str, others: Iterable[str]) -> np.ndarray:
+        """The mean overlap of an embedder with others, itself left out, float[q]."""
+        return self.mean((name, other) for other in others if other != name)
+
+    def gains(self, average: str, token: str, others: Iterable[str]) -> dict[str, np.ndarray]:
+        """How much more of its neighbors the average of all tokens shares with each other embedder, float[q] each."""
+        return {name: self.pair(average, name) - self.pair(token, name) for name in others}
 
     def judge(self, id: str, part: str, values: Sequence[np.ndarray], analogue: str = "", **options) -> None:
         """Hand over the means of some columns, float[q] each, with their bootstrap intervals over queries."""
@@ -217,10 +154,11 @@ class Evidence:
 
 def judge(evidence: Evidence) -> None:
     """Enter into the ledger what the neighbors say of each claim that these embedders can test."""
-    for judged in (_range, _chance, _averages, _variants, _subwords, _subword_tokens, _tfidf_tokens, _tfidf, _tokens):
-        judged(evidence)
+    claims = [_range, _chance, _averages, _variants, _subwords, _subword_tokens, _tfidf_tokens, _tfidf, _tokens]
     if evidence.ids.keys() >= set(published.load("n2o_table1")["embedder"]):
-        n2o_table_one.judge(evidence)
+        claims += [_elmo, _outliers, _gains_with_elmo, _infersent, _use]
+    for claim in claims:
+        claim(evidence)
 
 
 def judge_order(ledger: stats.Ledger, vectors: Mapping[str, tuple[Embeddings, ...]], sampling: stats.Sampling) -> None:
@@ -351,15 +289,71 @@ def _tfidf(evidence: Evidence) -> None:
         for source in ORIGINS[:2]:
             partners = [name for name in others if origin(name) == source and (part == "all" or is_average(name))]
             rivals = [name for name in others if part == "all" or not is_average(name)]
-            families.append([evidence.mean((name, p) for p in partners if p != name) for name in ["tfidf", *rivals]])
+            families.append([evidence.typical(name, partners) for name in ["tfidf", *rivals]])
         evidence.judge_median("n2o-tfidf-low-n2o", part, families, analogue)
 
 
 def _tokens(evidence: Evidence) -> None:
     """The gain of averaging a transformer's tokens over the vector of one token."""
     (token, average), analogue = evidence.cast("bert-base-cls", "bert-base-avg")
-    others = evidence.others(token, "gpt-last")
-    gains = {name: evidence.pair(average, name) - evidence.pair(token, name) for name in others}
-    means = [np.mean([gains[name] for name in others if origin(name) == source], axis=0) for source in ORIGINS]
+    gains = evidence.gains(average, token, evidence.others(token, "gpt-last"))
+    means = [np.mean([gains[name] for name in gains if origin(name) == source], axis=0) for source in ORIGINS]
     evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue)
     evidence.judge("n2o-averaging-raises-n2o", "each", list(gains.values()), analogue, holm=True)
+
+
+# -- claims that need the weights of all embedders of the paper's Table 1 -----------------------
+
+
+def _outside(evidence: Evidence) -> list[str]:
+    """The paper's embedders but BERT and GPT."""
+    names = published.load("n2o_table1")["embedder"]
+    return [name for name in names if name not in {*TOKENS, *TOKENS.values()}]
+
+
+def _elmo(evidence: Evidence) -> None:
+    small, middle, large = ELMO
+    related = [evidence.pair(small, middle), evidence.pair(middle, large)]
+    values = [pair - evidence.pair(small, large) for pair in related]
+    evidence.judge("n2o-elmo-capacity-and-data", "", values, holm=True)
+
+
+def _outliers(evidence: Evidence) -> None:
+    others = _outside(evidence)
+    typical = {name: evidence.typical(name, others) for name in (*TOKENS, *others)}
+    values = [typical[token] - typical[other] for token in TOKENS for other in others]
+    evidence.judge("n2o-specific-token-outliers", "", values, holm=True)
+
+
+def _gains_with_elmo(evidence: Evidence) -> None:
+    others = [name for name in _outside(evidence) if name not in ELMO]
+    means, each = [], []
+    for token, average in TOKENS.items():
+        gains = evidence.gains(average, token, (*ELMO, *others))
+        with_elmo = np.mean([gains[name] for name in ELMO], axis=0)
+        means.append(with_elmo - np.mean([gains[name] for name in others], axis=0))
+        each += [with_elmo - gains[name] for name in others]
+    evidence.judge("n2o-averaging-nears-elmo", "mean", means)
+    evidence.judge("n2o-averaging-nears-elmo", "maximum", each, holm=True)
+
+
+def _infersent(evidence: Evidence) -> None:
+    static = [name for name in _outside(evidence) if name in evidence.averages()]
+    values = []
+    for averages in (static, [*static, *ELMO, *TOKENS.values()]):
+        near = evidence.mean(("infersent-v1", name) for name in averages)
+        others = [name for name in (*_outside(evidence), *TOKENS) if name not in (*averages, "infersent-v1")]
+        values += [near - evidence.pair("infersent-v1", name) for name in others]
+    evidence.judge("n2o-infersent-near-averages", "averages", values)
+    start = evidence.pair("infersent-v1", "glove-840b-300d")
+    values = [start - evidence.pair("infersent-v1", name) for name in static if name != "glove-840b-300d"]
+    evidence.judge("n2o-infersent-near-averages", "initialization", values)
+
+
+def _use(evidence: Evidence) -> None:
+    others = [name for name in (*_outside(evidence), *TOKENS, *TOKENS.values()) if name not in USE]
+    values = [evidence.pair(*USE) - evidence.pair(one, name) for one in USE for name in others]
+    evidence.judge("n2o-use-distinct", "each other", values)
+    both = evidence.mean(product(USE, others))
+    rivals = [evidence.typical(name, others) for name in others]
+    evidence.judge_median("n2o-use-distinct", "distinct", [[both, *rivals]])

@@ -1,5 +1,7 @@
 """Study 4: a paraphrase in a haystack ("Situating Sentence Embedders with Nearest Neighbor Overlap", section 8).
 
+And, for study 1, verses that are translated, shuffled or have other words (`versions`).
+
 Where pairs come from (`load`):
 
 ==================================  =================================================================================
@@ -14,13 +16,14 @@ source                              pairs
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from lib import corpora, tasks
-from lib.corpora import UNKNOWN_GROUP, Corpus, reading, text
+from lib import corpora, embedders, tasks
+from lib.corpora import UNKNOWN_GROUP, Corpus, bible, reading, text
 from lib.embedders.base import Embedder, Embeddings
 from lib.run import paths
 from lib.run.errors import InputError
@@ -29,6 +32,7 @@ from lib.stats import Interval, Sampling, spearman
 from lib.store import EmbeddingStore, fit
 
 LINES = "lines:"
+WORD = re.compile(r"[A-Za-z]+")
 GENRE, LOWEST_SCORE = "main-news", 4.0  # the paper's choice among the pairs of the STS Benchmark
 
 
@@ -162,6 +166,75 @@ def association(likeness: np.ndarray, quality: np.ndarray, sampling: Sampling) -
     ]
     tail = (1 - sampling.confidence) / 2
     return Interval(correlation(np.arange(queries), np.arange(embedders)), *np.nanquantile(draws, [tail, 1 - tail]))
+
+
+# -- sentences changed for the experiment of study 1 --------------------------------------------
+
+
+def versions(corpus: Corpus, number: int, seed: int) -> tuple[np.ndarray, dict[str, list[list[str]]]]:
+    """Sentences of the World English Gospels that four other translations have, and changed versions of each.
+
+    Returns
+    -------
+    verses : int64[number]
+        Places of the sentences in `corpus`.
+    changed : dict
+        Four lists of `number` sentences under each of "translated", "shuffled" (the words in a random order) and
+        "replaced" (each content word by another of the same frequency); and one under "one word replaced".
+    """
+    names = [name for name in bible.TRANSLATIONS if name != bible.REFERENCE]
+    by_group = [_of_groups(corpora.load(f"bible-gospels:{name}")) for name in names]
+    shared = [i for i, group in enumerate(corpus.groups.tolist()) if all(group in texts for texts in by_group)]
+    rng = np.random.default_rng(seed)
+    verses = np.sort(rng.choice(shared, number, replace=False))
+    sentences = [corpus.sentences[i] for i in verses]
+    others = [_neighbors_in_frequency(corpus.sentences, step) for step in range(1, len(by_group) + 1)]
+    changed = {
+        "translated": [[texts[corpus.groups[i]] for i in verses] for texts in by_group],
+        "shuffled": [[_shuffled(sentence, rng) for sentence in sentences] for _ in by_group],
+        "replaced": [[_replaced(sentence, words) for sentence in sentences] for words in others],
+        "one word replaced": [[_one_replaced(sentence, others[0], rng) for sentence in sentences]],
+    }
+    return verses, changed
+
+
+def embedded(name: str, corpus: Corpus, changed: Mapping[str, list[list[str]]]) -> dict[str, list[Embeddings]]:
+    """The vectors of changed sentences under an embedder that is fitted on `corpus` alone."""
+    lists = [sentences for versions in changed.values() for sentences in versions]
+    everything = [sentence for sentences in lists for sentence in sentences]
+    vectors = EmbeddingStore().embed(fit(embedders.load(name), corpus), everything)
+    ends = np.cumsum([len(sentences) for sentences in lists])
+    parts = iter([vectors[end - len(sentences) : end] for end, sentences in zip(ends, lists, strict=True)])
+    return {kind: [next(parts) for _ in versions] for kind, versions in changed.items()}
+
+
+def _of_groups(corpus: Corpus) -> dict[int, str]:
+    return {group: s for group, s in zip(corpus.groups.tolist(), corpus.sentences, strict=True) if group >= 0}
+
+
+def _neighbors_in_frequency(sentences: Iterable[str], step: int) -> dict[str, str]:
+    """For each word that is no stop word the one `step` places further (the last: before) in the order of frequency."""
+    from spacy.lang.en.stop_words import STOP_WORDS
+
+    counts = Counter(word for sentence in sentences for word in WORD.findall(sentence))
+    content = [word for word, _ in counts.most_common() if word.lower() not in STOP_WORDS]
+    return dict(zip(content, content[step:] + content[-2 * step : -step], strict=True))
+
+
+def _shuffled(sentence: str, rng: np.random.Generator) -> str:
+    return " ".join(rng.permutation(sentence.split()))
+
+
+def _replaced(sentence: str, others: Mapping[str, str]) -> str:
+    return WORD.sub(lambda found: others.get(found[0], found[0]), sentence)
+
+
+def _one_replaced(sentence: str, others: Mapping[str, str], rng: np.random.Generator) -> str:
+    content = [found for found in WORD.finditer(sentence) if found[0] in others]
+    if not content:
+        return sentence
+    found = content[rng.integers(len(content))]
+    return sentence[: found.start()] + others[found[0]] + sentence[found.end() :]
 
 
 # -- sources ------------------------------------------------------------------------------------

@@ -1,32 +1,236 @@
 """Study 9 and ``make situate``: a new embedder among those whose neighbors are stored (N2O paper, end of section 4).
 
-Nothing of the stored embedders (`lib.neighborhoods`) is computed again.
+What the embedders found for the same queries stands in one file that can be published and reused, so that none of their
+embeddings is computed again. ``docs/neighbors.md`` describes the file for those who write or read it with other
+programs.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import math
+import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lib import corpora, n2o, neighborhoods, stats
+from lib import corpora, n2o, stats
 from lib.corpora import Corpus
 from lib.embedders import own
 from lib.embedders.checked import Checked
-from lib.neighborhoods import Entry, Neighborhoods
-from lib.neighbors import exact
-from lib.run import parameters, paths
+from lib.neighbors import Neighbors, exact
+from lib.run import files, parameters, paths
 from lib.run.errors import InputError, command
 from lib.store import EmbeddingStore
+from lib.studies.popularity import found_by
+
+if TYPE_CHECKING:
+    import pyarrow
+
+FORMAT = "sentence-neighbors"  # also the key of the description in the file's metadata
+VERSION = 1  # raised when older programs could not read the file any more
+KEY = ["embedder", "query", "rank"]  # the columns that name a row; the others are neighbor and similarity
+ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
+WORDS = re.compile(r"[\w .,+:()/-]{1,120}")  # names of embedders and families
 
 STORED = paths.FIGURES / "default" / "01_n2o" / "neighbors.parquet"
 FAMILY = "your own"  # of an embedder that is none of the registry's
 CLOSEST, SHOWN = 3, 3  # relatives that an example is compared with, and neighbors shown of each kind
+
+
+# -- stored neighbors ---------------------------------------------------------------------------
+
+
+class Entry(NamedTuple):
+    """What is kept of one embedder: its neighbors of q queries, its family and the dimension of its vectors."""
+
+    neighbors: Neighbors
+    family: str
+    dim: int
+
+
+@dataclass(frozen=True, eq=False)
+class Neighborhoods:
+    """The k nearest neighbors, in one corpus, of the same queries under several embedders.
+
+    Attributes
+    ----------
+    corpus : str, the corpus's name
+    fingerprint : str, of its sentences (`lib.corpora.text.fingerprint`)
+    size : int, how many sentences it has
+    samples : n2o.Samples, the queries (corpus indices) and which sample holds which
+    entries : mapping from an embedder's name to its Entry, in the order in which they are shown
+    """
+
+    corpus: str
+    fingerprint: str
+    size: int
+    samples: n2o.Samples
+    entries: Mapping[str, Entry]
+
+    @property
+    def k(self) -> int:
+        """How many neighbors of each query are stored."""
+        return next(iter(self.entries.values())).neighbors.ids.shape[1]
+
+    @property
+    def ids(self) -> dict[str, np.ndarray]:
+        """The neighbors int64[q, k] of every embedder, as `lib.n2o` takes them."""
+        return {name: entry.neighbors.ids for name, entry in self.entries.items()}
+
+    @property
+    def families(self) -> dict[str, str]:
+        """The family of every embedder."""
+        return {name: entry.family for name, entry in self.entries.items()}
+
+    def check(self, corpus: Corpus) -> None:
+        """Raise InputError unless `corpus` is the text that the neighbors were found in, sentence for sentence."""
+        if corpus.fingerprint != self.fingerprint:
+            raise InputError(
+                f"corpus: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the text "
+                f"of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint {self.fingerprint}); "
+                "load that one, or search anew"
+            )
+
+    def check_new(self, name: str) -> None:
+        """Raise InputError if there is an embedder of this name."""
+        if name in self.entries:
+            raise InputError(f"name: {name!r} is one of the stored embedders; give the new one another name")
+
+    def up_to(self, k: int) -> Neighborhoods:
+        """The k nearest of the stored neighbors; InputError if fewer are stored."""
+        parameters.in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
+        shorter = {
+            name: entry._replace(neighbors=Neighbors(*(array[:, :k] for array in entry.neighbors)))
+            for name, entry in self.entries.items()
+        }
+        return replace(self, entries=shorter)
+
+    def adding(self, name: str, entry: Entry) -> Neighborhoods:
+        """The same with one more embedder, which comes last; InputError if there is one of this name."""
+        self.check_new(name)
+        return replace(self, entries={**self.entries, name: entry})
+
+    def table(self) -> pyarrow.Table:
+        """Everything as one table: what `write` puts into the file."""
+        import pyarrow
+
+        queries, (q, k) = self.samples.queries, (len(self.samples.queries), self.k)
+        lists = [entry.neighbors for entry in self.entries.values()]
+        embedder = np.repeat(np.arange(len(lists), dtype=np.int32), q * k)
+        columns = {
+            "embedder": pyarrow.DictionaryArray.from_arrays(embedder, list(self.entries)),
+            "query": np.tile(np.repeat(queries, k), len(lists)).astype(np.int32),
+            "rank": np.tile(np.arange(1, k + 1, dtype=np.int16), len(lists) * q),
+            "neighbor": np.concatenate([found.ids.ravel() for found in lists]).astype(np.int32),
+            "similarity": np.concatenate([found.similarities.ravel() for found in lists]).astype(np.float32),
+        }
+        description = {
+            "format": FORMAT,
+            "version": VERSION,
+            "corpus": {"name": self.corpus, "fingerprint": self.fingerprint, "sentences": self.size},
+            "k": k,
+            "samples": [queries[members].tolist() for members in self.samples.members],
+            "embedders": [{"name": n, "family": entry.family, "dim": entry.dim} for n, entry in self.entries.items()],
+        }
+        return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(description)})
+
+    def write(self, path: str | Path) -> None:
+        """Write the file, whole or not at all: the same neighbors give the same bytes.
+
+        Raises InputError if it cannot be written.
+        """
+        from pyarrow import parquet
+
+        path = Path(path)
+        with files.writing(path), files.replacing(path) as stream:
+            parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
+
+
+def of(corpus: Corpus, samples: n2o.Samples, found: Mapping[str, Neighbors], costs: pd.DataFrame) -> Neighborhoods:
+    """What `lib.n2o.neighbors` has found, with the families and dimensions in its `costs`."""
+    about = costs.set_index("embedder")
+    entries = {
+        name: Entry(lists, str(about.loc[name, "family"]), int(about.loc[name, "dim"])) for name, lists in found.items()
+    }
+    return Neighborhoods(corpus.name, corpus.fingerprint, len(corpus), samples, entries)
+
+
+def search(names: Sequence[str], corpus: Corpus, samples: n2o.Samples, k: int) -> Neighborhoods:
+    """Search now: the k nearest neighbors of the samples' queries under embedders of the registry."""
+    return of(corpus, samples, *n2o.neighbors(names, corpus, samples.queries, k))
+
+
+def read(path: str | Path) -> Neighborhoods:
+    """The neighbors in a file, checked.
+
+    Raises InputError, with the file, for one that is missing, cut short, damaged, of a newer version of the format,
+    or something else altogether.
+    """
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read()
+        about = json.loads(table.schema.metadata[FORMAT.encode()])
+        return _assembled(about, table.to_pandas())
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; give a Parquet file of stored neighbors") from error
+    except InputError as error:
+        raise InputError(f"{path}: {error}; get the file again") from error
+    except Exception as error:  # what others have written can be wrong in any way
+        reason = type(error).__name__
+        raise InputError(f"{path}: is not as docs/neighbors.md describes it ({reason}); get the file again") from error
+
+
+def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
+    """From the description and the rows of a file; the rows may come in any order."""
+    if about["version"] > VERSION:
+        raise InputError(f"is of version {about['version']} of the format, and this program reads {VERSION}")
+    names, k = [member["name"] for member in about["embedders"]], about["k"]
+    shown = [*names, *(member["family"] for member in about["embedders"])]  # in Markdown and in figures
+    samples = n2o.Samples.of(about["samples"])
+    shape = (len(names), len(samples.queries), k)
+    rows = rows.assign(embedder=pd.Index(names).get_indexer(rows["embedder"])).sort_values(KEY)
+    complete = len(rows) == math.prod(shape) > 0 and np.array_equal(rows[KEY], _places(shape, samples.queries))
+    if not complete:
+        raise InputError(f"has not ranks 1 to {k} of each query for each embedder once")
+    ids = rows["neighbor"].to_numpy(np.int64).reshape(shape)
+    similarities = rows["similarity"].to_numpy(np.float32).reshape(shape)
+    corpus = about["corpus"]
+    indices = np.union1d(samples.queries, ids)
+    conditions = {
+        "has a name beside letters, digits, spaces and . , _ + - ( ) / :": all(map(WORDS.fullmatch, shown)),
+        f"has an index beside 0 to {corpus['sentences'] - 1}": 0 <= indices[0] <= indices[-1] < corpus["sentences"],
+        "has a query that is its own neighbor": (ids != samples.queries[:, None]).all(),
+        "has a list that names a sentence twice": np.diff(np.sort(ids)).all(),
+        "has similarities that are not finite": np.isfinite(similarities).all(),
+        "has similarities that rise with the rank": (np.diff(similarities) <= ROUNDING).all(),
+    }
+    for fault, met in conditions.items():
+        if not met:
+            raise InputError(fault)
+    entries = {
+        member["name"]: Entry(Neighbors(*lists), member["family"], int(member["dim"]))
+        for member, *lists in zip(about["embedders"], ids, similarities, strict=True)
+    }
+    return Neighborhoods(str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"]), samples, entries)
+
+
+def _places(shape: tuple[int, ...], queries: np.ndarray) -> np.ndarray:
+    """Embedder, query and rank of every row of a complete file."""
+    places = np.indices(shape).reshape(len(shape), -1)
+    return np.column_stack([places[0], queries[places[1]], places[2] + 1])
+
+
+# -- a new embedder -----------------------------------------------------------------------------
 
 
 def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighborhoods, pd.DataFrame]:
@@ -46,10 +250,7 @@ def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighbo
     costs : DataFrame
         One row: embedder, dim, sentences (encoded now), encode_seconds, search_seconds.
 
-    Raises
-    ------
-    InputError
-        Another text, a name that is taken, or an embedder that does not return what it must.
+    Raises InputError for another text, a name that is taken, or an embedder that does not return what it must.
     """
     stored.check(corpus)
     stored.check_new(mine.name)
@@ -88,11 +289,8 @@ def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling
 
 def alone(ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
     """The share of each embedder's neighbors that no other embedder finds, the largest first; the rest as for `row`."""
-    shares = {}
-    for name, own_ids in ids.items():
-        others = np.hstack([found for other, found in ids.items() if other != name])
-        pairs = zip(own_ids, others, strict=True)
-        shares[name] = np.array([np.isin(mine, theirs, invert=True).mean() for mine, theirs in pairs])
+    only = found_by(ids, next(iter(ids.values())).shape[1]) == 1
+    shares = dict(zip(ids, only.mean(axis=2), strict=True))
     return _with_intervals(shares, clusters, sampling)
 
 
@@ -103,11 +301,9 @@ def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) 
     """
     mine = placed.ids[name][query].tolist()
     theirs = {other: set(ids[query].tolist()) for other, ids in placed.ids.items() if other != name}
-    everybody = set().union(*theirs.values())
-    return {
-        "shared": [i for i in mine if all(i in theirs[relative] for relative in relatives)],
-        "alone": [i for i in mine if i not in everybody],
-    }
+    shared = set.intersection(*(theirs[relative] for relative in relatives))
+    found = set().union(*theirs.values())
+    return {"shared": [i for i in mine if i in shared], "alone": [i for i in mine if i not in found]}
 
 
 def typical(placed: Neighborhoods, name: str, other: str) -> int:
@@ -118,10 +314,9 @@ def typical(placed: Neighborhoods, name: str, other: str) -> int:
 
 def _with_intervals(columns, clusters, sampling):
     values = np.column_stack(list(columns.values()))
-    found = stats.bootstrap(stats.mean, values, sampling=sampling, clusters=clusters)
-    table = pd.DataFrame(found._asdict(), index=pd.Index(columns, name="embedder"))
-    table = table.rename(columns={"estimate": "value"}).assign(constant=found.low == found.high)
-    return table.sort_values("value", ascending=False, kind="stable")
+    value, low, high = stats.bootstrap(stats.mean, values, sampling=sampling, clusters=clusters)
+    table = pd.DataFrame({"value": value, "low": low, "high": high, "constant": low == high}, list(columns))
+    return table.rename_axis("embedder").sort_values("value", ascending=False, kind="stable")
 
 
 # -- the command line ---------------------------------------------------------------------------
@@ -142,23 +337,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=2020, help="of the bootstrap")
     parser.add_argument("--output", default="", metavar="FOLDER", help="default: figures/situated/<name>")
     return parser
-
-
-def _stored(options: argparse.Namespace) -> Neighborhoods:
-    file = paths.from_root(options.neighbors) if options.neighbors else STORED
-    if not options.neighbors and not file.exists():
-        raise InputError(f"{file}: is not there yet; `make figures NOTEBOOK=01` writes it, or name a published file")
-    stored = neighborhoods.read(file)
-    return stored.up_to(options.k) if options.k else stored
-
-
-def _folder(options: argparse.Namespace, name: str) -> Path:
-    folder = paths.from_root(options.output) if options.output else paths.FIGURES / "situated" / name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--output: {folder} cannot be made ({error.strerror}); give another folder") from error
-    return folder
 
 
 def _report(name: str, placed: Neighborhoods, costs: pd.Series, tables: Mapping[str, pd.DataFrame], corpus: Corpus):
@@ -195,7 +373,6 @@ def _draw(name: str, placed: Neighborhoods, tables: Mapping[str, pd.DataFrame], 
     plotting.save(figure, folder, "n2o_map", f"Map of the embedders by N2O; {name} is larger and in bold.")
     for title, table in tables.items():
         plotting.save_table(table.rename_axis("embedder"), folder, title, index=True)
-    plt.close("all")
 
 
 @command
@@ -203,12 +380,17 @@ def main(arguments: list[str] | None = None) -> int:
     """The command line; returns the exit status: 0, or 2 for input that cannot be used."""
     options = _parser().parse_args(arguments)
     parameters.in_range("--seed", options.seed, 0, 2**32)
-    stored = _stored(options)
+    if not options.neighbors and not STORED.exists():
+        raise InputError(f"{STORED}: is not there yet; `make figures NOTEBOOK=01` writes it, or name a published file")
+    stored = read(paths.from_root(options.neighbors) if options.neighbors else STORED)
+    stored = stored.up_to(options.k or stored.k)
     mine = own.load(options.embedder, options.name, options.pooling, options.prompt)
     stored.check_new(mine.name)
     corpus = corpora.load(options.corpus or stored.corpus)
     stored.check(corpus)
-    folder = _folder(options, mine.name)
+    folder = paths.from_root(options.output) if options.output else paths.FIGURES / "situated" / mine.name
+    with files.writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     for doubt in mine.fit(corpus.sentences).spot_check(corpus.sentences):
         print(doubt, file=sys.stderr)
     placed, costs = place(mine, corpus, stored)

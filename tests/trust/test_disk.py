@@ -23,7 +23,7 @@ from lib import plotting
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
-from tests.unit.test_neighborhoods import toy
+from tests.unit.test_situate import toy
 
 SENTENCES = [f"sentence number {i} of many" for i in range(40)]
 

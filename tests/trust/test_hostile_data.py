@@ -17,13 +17,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, neighborhoods, probing, tasks
+from lib import corpora, n2o, probing, tasks
 from lib.corpora import text
-from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
 from lib.run import paths
 from lib.run.errors import InputError
-from lib.studies import paraphrases
+from lib.studies import paraphrases, situate
+from lib.studies.situate import Entry, Neighborhoods
 from tests.sizes import CASES, NIGHTLY
 from tests.trust.patience import in_time
 
@@ -49,7 +49,7 @@ def _corpus(name: str, file: str, content: bytes) -> Case:
 
 
 def _neighbors(folder: Path) -> None:
-    neighborhoods.read(folder / "neighbors.parquet").table()
+    situate.read(folder / "neighbors.parquet").table()
 
 
 def _tiny_neighbors(folder: Path) -> bytes:

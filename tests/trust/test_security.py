@@ -25,7 +25,6 @@ import psutil
 import pytest
 import torch
 
-from lib import neighborhoods
 from lib.embedders import own
 from lib.embedders.elmo import Elmo
 from lib.embedders.infersent import InferSent
@@ -33,6 +32,7 @@ from lib.embedders.static import WordVectors
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
+from lib.studies import situate
 from tests.browser.conftest import _free_port, _stop
 from tests.copies import copy_project
 from tests.official.elmo import write_elmo
@@ -125,7 +125,7 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "a SentenceTransformer's safetensors": ("model.safetensors", lambda file: read_transformer(file, modules=True)),
     "a SentenceTransformer's bin": ("pytorch_model.bin", lambda file: read_transformer(file, modules=True)),
     "URAE": ("params.mat", read_urae),
-    "stored neighbors": ("neighbors.parquet", neighborhoods.read),
+    "stored neighbors": ("neighbors.parquet", situate.read),
 }
 
 

@@ -1,32 +1,219 @@
-"""A new embedder among the stored ones: by hand, against itself, from a file alone, and from the command line."""
+"""Stored neighbors, and a new embedder among them: the file, what is none, by hand, and from the command line."""
 
 from __future__ import annotations
+
+import json
+from contextlib import suppress
 
 import nbformat
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
 
-from lib import corpora, embedders, n2o, neighborhoods, stats
+from lib import corpora, embedders, n2o, stats
 from lib.embedders import own
-from lib.neighborhoods import Entry, Neighborhoods
 from lib.neighbors import Neighbors
 from lib.run import paths
 from lib.run.digest import digest
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 from lib.studies import situate
+from lib.studies.situate import Entry, Neighborhoods
+
+IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}
+COSINES = np.array([[0.9, 0.5], [0.75, 0.75], [0.5, -0.25]], dtype=np.float32)
+SAMPLES = [[0, 2], [2, 3], [0, 3]]  # queries 0, 2 and 3
 
 # Two queries, sentences 0 and 1; k = 2. "new" shares 3 of 4 with a, 2 with b, 1 with c; its 4 is nobody else's.
 LISTS = {"a": [[3, 7], [5, 9]], "b": [[3, 8], [5, 2]], "c": [[6, 7], [6, 9]], "new": [[3, 4], [5, 9]]}
-COSINES = np.array([[0.9, 0.8], [0.7, 0.6]], dtype=np.float32)
 SAMPLING, CLUSTERS = stats.Sampling(0, 200, 0.9), np.array([0, 1])
 
 
+def toy(corpus: str = "toy") -> Neighborhoods:
+    entries = {name: Entry(Neighbors(np.array(ids), COSINES), f"kind of {name}", 7) for name, ids in IDS.items()}
+    return Neighborhoods(corpus, "f" * 32, 6, n2o.Samples.of(SAMPLES), entries)
+
+
 @pytest.fixture
-def toy() -> Neighborhoods:
-    entries = {name: Entry(Neighbors(np.array(ids), COSINES), "toy", 2) for name, ids in LISTS.items()}
+def file(tmp_path):
+    path = tmp_path / "neighbors.parquet"
+    toy().write(path)
+    return path
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+
+def test_the_file_gives_back_everything(file, tmp_path) -> None:
+    read = situate.read(file)
+    assert read.table().equals(toy().table(), check_metadata=True)
+    assert (read.corpus, read.fingerprint, read.size, read.k) == ("toy", "f" * 32, 6, 2)
+    assert read.families == {"one": "kind of one", "two": "kind of two"}
+    assert {name: ids.tolist() for name, ids in read.ids.items()} == IDS
+    assert [members.tolist() for members in read.samples.members] == [[0, 1], [1, 2], [0, 2]]
+    np.testing.assert_array_equal(read.entries["two"].neighbors.similarities, COSINES)
+    read.write(tmp_path / "again.parquet")
+    assert (tmp_path / "again.parquet").read_bytes() == file.read_bytes()
+
+
+def test_plain_pandas_reads_the_documented_columns(file) -> None:
+    table = pd.read_parquet(file)
+    kinds = {"embedder": "category", "query": "int32", "rank": "int16", "neighbor": "int32", "similarity": "float32"}
+    assert {name: str(kind) for name, kind in table.dtypes.items()} == kinds
+    found = table[(table["embedder"] == "two") & (table["query"] == 2)]
+    assert found[["rank", "neighbor", "similarity"]].values.tolist() == [[1, 0, 0.75], [2, 3, 0.75]]
+
+
+def test_order_of_rows_and_unknown_keys_do_no_harm(file, rng) -> None:
+    described(file, lambda about: about | {"authors": "us"})
+    rows(file, lambda table: table.take(rng.permutation(len(table))))
+    assert situate.read(file).table().equals(toy().table(), check_metadata=True)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(file, monkeypatch) -> None:
+    before = file.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
+        toy("other").write(file)
+    assert file.read_bytes() == before
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+# -- files that are something else --------------------------------------------------------------
+
+
+def described(file, change) -> None:
+    """Rewrite the file with another description."""
+    table = parquet.read_table(file)
+    about = change(json.loads(table.schema.metadata[situate.FORMAT.encode()]))
+    parquet.write_table(table.replace_schema_metadata({situate.FORMAT: json.dumps(about)}), file)
+
+
+def rows(file, change) -> None:
+    """Rewrite the file with other rows."""
+    table = parquet.read_table(file)
+    parquet.write_table(change(table).replace_schema_metadata(table.schema.metadata), file)
+
+
+def cell(file, column: str, row: int, value: float) -> None:
+    """Rewrite the file with another value in one place."""
+
+    def change(table: pyarrow.Table) -> pyarrow.Table:
+        values = table.column(column).to_pylist()
+        values[row] = value
+        place = table.schema.get_field_index(column)
+        return table.set_column(place, column, pyarrow.array(values, table.schema.field(column).type))
+
+    rows(file, change)
+
+
+OTHERWISE = "is not as docs/neighbors.md describes it"
+INCOMPLETE = "of each query for each embedder once"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda file: file.unlink(), "no such file"),
+        (lambda file: file.write_text("<!DOCTYPE html><title>404</title>"), OTHERWISE),
+        (lambda file: file.write_bytes(file.read_bytes()[:-9]), OTHERWISE),
+        (lambda file: pd.read_parquet(file).to_parquet(file), OTHERWISE),
+        (lambda file: described(file, lambda about: [about]), OTHERWISE),
+        (lambda file: described(file, lambda about: about | {"version": 2}), "is of version 2 of the format"),
+        (lambda file: described(file, lambda about: about | {"k": None}), OTHERWISE),
+        (lambda file: described(file, lambda about: about | {"samples": []}), OTHERWISE),
+        (lambda file: described(file, lambda about: about | {"embedders": []}), INCOMPLETE),
+        (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
+        (lambda file: described(file, lambda about: about | {"samples": [[0, 1, 2]]}), INCOMPLETE),
+        (lambda file: rows(file, lambda table: table.drop_columns("rank")), OTHERWISE),
+        (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
+        (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
+        (lambda file: cell(file, "embedder", 0, "x"), INCOMPLETE),
+        (lambda file: cell(file, "neighbor", 0, 6), "has an index beside 0 to 5"),
+        (lambda file: cell(file, "neighbor", 0, -1), "has an index beside 0 to 5"),
+        (lambda file: cell(file, "neighbor", 0, 0), "a query that is its own neighbor"),
+        (lambda file: cell(file, "neighbor", 0, 1), "names a sentence twice"),
+        (lambda file: cell(file, "similarity", 1, np.nan), "are not finite"),
+        (lambda file: cell(file, "similarity", 1, 1.0), "rise with the rank"),
+    ],
+)
+def test_another_file_gets_a_sentence_that_names_it(file, spoil, message) -> None:
+    spoil(file)
+    with pytest.raises(InputError) as error:
+        situate.read(file)
+    assert str(error.value).startswith(f"{file}: ")
+    assert message in str(error.value)
+
+
+def test_a_name_that_would_be_markup_is_refused(file) -> None:
+    def with_markup(about):
+        about["embedders"][0]["family"] = "<script>"
+        return about
+
+    described(file, with_markup)
+    with pytest.raises(InputError, match="has a name beside letters"):
+        situate.read(file)
+
+
+@given(st.data())
+def test_damage_anywhere_never_ends_in_anything_but_a_sentence(tmp_path_factory, data) -> None:
+    file = tmp_path_factory.mktemp("damage") / "neighbors.parquet"
+    toy().write(file)
+    whole = bytearray(file.read_bytes())
+    for place in data.draw(st.lists(st.integers(4, len(whole) - 1), min_size=1, max_size=3)):
+        whole[place] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
+    with suppress(InputError):
+        situate.read(file)
+
+
+# -- by hand ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def few() -> Neighborhoods:
+    entries = {name: Entry(Neighbors(np.array(ids), COSINES[:2]), "toy", 2) for name, ids in LISTS.items()}
     return Neighborhoods("toy", "f" * 32, 10, n2o.Samples.of([[0, 1]]), entries)
+
+
+def test_fewer_neighbors_are_the_first_ones_and_more_are_refused() -> None:
+    nearest = toy().up_to(1)
+    assert nearest.k == 1
+    assert {name: ids.tolist() for name, ids in nearest.ids.items()} == {"one": [[3], [4], [5]], "two": [[1], [0], [0]]}
+    with pytest.raises(InputError, match="k: 3 is not accepted; give 1 to 2"):
+        toy().up_to(3)
+
+
+def test_the_row_by_hand(few) -> None:
+    row = situate.row(few.ids, "new", CLUSTERS, SAMPLING)
+    assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
+    assert list(row.index) == ["a", "b", "c"]
+    # Over queries the overlaps with a are 1/2 and 1, with b 1/2 and 1/2, with c 0 and 1/2.
+    assert row["low"].to_list() == [0.5, 0.5, 0]
+    assert row["high"].to_list() == [1, 0.5, 0.5]
+    assert row["constant"].to_list() == [False, True, False]
+
+
+def test_what_is_found_alone_by_hand(few) -> None:
+    alone = situate.alone(few.ids, CLUSTERS, SAMPLING)["value"]
+    assert alone.to_dict() == {"b": 0.5, "c": 0.5, "new": 0.25, "a": 0}  # 8, 2; 6, 6; 4
+
+
+def test_an_example_has_what_is_shared_and_what_is_found_alone(few) -> None:
+    assert situate.example(few, "new", ["a", "b"], 0) == {"shared": [3], "alone": [4]}
+    assert situate.example(few, "new", ["a"], 1) == {"shared": [5, 9], "alone": []}
+    assert situate.typical(few, "new", "a") == 0  # 1/2 and 1 are equally far from their mean: the first
+
+
+# -- placing ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(autouse=True)
@@ -48,40 +235,11 @@ def corpus(tmp_path, rng) -> corpora.Corpus:
 @pytest.fixture
 def stored(corpus) -> Neighborhoods:
     samples = n2o.Samples(np.arange(len(corpus)), n=10, samples=2, rng=np.random.default_rng(4))
-    return neighborhoods.search(["bow", "tfidf", "pca-bow-3d"], corpus, samples, k=5)
+    return situate.search(["bow", "tfidf", "pca-bow-3d"], corpus, samples, k=5)
 
 
 def letters(sentences: list[str]) -> np.ndarray:
     return np.array([[sentence.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for sentence in sentences])
-
-
-# -- by hand ------------------------------------------------------------------------------------
-
-
-def test_the_row_by_hand(toy) -> None:
-    row = situate.row(toy.ids, "new", CLUSTERS, SAMPLING)
-    assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
-    assert list(row.index) == ["a", "b", "c"]
-    # Over queries the overlaps with a are 1/2 and 1, with b 1/2 and 1/2, with c 0 and 1/2.
-    assert row["low"].to_list() == [0.5, 0.5, 0]
-    assert row["high"].to_list() == [1, 0.5, 0.5]
-    assert row["constant"].to_list() == [False, True, False]
-
-
-def test_what_is_found_alone_by_hand(toy) -> None:
-    alone = situate.alone(toy.ids, CLUSTERS, SAMPLING)["value"]
-    assert alone.to_dict() == {"b": 0.5, "c": 0.5, "new": 0.25, "a": 0}  # 8, 2; 6, 6; 4
-    twins = {"a": toy.ids["a"], "b": toy.ids["a"]}
-    assert situate.alone(twins, CLUSTERS, SAMPLING)["value"].to_list() == [0, 0]
-
-
-def test_an_example_has_what_is_shared_and_what_is_found_alone(toy) -> None:
-    assert situate.example(toy, "new", ["a", "b"], 0) == {"shared": [3], "alone": [4]}
-    assert situate.example(toy, "new", ["a"], 1) == {"shared": [5, 9], "alone": []}
-    assert situate.typical(toy, "new", "a") == 0  # 1/2 and 1 are equally far from their mean: the first
-
-
-# -- placing ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["bow", "pca-bow-3d"])
@@ -104,25 +262,20 @@ def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_pla
     np.testing.assert_array_equal(placed.ids["letters"], expected)
     assert placed.families["letters"] == "your own"
     assert costs.loc[0, ["embedder", "dim", "sentences"]].to_list() == ["letters", 26, len(corpus)]
-
-
-def test_with_a_name_it_is_encoded_once_and_without_one_each_time(corpus, stored) -> None:
-    named, unnamed = own.load(letters, "named"), own.load(letters)
-    counts = {mine.name: [situate.place(mine, corpus, stored)[1] for _ in range(2)] for mine in (named, unnamed)}
-    assert [costs.loc[0, "sentences"] for costs in counts["named"]] == [len(corpus), 0]
-    assert [costs.loc[0, "sentences"] for costs in counts["letters"]] == [len(corpus), len(corpus)]
+    again, costs = situate.place(own.load(letters, "letters"), corpus, stored)  # from the store
+    np.testing.assert_array_equal(again.ids["letters"], expected)
+    assert costs.loc[0, "sentences"] == 0
 
 
 def test_another_text_and_a_name_that_is_taken_are_refused_before_anything_is_encoded(corpus, stored, tmp_path) -> None:
     (tmp_path / "other.txt").write_text("\n".join([*corpus.sentences, "one more"]) + "\n")
-    mine = own.load(letters, "letters")
+    mine = own.load(letters, "bow-ish")
     with pytest.raises(InputError, match="is not the text of the stored neighbors"):
         situate.place(mine, corpora.load(f"lines:{tmp_path / 'other.txt'}"), stored)
-    placed, _ = situate.place(mine, corpus, stored)
-    before = mine.sentences
-    with pytest.raises(InputError, match="'letters' is one of the stored embedders"):
-        situate.place(mine, corpus, placed)
-    assert mine.sentences == before
+    taken = stored.adding("bow-ish", stored.entries["bow"])
+    with pytest.raises(InputError, match="'bow-ish' is one of the stored embedders"):
+        situate.place(mine, corpus, taken)
+    assert mine.sentences == 0
 
 
 # -- the command line ---------------------------------------------------------------------------
@@ -147,7 +300,7 @@ def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp
     shown = capsys.readouterr().out
     assert "letters among 3 embedders" in shown
     assert "Encoded 60 sentences" in shown
-    placed = neighborhoods.read(folder / "neighbors.parquet")
+    placed = situate.read(folder / "neighbors.parquet")
     assert list(placed.entries) == ["bow", "tfidf", "pca-bow-3d", "letters"]
     matrix = pd.read_csv(folder / "n2o_matrix.csv", index_col="embedder")
     row = pd.read_csv(folder / "n2o_row.csv", index_col="embedder")["value"]
@@ -164,10 +317,10 @@ def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp
         ({"--name": "bow"}, "'bow' is one of the registry's embedders"),
         ({"--neighbors": "{folder}/none.parquet"}, "none.parquet: no such file"),
         ({"--neighbors": ""}, "neighbors.parquet: is not there yet; `make figures NOTEBOOK=01` writes it"),
-        ({"--k": "6"}, "k: 6 is not accepted; 5 neighbors of each query are stored"),
+        ({"--k": "6"}, "k: 6 is not accepted; give 1 to 5"),
         ({"--corpus": "lee"}, "corpus: 'lee' (2603 sentences"),
         ({"--seed": "-1"}, "--seed: -1 is not accepted"),
-        ({"--output": "{code}/below"}, "cannot be made"),
+        ({"--output": "{code}/below"}, "cannot be written"),
     ],
 )
 def test_what_the_command_cannot_use_gets_a_sentence_and_status_2(
@@ -189,22 +342,19 @@ def test_what_the_command_cannot_use_gets_a_sentence_and_status_2(
 
 def test_the_digest_sees_an_edited_embedder_a_model_s_folder_and_stored_neighbors(tmp_path) -> None:
     notebook = tmp_path / "09_own.ipynb"
-    cell = nbformat.v4.new_code_cell("embedder = ''\nneighbors_file = ''", metadata={"tags": ["parameters"]})
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
+    parameters = nbformat.v4.new_code_cell("embedder = ''\nneighbors_file = ''", metadata={"tags": ["parameters"]})
+    nbformat.write(nbformat.v4.new_notebook(cells=[parameters]), notebook)
     model = tmp_path / "model"
     model.mkdir()
     (model / "config.json").write_text("{}")
-    (tmp_path / "mine.py").write_text("one")
-    (tmp_path / "stored.parquet").write_text("one")
-    given = [
-        {"embedder": f"{tmp_path / 'mine.py'}:encode"},
-        {"embedder": str(model)},
-        {"neighbors_file": str(tmp_path / "stored.parquet")},
-    ]
-    before = [digest(notebook, "default", each) for each in given]
-    assert before == [digest(notebook, "default", each) for each in given]
-    (tmp_path / "mine.py").write_text("edited")
-    (model / "weights").write_text("new")
-    (tmp_path / "stored.parquet").write_text("edited")
-    after = [digest(notebook, "default", each) for each in given]
-    assert [old != new for old, new in zip(before, after, strict=True)] == [True, True, True]
+    given = {
+        tmp_path / "mine.py": {"embedder": f"{tmp_path / 'mine.py'}:encode"},
+        model / "weights": {"embedder": str(model)},
+        tmp_path / "stored.parquet": {"neighbors_file": str(tmp_path / "stored.parquet")},
+    }
+    for file, each in given.items():
+        file.write_text("one")
+        before = digest(notebook, "default", each)
+        assert before == digest(notebook, "default", each)
+        file.write_text("edited")
+        assert before != digest(notebook, "default", each)
