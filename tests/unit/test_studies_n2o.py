@@ -12,6 +12,7 @@ from lib import corpora, embedders, n2o, stats
 from lib.catalog import published
 from lib.corpora import bible
 from lib.studies import n2o as study
+from lib.studies import paraphrases
 
 NAMES = list(embedders.GROUPS["installed"])
 
@@ -46,21 +47,21 @@ def test_cosines_by_hand() -> None:
 @pytest.fixture(scope="module")
 def versions():
     web = corpora.load("bible-gospels:web")
-    return web, *study.versions(web, 12, seed=3)
+    return web, *paraphrases.versions(web, 12, seed=3)
 
 
 def test_changed_verses_are_what_their_names_say(versions) -> None:
     web, verses, changed = versions
-    counts = Counter(word for sentence in web.sentences for word in study.WORD.findall(sentence))
+    counts = Counter(word for sentence in web.sentences for word in paraphrases.WORD.findall(sentence))
     for place, sentence in enumerate(web.sentences[i] for i in verses):
         for shuffled in changed["shuffled"]:
             assert sorted(shuffled[place].split()) == sorted(sentence.split())
-        words, others = (study.WORD.findall(text) for text in (sentence, changed["replaced"][0][place]))
+        words, others = (paraphrases.WORD.findall(text) for text in (sentence, changed["replaced"][0][place]))
         frequencies = np.array([[counts[word], counts[other]] for word, other in zip(words, others, strict=True)])
         assert words != others
         assert (frequencies.max(axis=1) <= 2 * frequencies.min(axis=1)).all()
         (replaced,) = changed["one word replaced"]
-        assert sum(a != b for a, b in zip(words, study.WORD.findall(replaced[place]), strict=True)) == 1
+        assert sum(a != b for a, b in zip(words, paraphrases.WORD.findall(replaced[place]), strict=True)) == 1
 
 
 def test_translations_are_of_the_same_verse(versions) -> None:
