@@ -126,7 +126,7 @@ def bootstrap(
         return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(high - estimate, spread)
 
     tail = (1 - sampling.confidence) / 2
-    low, high = _holm(bounds, estimate / np.nanstd(draws, axis=0), tail) if holm else bounds(tail)
+    low, high = _holm(bounds, estimate, np.nanstd(draws, axis=0), tail) if holm else bounds(tail)
     return Interval(*(part.item() if np.ndim(part) == 0 else part for part in (estimate, low, high)))
 
 
@@ -191,8 +191,10 @@ def _bca(estimate, draws, left_out, tail):
     return bounds
 
 
-def _holm(bounds, strength, tail):
+def _holm(bounds, estimate, deviation, tail):
     """Bounds of a family: step by step, the strongest effect first, until one does not exclude 0."""
+    constant = np.where(estimate == 0, 0.0, np.inf)  # what no draw changes is 0, or as clear as can be
+    strength = np.divide(estimate, deviation, out=constant, where=deviation > 0)
     low, high = np.empty(strength.shape), np.empty(strength.shape)
     remaining = np.ones(strength.shape, bool)
     for member in np.argsort(-np.abs(strength).ravel()):
@@ -273,7 +275,7 @@ class Ledger:
         elif _meets(claim["fails"], low, high, "any"):
             verdict = "fails"
         ends = np.unique([estimate.argmin(), estimate.argmax()])
-        shown = map("{:.3g} ({:.3g} to {:.3g})".format, estimate[ends], low[ends], high[ends])
+        shown = map(_written, estimate[ends], low[ends], high[ends])
         self._enter(claim, verdict, " ... ".join(shown), **remarks)
 
     def identity(self, id, residual, part="", **remarks: str) -> None:
@@ -330,6 +332,12 @@ def _whole(parts):
     claim["ours"] = _joined(parts["ours"])
     claim["note"] = _joined([*parts["remark"].unique(), claim["note"]])
     return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()
+
+
+def _written(estimate, low, high):
+    """An estimate and its interval, unless there is none: then the estimate says nothing either."""
+    bounded = np.isfinite(low) or np.isfinite(high)
+    return f"{estimate:.3g} ({low:.3g} to {high:.3g})" if bounded else "no interval"
 
 
 def _joined(texts):

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
 
 from lib.plotting.style import COLORS, MARKERS
+
+LINE = 0.055  # height of a line of text, as a share of the ordinate
 
 
 def before_and_after(table: pd.DataFrame, axes: Axes, label: str) -> None:
@@ -58,16 +61,27 @@ def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_l
 
 
 def named_places(points: pd.DataFrame, axes: Axes, color: str = "0.2") -> None:
-    """Single points with intervals, each named on its right, on a logarithmic abscissa that is made long enough.
+    """Single points with intervals, each named on its left, the largest on their right, where the abscissa grows.
 
-    `points` has columns size, value, low and high; its index names the points.
+    `points` has columns size, value, low and high; its index names the points. The ordinate is drawn already.
     """
     errors = np.abs(points[["low", "high"]].to_numpy() - points[["value"]].to_numpy()).T
     axes.errorbar(
         points["size"], points["value"], errors, linestyle="", marker="*", markersize=8, elinewidth=0.7, color=color
     )
-    for name, row in points.iterrows():
-        place = {"xytext": (7, -4), "textcoords": "offset points", "va": "top"}
-        axes.annotate(name, (row["size"], row["value"]), color=color, **place)
+    line = LINE * np.ptp(axes.get_ylim())
+    look = {
+        "color": color,
+        "va": "center",
+        "textcoords": "offset points",
+        "path_effects": [withStroke(linewidth=2, foreground="white")],
+    }
+    for size, some in points.sort_values("value").groupby("size"):
+        steps = line * np.arange(len(some))
+        heights = np.maximum.accumulate(some["value"] - steps) + steps  # names are a line apart
+        heights -= (heights - some["value"]).mean()
+        side = {"ha": "left", "xytext": (7, 0)} if size == points["size"].max() else {"ha": "right", "xytext": (-7, 0)}
+        for name, height in heights.items():
+            axes.annotate(name, (size, height), **look, **side)
     first, last = axes.get_xlim()
     axes.set_xlim(first, last * (last / first) ** 0.4)

@@ -5,7 +5,7 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -18,12 +18,13 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import stats, tasks
-from lib.corpora import text
+from lib import embedders, stats, store, tasks
+from lib.corpora import Corpus, text
 from lib.embedders.base import Embeddings, narrow
 from lib.embedders.sparse import BagOfWords
 from lib.localization import GRID, classify, svm
 from lib.run import progress
+from lib.run.processes import in_processes
 from lib.stats import Interval, Sampling
 from lib.tasks import local
 
@@ -36,6 +37,21 @@ ENSEMBLES = {MIXED: ("BOW", *SENTENCES), "word models": WORDS}
 def treebank_lower(sentence: str) -> list[str]:
     """Penn Treebank tokens in lower case."""
     return [token.lower() for token in text.treebank_tokens(sentence)]
+
+
+def encode(
+    names: Iterable[str], corpus: Corpus | Sequence[str], sentences: Sequence[str], **options: Any
+) -> dict[str, Embeddings]:
+    """The vectors of sentences by several embedders, each of which has learned what it needs from a corpus."""
+    names = list(names)
+    jobs = ((name, corpus, list(sentences), options) for name in names)
+    return dict(zip(names, in_processes(encoded, jobs), strict=True))
+
+
+def encoded(name: str, corpus: Corpus | Sequence[str], sentences: list[str], options: Mapping[str, Any]) -> Embeddings:
+    """The same by one embedder."""
+    embedder = store.fit(embedders.load(name, **options), corpus)
+    return store.EmbeddingStore().embed(embedder, sentences)
 
 
 class Answers(NamedTuple):
@@ -110,7 +126,6 @@ def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
     """What `answer` classifies beside a bag of words: its words in `dim` dimensions, and beside the URAE."""
     blocks = [block / np.sqrt(variances(block).sum()) for block in (sp.csr_array(bow, dtype=np.float64), urae)]
     return {
-        "PCA BOW": (bow, Components(dim)),
         "PCA BOW, all sentences": Components(dim).fit_transform(bow),
         "BOW, most variable words": (bow, SelectKBest(variances, k=min(dim, bow.shape[1]))),
         "BOW, random directions": (bow, GaussianRandomProjection(dim, random_state=0)),
@@ -138,14 +153,14 @@ def answer(
         Of names to models, whose scores are divided by their standard deviation and added.
     """
     hits, predictions = {}, {}
+    jobs = ((labels, seed, C, *_parts(models[name])) for seed in seeds for name in models)
+    found = in_processes(scores, jobs)
     for seed in seeds:
-        scores = {}
-        for name in progress.track(list(models), f"classification, seed {seed}", "models"):
-            vectors, *steps = _parts(models[name])
-            scores[name] = classify(vectors, labels, *steps, seed=seed, C=C).scores
+        tracked = progress.track(list(models), f"classification, seed {seed}", "models")
+        of = {name: next(found) for name in tracked}
         for name, members in (ensembles or {}).items():
-            scores[name] = sum(scores[member] / scores[member].std() for member in members)
-        for name, each in scores.items():
+            of[name] = sum(of[member] / of[member].std() for member in members)
+        for name, each in of.items():
             said = np.unique(labels)[each.argmax(axis=1)]
             predictions.setdefault(name, said)
             hits.setdefault(name, []).append(said == labels)
@@ -154,7 +169,15 @@ def answer(
 
 
 def _parts(model):
-    return model if isinstance(model, tuple) else (model,)
+    vectors, *steps = model if isinstance(model, tuple) else (model,)
+    return np.asarray(vectors) if isinstance(vectors, np.memmap) else vectors, *steps
+
+
+def scores(
+    labels: np.ndarray, seed: int, C: float | Sequence[float], vectors: Embeddings, *steps: TransformerMixin
+) -> np.ndarray:
+    """Those of `lib.localization.classify`, of each sentence for each group."""
+    return classify(vectors, labels, *steps, seed=seed, C=C).scores
 
 
 def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) -> Answers:
@@ -162,15 +185,16 @@ def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) ->
 
     With C = 1. The halves are two translations, say, and have the same groups.
     """
-    halves = np.split(np.arange(len(labels)), 2)
-    predictions = pd.DataFrame(index=range(len(labels)))
-    for name in models:
-        vectors, *steps = _parts(models[name])
-        vectors = double(vectors)
-        model = svm(*steps, scale=scale)
-        said = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
-        predictions[name] = np.concatenate(said[::-1])
+    found = in_processes(_crosswise, ((labels, scale, *_parts(model)) for model in models.values()))
+    predictions = pd.DataFrame(dict(zip(models, found, strict=True)))
     return Answers(labels, predictions.eq(labels, axis=0).astype(float), predictions)
+
+
+def _crosswise(labels, scale, vectors, *steps):
+    halves, vectors = np.split(np.arange(len(labels)), 2), double(vectors)
+    model = svm(*steps, scale=scale)
+    said = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
+    return np.concatenate(said[::-1])
 
 
 def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:

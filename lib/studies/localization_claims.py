@@ -15,13 +15,14 @@ import pandas as pd
 from scipy.stats import binomtest, kendalltau, t
 from sklearn.decomposition import PCA
 
-from lib import embedders, n2o, neighbors, stats, store, tasks
+from lib import n2o, neighbors, stats, tasks
 from lib.catalog import published
 from lib.corpora import text
 from lib.corpora.closure import groups_from_pairs
 from lib.embedders.base import Embeddings
 from lib.localization import GRID, classify, svm
 from lib.run import paths
+from lib.run.processes import in_processes
 from lib.stats import Ledger, Sampling
 from lib.studies.localization import (
     ENSEMBLES,
@@ -31,10 +32,11 @@ from lib.studies.localization import (
     Answers,
     Components,
     agreement,
-    answer,
     bag_of_words,
     double,
+    encoded,
     leads,
+    scores,
     shared_mistakes,
     spread,
     treebank_lower,
@@ -194,10 +196,32 @@ def judge_table_1(ledger: Ledger, sets: Mapping[str, tasks.ParaphraseGroups], de
         gaps = []
         for dataset, task in zip(("MSRP", "Opinosis"), sets.values(), strict=True):
             bow = bag_of_words(task.sentences)
-            found = [classify(bow, task.labels, *steps, seed=seed, C=GRID).accuracy for seed in deals]
+            answers = in_processes(scores, ((task.labels, seed, GRID, bow, *steps) for seed in deals))
+            found = [(np.unique(task.labels)[each.argmax(axis=1)] == task.labels).mean() for each in answers]
             half = within * np.std(found, ddof=1)
             gaps.append(np.mean(found) - rated[model, dataset] + np.array([0, -half, half]))
         ledger.interval("localization-table1-bow", *np.transpose(gaps), part=model)
+
+
+def beside_table_1(tested: Mapping[str, Answers], sampling: Sampling) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Table 1 beside our accuracies on MSRP and Opinosis, with intervals over groups; and how alike the orders are.
+
+    Rows set, model, paper, ours, low, high; and set, spearman (of the paper's accuracies with ours), low, high.
+    """
+    printed = published.cells("localization_table1", by=["dataset", "model"]) / 100
+    models, orders = [], []
+    for dataset, answers in zip(("MSRP", "Opinosis"), tested.values(), strict=True):
+        paper = printed[dataset]
+        correct = answers.correct[list(paper.index)].to_numpy()
+        of = partial(stats.bootstrap, sampling=sampling, clusters=answers.labels)
+        ours = pd.DataFrame(of(stats.mean, correct)._asdict(), paper.index).rename(columns={"estimate": "ours"})
+        models.append(ours.assign(paper=paper, set=dataset))
+        order = of(lambda rows, paper=paper: stats.spearman(rows.mean(axis=0), paper), correct, method="fisher")
+        orders.append((dataset, *order))
+    table = pd.concat(models).rename_axis("model").reset_index()
+    return table[["set", "model", "paper", "ours", "low", "high"]], pd.DataFrame(
+        orders, columns=["set", "spearman", "low", "high"]
+    )
 
 
 def judge_both_sets(
@@ -303,16 +327,17 @@ def judge_training(
     """
     count = len(tested)
     texts = [*text[count:], *tested.sentences], list(text)
-    gains = []
-    for seed in range(1, 6):
-        right = []
-        for name, learned in product(names, texts):
-            embedder = store.fit(embedders.load(name, seed=seed), learned)
-            vectors = store.EmbeddingStore().embed(embedder, tested.sentences)
-            right.append(answer({name: vectors}, tested.labels, [0], 1.0).correct[name])
-        gains.append(np.mean(right[::2], axis=0) - np.mean(right[1::2], axis=0))
-    found = stats.bootstrap(stats.mean, np.transpose(gains), sampling=sampling, clusters=tested.labels, seeds=True)
+    jobs = product(range(1, 6), names, texts, [tested])
+    right = np.reshape(list(in_processes(_right_after, jobs)), (5, len(names), 2, count))
+    gains = (right[:, :, 0] - right[:, :, 1]).mean(axis=1)
+    found = stats.bootstrap(stats.mean, gains.T, sampling=sampling, clusters=tested.labels, seeds=True)
     ledger.interval("localization-training-on-test-text", *found)
+
+
+def _right_after(seed, name, learned, tested):
+    """Which tested sentences are placed right after training with this seed on a text, float64[n]."""
+    vectors = encoded(name, learned, tested.sentences, {"seed": seed})
+    return (classify(vectors, tested.labels).predictions == tested.labels).astype(float)
 
 
 def judge_identities(ledger: Ledger, models: Mapping[str, Any], dim: int, sampling: Sampling) -> None:

@@ -46,7 +46,7 @@ STAND_INS = {
 
 
 def origin(name: str) -> str:
-    """Where an embedder's vectors come from: one of `ORIGINS`."""
+    """Where what an embedder has learned comes from: one of `ORIGINS`; a random network adds nothing to its words."""
     kinds = {"sparse": "word counts", "trained on the corpus": "trained here"}
     return kinds.get(embedders.family(name.split(" of half")[0]), "pretrained")
 

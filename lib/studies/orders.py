@@ -58,6 +58,11 @@ def defined(ratio: Interval, below: Interval) -> Interval:
     return ratio if below.low > 0 else Interval(ratio.estimate, -np.inf, np.inf)
 
 
+def share(found: Interval) -> Interval:
+    """The interval of a share, which lies in [0, 1]."""
+    return Interval(*np.clip(found, 0, 1))
+
+
 def enter(ledger: Ledger, findings: Found, analogue: str) -> None:
     """Judge each finding; one that is `UNMEASURED` is undecided, and its note says why."""
     for (claim, part), found in findings.items():

@@ -21,7 +21,18 @@ from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
 from lib.run.processes import in_processes
 from lib.stats import Interval, Sampling
-from lib.studies.orders import UNMEASURED, Found, both_of, defined, joined, kendall, opposed, reversals, steadiness
+from lib.studies.orders import (
+    UNMEASURED,
+    Found,
+    both_of,
+    defined,
+    joined,
+    kendall,
+    opposed,
+    reversals,
+    share,
+    steadiness,
+)
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
@@ -153,7 +164,7 @@ class Judged:
 
         return stats.bootstrap(of_units, self.pairs.units, sampling=sampling, method=method, **options)
 
-    def in_halves(self, statistic: Callable, sampling: Sampling) -> Interval:
+    def in_halves(self, statistic: Callable, sampling: Sampling, method: str = "normal") -> Interval:
         """Of ``statistic(a, b)`` of the correlations on two halves of the units, mean over random splits."""
         units = self.pairs.units
         rng = np.random.default_rng(sampling.seed)
@@ -167,7 +178,7 @@ class Judged:
                 found += [statistic(a, b), statistic(b, a)]
             return np.mean(found, axis=0)
 
-        return stats.bootstrap(of_units, units, sampling=sampling, method="normal")
+        return stats.bootstrap(of_units, units, sampling=sampling, method=method)
 
 
 def judge(pairs: Rated, encoders: Mapping[str, Callable[[Sequence[str]], Embeddings]]) -> Judged:
@@ -312,7 +323,7 @@ def of_cosines(judged: Judged, sampling: Sampling) -> Found:
         ("pitfalls-ucp-spread-raw", "range"): normal(lambda r: np.ptp(r[0]), method="bca"),
         ("pitfalls-ucp-spread-shrinks", ""): narrowings(judged, [[name] for name in judged.names], sampling),
         ("pitfalls-ucp-worst-catch-up", "catch up"): judged.in_halves(
-            lambda a, b: stats.spearman(a[0], b[1] - b[0]), sampling
+            lambda a, b: stats.spearman(a[0], b[1] - b[0]), sampling, "fisher"
         ),
         ("pitfalls-ucp-spearman-same-trend", "spread"): by_rank.interval(narrowing, sampling),
         ("pitfalls-ucp-spearman-same-trend", "signs"): opposed(
@@ -365,7 +376,7 @@ def of_learned(cosines: Judged, learned: Judged, train_mean: float, sampling: Sa
     raw = of(variance)
     tau = both.in_halves(lambda a, b: kendall(a[2], b[3]) - kendall(a[0], b[1]), sampling)
     return {
-        ("pitfalls-supervised-most-profit-stsb", ""): of(lambda r: (gains(r)[1] > 0).mean()),
+        ("pitfalls-supervised-most-profit-stsb", ""): share(of(lambda r: (gains(r)[1] > 0).mean())),
         ("pitfalls-supervised-gain-smaller", "smaller"): of(lambda r: gains(r)[0].mean() - gains(r)[1].mean()),
         ("pitfalls-supervised-gain-smaller", "much"): defined(
             of(lambda r: gains(r)[1].mean() / gains(r)[0].mean()), of(lambda r: gains(r)[0].mean())

@@ -20,7 +20,7 @@ from lib.run import progress
 from lib.run.processes import in_processes
 from lib.stats import Interval, Sampling
 from lib.store import EmbeddingStore, fit
-from lib.studies.orders import UNMEASURED, Found, both_of, kendall, reversals, steadiness
+from lib.studies.orders import UNMEASURED, Found, both_of, kendall, reversals, share, steadiness
 from lib.studies.pitfalls import SPLITS
 from lib.tasks import ClassificationTask, local
 
@@ -218,7 +218,7 @@ def evaluate(
 
 
 def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, tuple]:
-    common = {"folds": folds, "seed": seed, "inner_folds": 1, "repetitions": 0}
+    common = {"folds": folds, "seed": seed, "inner_folds": 1, "sampling": None}
     results = {how: task.evaluate(vectors, **common, **options) for how, options in conditions.items()}
     return {how: (found.correct.astype(np.float32), found.normalized) for how, found in results.items()}
 
@@ -251,8 +251,8 @@ def of_normalization(results: Results, names: Sequence[str], sampling: Sampling)
     chosen = lambda a: np.mean(means(a)[2] - means(a)[:2], axis=1)  # noqa: E731
     best = results.interval(chosen, columns, sampling)
     return {
-        ("pitfalls-supervised-most-profit-transfer", ""): results.interval(
-            lambda a: (means(a)[1] > means(a)[0]).mean(), columns, sampling
+        ("pitfalls-supervised-most-profit-transfer", ""): share(
+            results.interval(lambda a: (means(a)[1] > means(a)[0]).mean(), columns, sampling)
         ),
         ("pitfalls-normalization-hyperparameter", "not worse"): best,
         ("pitfalls-normalization-hyperparameter", "better"): best,
@@ -296,6 +296,6 @@ def simple_compete(results: Results, names: Sequence[str], sampling: Sampling) -
         return of_simple - of_others
 
     columns = results.columns(["chosen"], names)
-    share = (1 - sampling.confidence) / len(results.tasks)  # Bonferroni's, which Holm's steps only relax
-    family = Sampling(sampling.seed, sampling.repetitions, 1 - share)
+    tail = (1 - sampling.confidence) / len(results.tasks)  # Bonferroni's, which Holm's steps only relax
+    family = Sampling(sampling.seed, sampling.repetitions, 1 - tail)
     return {("pitfalls-simple-compete", ""): results.in_halves(ahead, columns, family)}

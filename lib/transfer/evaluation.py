@@ -54,7 +54,7 @@ class Result:
     classifier : str
     accuracy, low, high : float
         In [0, 1]: the mean over folds and its bootstrap interval over test sentences, or over groups where there are
-        any; the bounds are NaN if no repetitions were asked for.
+        any; the bounds are NaN without a `sampling`.
     f1 : float or None
         In [0, 1], of the class with the higher code, over all test sentences; None for more than two classes.
     folds : int
@@ -122,17 +122,16 @@ class Options(NamedTuple):
         Settings are chosen by so many folds inside the training data, but no more than the rarest class has members;
         1: by one tenth of it, held out (a fifth of the time of 5, and noisier choices).
     seed : int
-        Of folds, of validation sets, of a perceptron's weights, of the bootstrap.
-    repetitions, confidence : int, float
-        As in `lib.stats.Sampling`; 0 repetitions for no interval.
+        Of folds, of validation sets, of a perceptron's weights.
+    sampling : Sampling, optional
+        Of the interval; None for none.
     """
 
     classifier: str | Classifier = "logistic"
     normalize: Sequence[bool] = (False, True)
     inner_folds: int = 5
     seed: int = 0
-    repetitions: int = 1000
-    confidence: float = 0.95
+    sampling: stats.Sampling | None = stats.Sampling()
 
 
 def cross_validate(
@@ -307,9 +306,8 @@ class _Run:
         # So weighted, the mean over sentences is the mean over folds, whatever their sizes.
         share = correct * len(fold) / ((fold.max() + 1) * np.bincount(fold)[fold])
         low = high = np.nan
-        if self.options.repetitions:
-            sampling = stats.Sampling(self.options.seed, self.options.repetitions, self.options.confidence)
-            _, low, high = stats.bootstrap(stats.mean, share, sampling=sampling, clusters=groups)
+        if self.options.sampling:
+            _, low, high = stats.bootstrap(stats.mean, share, sampling=self.options.sampling, clusters=groups)
         classes = np.union1d(gold, predicted)
         f1 = float(f1_score(gold, predicted, pos_label=classes[1])) if len(classes) == 2 else None
         outcome = float(share.mean()), low, high, f1, int(fold.max()) + 1, tuple(self.choices), self.warnings

@@ -70,6 +70,12 @@ def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng) -> N
     assert list(family.low > 0) == [True, True, False]
 
 
+def test_what_is_constantly_zero_is_the_last_of_a_family(rng) -> None:
+    columns = np.column_stack([np.zeros(60), rng.normal(1, 0.1, 60), np.ones(60)])
+    family = bootstrap(mean, columns, sampling=OFTEN, holm=True)
+    assert (family.low > 0).tolist() == [False, True, True]
+
+
 def test_seeds_widen_the_interval_by_students_t() -> None:
     # Items without any spread: what is left is the t interval of five seeds.
     by_seed = np.array([0.1, 0.3, 0.2, 0.5, 0.4])

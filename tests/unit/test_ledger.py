@@ -79,6 +79,7 @@ def test_a_family_of_intervals(ledger, holds, fails, lows, highs, expected):
 def test_an_interval_without_ends_decides_nothing(ledger):
     judged = ledger({"holds": "meets 0.64", "fails": "outside 0.64 0.64"})
     judged.interval("c", 0, -np.inf, np.inf)
+    assert judged.table()["ours"].item() == "no interval"
     assert verdict(judged) == "undecided"
 
 

@@ -124,7 +124,7 @@ def test_what_cannot_be_classified_gets_a_sentence(vectors, labels, options, mes
 def test_variants_of_a_bag_of_words_pass_the_same_folds(rng) -> None:
     sentences = ["the cat sat", "a cat sat down", "cats sit", "dogs run", "the dogs ran", "a dog runs fast"]
     bow, labels = study.bag_of_words(sentences), np.repeat([0, 1], 3)
-    models = {"BOW": bow} | study.variants(bow, rng.normal(size=(6, 4)), 2)
+    models = {"BOW": bow, "PCA BOW": (bow, study.Components(2))} | study.variants(bow, rng.normal(size=(6, 4)), 2)
     answers = study.answer(models, labels, [0, 1], 1.0, {"all": ("BOW", "PCA BOW")})
     assert list(answers.correct) == [*models, "all"]
     assert set(np.unique(answers.correct)) <= {0, 0.5, 1}

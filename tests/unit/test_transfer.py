@@ -91,9 +91,9 @@ def test_scores_are_those_of_scikit_learn(rng) -> None:
     np.testing.assert_array_equal(found.correct, found.predicted == labels)
 
 
-def test_f1_is_of_two_classes_only_and_no_repetitions_are_no_interval(rng) -> None:
+def test_f1_is_of_two_classes_only_and_no_sampling_is_no_interval(rng) -> None:
     vectors, labels = clouds(rng, 90, classes=3)
-    found = transfer.train_test((vectors[:60], labels[:60]), (vectors[60:], labels[60:]), repetitions=0)
+    found = transfer.train_test((vectors[:60], labels[:60]), (vectors[60:], labels[60:]), sampling=None)
     assert (found.f1, found.folds) == (None, 1)
     assert np.isnan([found.low, found.high]).all()
 
@@ -157,7 +157,7 @@ def test_a_shift_a_factor_and_a_rotation_of_all_vectors_do_not_matter(seed, fact
     rng = np.random.default_rng(seed)
     vectors, labels = clouds(rng, 60, 4)
     turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    options = {"classifier": transfer.SVM([1]), "normalize": (False,), "folds": 2, "repetitions": 0}
+    options = {"classifier": transfer.SVM([1]), "normalize": (False,), "folds": 2, "sampling": None}
     expected, moved = (
         transfer.cross_validate(v, labels, **options).predicted for v in (vectors, vectors @ turn * factor + factor)
     )
