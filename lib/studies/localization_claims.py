@@ -289,7 +289,7 @@ def judge_task(ledger: Ledger, models: Mapping[str, Embeddings], answers: Answer
     scatter (within groups over between groups)
     """
     labels, names = answers.labels, list(models)
-    table = answers.correct[names].mean().rename("accuracy").to_frame()
+    table = answers.correct[names].mean().rename("accuracy").rename_axis("model").to_frame()
     columns = {name: spread(vectors, labels) for name, vectors in models.items()}
     table["scatter"] = [_scatter(each).item() for each in columns.values()]
     vectors = map(double, models.values())
