@@ -91,20 +91,18 @@ def shared(ids: Ids, order: np.ndarray | None = None) -> np.ndarray:
     int16[q, pairs, k]
         For each query, each pair of embedders (in the order of `itertools.combinations`) and d = 1 ... k.
     """
-    first = next(iter(ids.values()))
-    pairs = list(combinations(ids, 2))
-    counts = np.empty((len(first), len(pairs), first.shape[1]), np.int16)
-    for i, (a, b) in enumerate(pairs):
+    counts = []
+    for a, b in combinations(ids, 2):
         other = ids[b] if order is None else ids[b][order]
         same = ids[a][:, :, None] == other[:, None, :]
         table = same.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
-        counts[:, i] = table.diagonal(axis1=1, axis2=2)
-    return counts
+        counts.append(table.diagonal(axis1=1, axis2=2))
+    return np.stack(counts, axis=1)
 
 
 def overlap(ids: Ids) -> np.ndarray:
     """`lib.n2o.overlap` of each pair of embedders, in the order of `shared`: float64[q, pairs]."""
-    return np.column_stack([n2o.overlap(ids[a], ids[b]) for a, b in combinations(ids, 2)])
+    return n2o.per_query(ids).to_numpy()
 
 
 def elsewhere(name: str, names: Sequence[str], queries: int, k: int, seed: int) -> np.ndarray:
@@ -295,21 +293,21 @@ def growth(sampling: Sampling) -> pd.DataFrame:
         and _high.
     """
     times = pd.read_csv(BENCHMARK)
-    rows = []
-    for (vectors, search, queries), some in times.groupby(["vectors", "search", "queries"], sort=False):
-        exactly = times[(times["vectors"] == vectors) & (times["search"] == "exact") & (times["queries"] == queries)]
-        by_size, exact_by_size = (
-            each.pivot(index="run", columns="sentences", values="seconds") for each in (some, exactly)
-        )
-        largest, dimensions = by_size.columns.max(), some["dimensions"].iloc[0]
+    by_search = {
+        key: some.pivot(index="run", columns="sentences", values="seconds")
+        for key, some in times.groupby(["vectors", "search", "queries"], sort=False)
+    }
+    dimensions = times.groupby("vectors")["dimensions"].first()
+    rows = {}
+    for (vectors, search, queries), seconds in by_search.items():
+        largest = seconds.columns.max()
         found = {
-            "slope": np.polyfit(np.log(by_size.columns), np.log(by_size.T), 1)[0],
-            "seconds": 100 * by_size[largest] * PAPERS_CORPUS / (largest * dimensions),
-            "times_as_fast": exact_by_size[largest] / by_size[largest],
+            "slope": np.polyfit(np.log(seconds.columns), np.log(seconds.T), 1)[0],
+            "seconds": 100 * seconds[largest] * PAPERS_CORPUS / (largest * dimensions[vectors]),
+            "times_as_fast": by_search[vectors, "exact", queries][largest] / seconds[largest],
         }
-        row = {"vectors": vectors, "search": search, "queries": queries}
+        row = rows[vectors, search, queries] = {}
         for name, values in found.items():
             interval = stats.bootstrap(stats.mean, values, sampling=sampling)
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), interval, strict=True))
-        rows.append(row)
-    return pd.DataFrame(rows).set_index(["vectors", "search", "queries"])
+            row[name], row[f"{name}_low"], row[f"{name}_high"] = interval
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["vectors", "search", "queries"])

@@ -27,12 +27,6 @@ def test_overlap_is_the_size_of_the_set_intersection(k, q, seed) -> None:
     np.testing.assert_array_equal(n2o.overlap(a, b), by_sets)
 
 
-def test_the_order_of_neighbors_does_not_matter(rng) -> None:
-    a, b = (np.array([rng.choice(30, 10, replace=False) for _ in range(5)]) for _ in range(2))
-    shuffled = rng.permuted(a, axis=1)
-    np.testing.assert_array_equal(n2o.overlap(a, b), n2o.overlap(shuffled, b))
-
-
 def test_a_repeated_neighbor_or_another_shape_is_refused() -> None:
     with pytest.raises(InputError, match="row 1 names a neighbor twice"):
         n2o.overlap(np.array([[1, 2], [3, 3]]), np.array([[1, 2], [3, 4]]))
@@ -89,9 +83,7 @@ def tiny(tmp_path_factory) -> corpora.Corpus:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"k": 4}, "k: 4 is not accepted"),
-        ({"k": 0}, "give 1 to 3"),
-        ({"queries": 3}, "give 1 to 2 (corpus 'lines:"),
+        ({"k": 4}, "k: 4 is not accepted; give 1 to 3"),
         ({"queries": 3}, "has 2 ledes; or set query_source to 'any'"),
         ({"queries": 5, "query_source": "any"}, "queries: 5 is not accepted; give 1 to 4"),
         ({"query_source": "all"}, "query_source: 'all' is not known"),

@@ -61,15 +61,6 @@ def test_outliers_are_in_nobody_elses_list(ids, data) -> None:
     assert rows(table, "query", "rank") == sorted(rows(table, "query", "rank"))
 
 
-@given(neighbor_lists(), st.randoms(use_true_random=False))
-def test_the_order_of_embedders_does_not_matter(ids, random) -> None:
-    names = list(ids)
-    random.shuffle(names)
-    shuffled = {name: ids[name] for name in names}
-    k = next(iter(ids.values())).shape[1]
-    pd.testing.assert_frame_equal(popularity.popular(shuffled, k), popularity.popular(ids, k))
-
-
 def test_pairs_are_described_by_words_names_meaning_and_document(corpus) -> None:
     pairs = pd.DataFrame({"query": [0, 0, 1], "sentence": [1, 2, 4]})
     table = popularity.describe(pairs, corpus, np.array([0, 3]))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lib import corpora, embedders, retrieval
 from lib.corpora import Corpus
-from lib.neighbors import exact, ranking
+from lib.neighbors import ranking
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.stats import Sampling
@@ -25,7 +25,6 @@ from lib.studies.paraphrases import Pairs
 
 def test_mean_reciprocal_rank_by_hand() -> None:
     assert retrieval.mean_reciprocal_rank([1, 2, 4]) == pytest.approx(7 / 12)
-    assert retrieval.mean_reciprocal_rank(np.array([1, 1, 1])) == 1
 
 
 @pytest.mark.parametrize("values", [[1, 0, 2], [], [1.5], [1, np.nan], [[1], [2]], ["1"]])
@@ -34,10 +33,8 @@ def test_what_is_no_rank_is_refused(values) -> None:
         retrieval.mean_reciprocal_rank(values)
 
 
-def test_chance_is_the_mean_over_all_orders(rng) -> None:
+def test_chance_is_the_mean_over_all_orders() -> None:
     assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
-    drawn = 1 + rng.integers(100, size=200_000)
-    assert retrieval.chance(100) == pytest.approx(retrieval.mean_reciprocal_rank(drawn), abs=0.002)
 
 
 # -- ranks --------------------------------------------------------------------------------------
@@ -72,23 +69,10 @@ def check_against_plain(queries, needles, corpus, exclude=None) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
-def test_ranks_by_hand() -> None:
-    found = ranking.ranks(at(0, 0, 0, 90), at(5, 15, 35, 85), at(10, 20, 30))
-    assert found.ranks.tolist() == [1, 2, 4, 1]
-    assert found.tied.tolist() == [0, 0, 0, 0]
-    assert found.haystack.tolist() == [3, 3, 3, 3]
-
-
-def test_what_is_excluded_is_no_hay() -> None:
-    found = ranking.ranks(at(0, 0, 0), at(35, 35, 35), at(10, 20, 30), exclude=[[0, 1], [], [-1]])
-    assert found.ranks.tolist() == [2, 4, 4]
-    assert found.haystack.tolist() == [1, 3, 3]
-
-
 def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
     hay = np.array([[1, 0, 0], [2, 2, 0], [0, 5, 5], [1, 0, 1], [0, 0, 0]])
     found = ranking.ranks(np.array([[3, 0, 0]]), np.array([[1, 1, 0]]), hay)
-    assert (found.ranks.tolist(), found.tied.tolist()) == ([2], [2])
+    assert (found.ranks.tolist(), found.tied.tolist(), found.haystack.tolist()) == ([2], [2], [5])
 
 
 def test_a_zero_vector_is_as_near_to_everything_and_its_ties_say_so() -> None:
@@ -103,14 +87,11 @@ small_vectors = st.integers(0, 2**32).map(np.random.default_rng)
 
 
 @given(small_vectors, st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
-def test_ranks_are_those_of_float64_and_between_one_and_behind_all(rng, q, n, d) -> None:
+def test_ranks_are_those_of_float64(rng, q, n, d) -> None:
     # Small whole numbers: parallel vectors, ties and zero vectors are frequent.
     queries, needles, corpus = (rng.integers(-2, 3, (rows, d)) for rows in (q, q, n))
     exclude = [rng.choice(n, rng.integers(0, n + 1), replace=False).tolist() for _ in range(q)]
     check_against_plain(queries, needles, corpus, exclude)
-    found = ranking.ranks(queries, needles, corpus)
-    assert (found.ranks >= 1).all()
-    assert (found.ranks + found.tied <= n + 1).all()
 
 
 def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
@@ -123,17 +104,6 @@ def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
     level = ((queries * needles).sum(axis=1) / np.linalg.norm(needles, axis=1)).astype(np.float32)
     naive = 1 + (in_float32 > level[:, None]).sum(axis=1)
     assert (naive != plain(queries, needles, corpus)[0]).any()
-
-
-def test_the_exact_search_finds_the_needle_at_its_rank(rng) -> None:
-    corpus = rng.integers(-3, 4, (60, 3))
-    queries, needles = rng.integers(-3, 4, (2, 30, 3))
-    found = ranking.ranks(queries, needles, corpus)
-    for i in range(30):
-        # Added last, the needle comes behind all that are as near: ties go to the lower index there.
-        with_needle = np.vstack([corpus, needles[i]])
-        order = exact(queries[i : i + 1], with_needle, len(with_needle)).ids[0].tolist()
-        assert order.index(60) + 1 == found.ranks[i] + found.tied[i]
 
 
 def test_neither_lengths_nor_the_order_of_the_corpus_matter(rng) -> None:
@@ -195,14 +165,6 @@ def test_expected_reciprocal_rank_is_the_mean_over_all_smaller_haystacks(haystac
     reciprocals = [1 / (1 + sum(some)) for some in combinations(nearer, size)]
     found = retrieval.expected_reciprocal_ranks([rank], [haystack], size)
     assert found[0] == pytest.approx(np.mean(reciprocals))
-
-
-def test_expected_reciprocal_rank_falls_from_one_to_what_was_measured() -> None:
-    ranks, haystack = np.array([1, 2, 40, 10**6, 10**7 + 1]), np.array([10, 10**5, 10**7, 10**7, 10**7])
-    curve = np.stack([retrieval.expected_reciprocal_ranks(ranks, haystack, 10**e) for e in range(8)])
-    assert (np.diff(curve, axis=0) <= 1e-12).all()
-    np.testing.assert_allclose(curve[-1], 1 / ranks, rtol=1e-12)
-    np.testing.assert_allclose(retrieval.expected_reciprocal_ranks(ranks, haystack, 0), 1)
 
 
 @pytest.mark.parametrize(("ranks", "haystack", "size"), [([1, 5], [3, 3], 2), ([0], [3], 2), ([1], [3], -1)])

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy import stats as scipy_stats
 from scipy.spatial.distance import cdist
 
-from lib import n2o, stats
+from lib import stats
 from lib.run.errors import InputError
 from lib.studies import robustness
 
@@ -49,7 +49,6 @@ def test_shared_neighbors_are_those_of_n2o_at_every_k(vectors) -> None:
     for k in (1, 4, 10):
         expected = robustness.overlap({name: lists[:, :k] for name, lists in ids.items()})
         np.testing.assert_array_equal(counts[:, :, k - 1] / k, expected)
-    np.testing.assert_array_equal(robustness.overlap(ids)[:, 0], n2o.overlap(ids["base"], ids["near"]))
 
 
 def test_an_order_gives_the_second_of_a_pair_other_queries() -> None:
@@ -95,12 +94,6 @@ def test_noise_is_the_share_of_the_variance_that_samples_explain() -> None:
     rng = np.random.default_rng(0)
     overlaps = rng.normal([0.1, 0.2, 0.3, 0.4, 0.5], 0.1, size=(2000, 5))
     assert robustness.noise(overlaps, 100, SAMPLING).estimate == pytest.approx(0.01 / 100 / 0.025, rel=0.05)
-
-
-def test_halves_share_no_sentence() -> None:
-    one, other = robustness.halves(101, 0.5, np.random.default_rng(0))
-    assert len(one) == len(other) == 50
-    assert not set(one) & set(other)
 
 
 def test_an_approximate_search_finds_more_with_more_effort(vectors) -> None:

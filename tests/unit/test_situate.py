@@ -54,6 +54,7 @@ def test_the_file_gives_back_everything(file, tmp_path) -> None:
     assert (read.corpus, read.fingerprint, read.size, read.k) == ("toy", "f" * 32, 6, 2)
     assert read.families == {"one": "kind of one", "two": "kind of two"}
     assert {name: ids.tolist() for name, ids in read.ids.items()} == IDS
+    assert read.up_to(1).ids["one"].tolist() == [[3], [4], [5]]
     assert [members.tolist() for members in read.samples.members] == [[0, 1], [1, 2], [0, 2]]
     np.testing.assert_array_equal(read.entries["two"].neighbors.similarities, COSINES)
     read.write(tmp_path / "again.parquet")
@@ -129,15 +130,11 @@ INCOMPLETE = "of each query for each embedder once"
         (lambda file: described(file, lambda about: [about]), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"version": 2}), "is of version 2 of the format"),
         (lambda file: described(file, lambda about: about | {"k": None}), OTHERWISE),
-        (lambda file: described(file, lambda about: about | {"samples": []}), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"embedders": []}), INCOMPLETE),
         (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
-        (lambda file: described(file, lambda about: about | {"samples": [[0, 1, 2]]}), INCOMPLETE),
-        (lambda file: rows(file, lambda table: table.drop_columns("rank")), OTHERWISE),
         (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
         (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
         (lambda file: cell(file, "embedder", 0, "x"), INCOMPLETE),
-        (lambda file: cell(file, "neighbor", 0, 6), "has an index beside 0 to 5"),
         (lambda file: cell(file, "neighbor", 0, -1), "has an index beside 0 to 5"),
         (lambda file: cell(file, "neighbor", 0, 0), "a query that is its own neighbor"),
         (lambda file: cell(file, "neighbor", 0, 1), "names a sentence twice"),
@@ -182,14 +179,6 @@ def test_damage_anywhere_never_ends_in_anything_but_a_sentence(tmp_path_factory,
 def few() -> Neighborhoods:
     entries = {name: Entry(Neighbors(np.array(ids), COSINES[:2]), "toy", 2) for name, ids in LISTS.items()}
     return Neighborhoods("toy", "f" * 32, 10, n2o.Samples.of([[0, 1]]), entries)
-
-
-def test_fewer_neighbors_are_the_first_ones_and_more_are_refused() -> None:
-    nearest = toy().up_to(1)
-    assert nearest.k == 1
-    assert {name: ids.tolist() for name, ids in nearest.ids.items()} == {"one": [[3], [4], [5]], "two": [[1], [0], [0]]}
-    with pytest.raises(InputError, match="k: 3 is not accepted; give 1 to 2"):
-        toy().up_to(3)
 
 
 def test_the_row_by_hand(few) -> None:

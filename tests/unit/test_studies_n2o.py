@@ -40,10 +40,6 @@ def test_order_blind_embedders_are_those_that_do_not_see_a_permutation() -> None
         assert (np.abs(1 - cosines).max() < 1e-6) == study.is_order_blind(name)
 
 
-def test_cosines_by_hand() -> None:
-    np.testing.assert_allclose(study.cosines(np.array([[3.0, 4], [1, 0]]), np.array([[4.0, 3], [0, 2]])), [0.96, 0])
-
-
 @pytest.fixture(scope="module")
 def versions():
     web = corpora.load("bible-gospels:web")
