@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -251,29 +250,15 @@ class Pairs(NamedTuple):
     gold: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """What a learned similarity predicts, and how it was chosen.
+class Regression(NamedTuple):
+    """What a learned similarity predicts of the test pairs, float64[n] on the gold scale, and what was chosen for it.
 
-    Attributes
-    ----------
-    predicted : float64[n]
-        Of the test pairs, on the gold scale.
-    penalty : float
-        The one chosen, larger is stronger.
-    normalized : bool
-        Whether the embeddings' columns were z-normalized (by the training pairs' mean and deviation).
-    dev_pearson : float
-        What the two were chosen by.
-    convergence_warnings : int
-        Over all fits.
+    `penalty` is larger where it is stronger; `normalized` is whether columns were z-normalized (by the training pairs).
     """
 
     predicted: np.ndarray
     penalty: float
     normalized: bool
-    dev_pearson: float
-    convergence_warnings: int
 
 
 def regress(
@@ -310,7 +295,7 @@ def regress(
     penalties = PENALTIES[method] if penalties is None else penalties
     train, dev, test = (_checked(*each) for each in (("train", train), ("dev", dev), ("test", test)))
     best = (-np.inf, None)
-    with counted() as warned, threadpool_limits(1):  # as in `lib.transfer`
+    with quiet(), threadpool_limits(1):  # as in `lib.transfer`
         for normalized in normalize:
             features = Features(normalized, np.float64).fit(train[:2])
             rows, on_dev, on_test = (features.transform(split[:2]) for split in (train, dev, test))
@@ -322,7 +307,7 @@ def regress(
                     best = agreement, (predict(on_test), penalty, normalized)
     if best[1] is None:
         raise InputError("dev: every regression predicts one score for all its pairs; give embeddings that differ")
-    return Regression(*best[1], dev_pearson=best[0], convergence_warnings=warned.count)
+    return Regression(*best[1])
 
 
 def _ridge(features: Embeddings, gold: np.ndarray, penalties: Sequence[float]) -> Iterator[Predictor]:
@@ -373,22 +358,11 @@ def _checked(name: str, split: Pairs) -> Pairs:
     return Pairs(left, right, gold)
 
 
-class Warnings:
-    """How many fits have not converged; `count` is there when the `with` statement is left."""
-
-    count: int = 0
-
-
 @contextmanager
-def counted() -> Iterator[Warnings]:
-    """Count scikit-learn's ConvergenceWarning within a ``with`` statement; any other warning goes where it would."""
+def quiet() -> Iterator[None]:
+    """Without scikit-learn's warnings of a solver that stops at its last iteration."""
     from sklearn.exceptions import ConvergenceWarning
 
-    found = Warnings()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
-        yield found
-    found.count = sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
-    for warning in caught:
-        if not issubclass(warning.category, ConvergenceWarning):
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield

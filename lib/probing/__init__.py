@@ -19,8 +19,6 @@ Conneau et al. (2018), "What you can cram into a single vector", whose files com
 not here, `make` follows their recipes on other text; docs/probing.md says where it departs from them.
 """
 
-from lib.probing.making import MADE, SIZE, available, make
-from lib.probing.probe import TASKS, Probe
-from lib.probing.senteval import read
+from lib.probing.tasks import FILES, MADE, SIZE, TASKS, Probe, make, read
 
-__all__ = ["MADE", "SIZE", "TASKS", "Probe", "available", "make", "read"]
+__all__ = ["FILES", "MADE", "SIZE", "TASKS", "Probe", "make", "read"]

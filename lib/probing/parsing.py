@@ -13,14 +13,11 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from lib.corpora import text
-from lib.run import progress
 from lib.run.errors import InputError
 from lib.run.parameters import shown
 
 EXAMPLE = "en_core_web_sm"
 HOW_TO_GET = f"python -m spacy download {EXAMPLE}"
-
-TRIAL = "They went home."
 
 PAST, PRESENT = {"VBD"}, {"VBP", "VBZ"}
 NUMBERS = {"NN", "NNS"}  # of common nouns: singular; plural, or mass nouns tagged so
@@ -75,39 +72,22 @@ def _installed(name: str) -> Any:
         )
     import spacy  # heavy: two seconds
 
-    try:
-        return spacy.load(name, exclude=["ner", "lemmatizer"])
-    except (OSError, ValueError) as error:
-        raise InputError(f"pipeline: {name} cannot be read ({error}); install it again") from error
-
-
-def lacks(name: str, pipeline: Any) -> str | None:
-    """Why the task of this name cannot be made with a pipeline, which is tried on one sentence; None if it can be."""
-    try:
-        for doc in loaded(name, pipeline).pipe([TRIAL]):
-            parse(doc)
-    except InputError as error:
-        return str(error)
-    return None
+    return spacy.load(name, exclude=["ner", "lemmatizer"])
 
 
 # Parsing a corpus takes minutes, and five tasks are made from it.
 _parsed: WeakKeyDictionary[Any, tuple[str, list[Parse]]] = WeakKeyDictionary()
 
 
-def parses(pipeline: Any, sentences: Sequence[str], show_progress_bar: bool = False) -> list[Parse]:
+def parses(pipeline: Any, sentences: Sequence[str]) -> list[Parse]:
     """A Parse for each sentence; those of the text that a pipeline parsed last are kept.
 
     Raises InputError for a pipeline that does not tag words or does not parse.
     """
     fingerprint = text.fingerprint(sentences)
     if pipeline not in _parsed or _parsed[pipeline][0] != fingerprint:
-        found = []
-        with progress.bar(len(sentences), "parse", show=show_progress_bar) as bar:
-            for doc in pipeline.pipe([text.mend(sentence) for sentence in sentences]):
-                found.append(parse(doc))
-                bar.update(1)
-        _parsed[pipeline] = fingerprint, found
+        docs = pipeline.pipe([text.mend(sentence) for sentence in sentences])
+        _parsed[pipeline] = fingerprint, [parse(doc) for doc in docs]
     return _parsed[pipeline][1]
 
 

@@ -32,7 +32,7 @@ from lib.studies.orders import (
     reversals,
     share,
     steadiness,
-)
+)  # fmt: skip
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)

@@ -1,4 +1,4 @@
-"""Study 7, figure 3: probing tasks, how well their scores repeat themselves, and how they go with transfer scores.
+"""Study 7: what rankings of embedders go with: normalization with spectra, probing with transfer (figure 3).
 
 "Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019), section 3. `lib.probing` makes or
 reads the tasks.
@@ -11,16 +11,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from lib import catalog, probing, stats
 from lib.corpora import Corpus
-from lib.probing.senteval import FILES
+from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.studies.orders import UNMEASURED, Found
-from lib.studies.spectra import kin
 from lib.studies.transfer import Results, Task, drawn, of_parts
 
+KIN = ("glove", "minilm", "w2v", "fasttext", "sent2vec")  # share word vectors or weights, and are drawn together
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
 LEAST = 3  # embedders that a rank correlation is computed of
 CLAIMS = (
@@ -31,6 +32,40 @@ CLAIMS = (
     ("pitfalls-probing-set-dependent", ""),
 )
 RELIABLE = 0.5  # Spearman of a task's scores on two halves: below, a task is not interpreted
+
+
+def spectrum(vectors: Embeddings) -> dict[str, float]:
+    """How embeddings of n texts, float[n, d] or CSR, lie: the mean's share, and the components around it.
+
+    Returns
+    -------
+    dict
+        `mean`: squared length of the mean vector over the mean squared length; `first`: the first principal
+        component's share of the variance; `dimensions`: the effective number, 1 over the sum of squared shares.
+    """
+    rows = vectors[:, np.unique(vectors.indices)].toarray() if sp.issparse(vectors) else np.asarray(vectors)
+    rows = rows.astype(np.float64)
+    mean = rows.mean(axis=0)
+    centered = rows - mean
+    # The smaller of the two products has all eigenvalues that are not 0.
+    product = centered.T @ centered if rows.shape[1] <= len(rows) else centered @ centered.T
+    shares = np.linalg.eigvalsh(product)[::-1].clip(0)
+    shares /= shares.sum()
+    share_of_mean = mean @ mean / (rows**2).sum(axis=1).mean()
+    return {"mean": float(share_of_mean), "first": float(shares[0]), "dimensions": float(1 / (shares**2).sum())}
+
+
+def kin(names: Sequence[str]) -> np.ndarray:
+    """int[e], equal for embedders that share word vectors or weights (`KIN`)."""
+    family = [next((stem for stem in KIN if name.startswith(stem)), name) for name in names]
+    return np.unique(family, return_inverse=True)[1]
+
+
+def why(shape: pd.DataFrame, gain: pd.Series, sampling: Sampling) -> pd.DataFrame:
+    """Spearman's correlation over embedders of the gain with each column of `shape`: property, value, low, high."""
+    options = {"sampling": sampling, "clusters": kin(list(shape.index)), "method": "fisher"}
+    rows = [(name, *stats.bootstrap(stats.spearman, shape[name], gain, **options)) for name in shape]
+    return pd.DataFrame(rows, columns=["property", "value", "low", "high"])
 
 
 def probes(
@@ -52,7 +87,7 @@ def probes(
 
 def _probe(name: str, corpus: Corpus, sizes: tuple[int, int, int], seed: int, pipeline: str) -> Task:
     try:
-        catalog.file(f"senteval/probing/{FILES[name]}.txt")
+        catalog.file(f"senteval/probing/{probing.FILES[name]}.txt")
     except InputError:
         task = probing.make(name, corpus, seed, sizes, pipeline or None)
     else:

@@ -28,7 +28,7 @@ from lib.sent2vec.text import END_OF_LINE
 from lib.similarity import cosine
 from lib.store import EmbeddingStore, fit
 from lib.tasks import PairTask
-from lib.transfer.classifiers import Logistic
+from lib.transfer import Logistic
 
 VERSION = 1  # of the answers in the cache
 HAYSTACK = "bible-gospels:web"

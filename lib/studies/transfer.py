@@ -124,15 +124,12 @@ class Results:
         Equal for sentences that mean the same.
     correct : dict
         float32[n] for each condition and embedder.
-    normalized : dict
-        The share of folds that chose to normalize, likewise.
     """
 
     tasks: list[str]
     task: np.ndarray
     clusters: np.ndarray
     correct: Mapping[tuple[str, str], np.ndarray]
-    normalized: Mapping[tuple[str, str], float]
 
     def columns(self, conditions: Sequence[str], names: Sequence[str]) -> np.ndarray:
         """float32[n, conditions, names]."""
@@ -212,15 +209,14 @@ def evaluate(
             bar.update(1)
     place = np.repeat(np.arange(len(labelled)), [len(task.tested) for task in labelled.values()])
     groups = [_groups(task) + 10**7 * i for i, task in enumerate(labelled.values())]
-    correct = {key: np.concatenate([one for one, _ in each]) for key, each in found.items()}
-    shares = {key: float(np.mean([share for _, share in each])) for key, each in found.items()}
-    return Results(list(labelled), place, np.concatenate(groups), correct, shares)
+    correct = {key: np.concatenate(each) for key, each in found.items()}
+    return Results(list(labelled), place, np.concatenate(groups), correct)
 
 
-def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, tuple]:
+def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, np.ndarray]:
     common = {"folds": folds, "seed": seed, "inner_folds": 1, "sampling": None}
     results = {how: task.evaluate(vectors, **common, **options) for how, options in conditions.items()}
-    return {how: (found.correct.astype(np.float32), found.normalized) for how, found in results.items()}
+    return {how: found.correct.astype(np.float32) for how, found in results.items()}
 
 
 def _groups(task: Task) -> np.ndarray:

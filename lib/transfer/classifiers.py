@@ -33,8 +33,6 @@ class Classifier(ABC):
     variances of all features together were 1; `lib.similarity.Features` has seen to it that their mean is 1.
     """
 
-    name: str
-
     def __init__(self, penalties: Sequence[float], hidden: Sequence[int | None] = (None,)) -> None:
         if not len(penalties) or not min(penalties) > 0 or not len(hidden) or 0 in hidden:
             raise InputError(f"penalties, hidden: {penalties}, {hidden}; give penalties above 0 and sizes of 1 or more")
@@ -58,8 +56,6 @@ class Logistic(Classifier):
     costs a tenth of fits from zero in float64, and the predictions differ in one sentence of a thousand or so.
     """
 
-    name = "logistic"
-
     def __init__(self, penalties: Sequence[float] = (10, 3, 1, 0.3, 0.1, 0.01, 0.001)) -> None:
         super().__init__(penalties)
 
@@ -79,8 +75,6 @@ class Logistic(Classifier):
 class SVM(Classifier):
     """Linear support vector machine (LIBLINEAR: squared hinge, one class against the rest)."""
 
-    name = "svm"
-
     def __init__(self, penalties: Sequence[float] = (100, 10, 1, 0.1, 0.01)) -> None:
         super().__init__(penalties)
 
@@ -98,8 +92,6 @@ class MLP(Classifier):
     A tenth of the training data is held out, and training ends when its accuracy rises no more (`PATIENCE`);
     where a tenth cannot hold every class, the training loss is watched instead.
     """
-
-    name = "mlp"
 
     def __init__(self, penalties: Sequence[float] = (1, 0.01), hidden: Sequence[int] = (50, 200)) -> None:
         super().__init__(penalties, hidden)

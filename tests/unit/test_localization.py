@@ -72,13 +72,6 @@ def test_neither_length_nor_place_of_vectors_matters_on_one_scale(rng) -> None:
     np.testing.assert_allclose(train.transform(np.array([[3.0, 8]])), [[0, 2]])
 
 
-def test_names_of_groups_make_no_difference(rng) -> None:
-    vectors, labels = clouds(rng)
-    renamed = np.array([f"group {label}" for label in labels])
-    one, other = (localization.classify(vectors, each) for each in (labels, renamed))
-    np.testing.assert_array_equal(one.predictions == labels, other.predictions == renamed)
-
-
 def test_a_test_sentence_changes_neither_projection_nor_penalty(rng, monkeypatch) -> None:
     seen = []
     fit = decomposition.PCA.fit

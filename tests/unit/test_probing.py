@@ -11,15 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, probing, transfer
+from lib import corpora, probing
 from lib.corpora import Corpus, text
-from lib.probing import parsing, surface
+from lib.probing import Probe, parsing, recipes
 from lib.probing.drawing import SHARE
-from lib.probing.probe import Probe
-from lib.probing.source import intact_or_inverted, source
+from lib.probing.recipes import intact_or_inverted, source
 from lib.run.errors import InputError
-
-PIPELINE_TASKS = ("Tense", "SubjNum", "ObjNum", "CoordInv", "TreeDepth")
 
 
 def corpus_of(sentences: Sequence[str], groups: Sequence[int] | None = None) -> Corpus:
@@ -54,16 +51,6 @@ def check(probe: Probe, corpus: Corpus) -> None:
     words = [tuple(text.lower_words(sentence)) for sentence in probe.sentences]
     assert len(set(words)) == len(words)
     assert probe.source == f"made from {corpus.name}"
-
-
-def bag_of_words(sentences: Sequence[str], dim: int = 40) -> np.ndarray:
-    """The mean of a random vector for each lower-cased token."""
-    vectors: dict[str, np.ndarray] = {}
-
-    def vector(token: str) -> np.ndarray:
-        return vectors.setdefault(token, np.random.default_rng(list(token.encode())).normal(size=dim))
-
-    return np.array([np.sum([vector(t) for t in sorted(text.lower_word_tokens(s))], axis=0) for s in sentences])
 
 
 # -- SentEval's files ---------------------------------------------------------------------------
@@ -106,29 +93,6 @@ def test_a_file_is_read_as_it_stands(senteval) -> None:
     assert probe.sentences == [*probe.train.sentences, "In the middle .", "At the end .", "The very end ."]
 
 
-FILES = {
-    "SentLen": "sentence_length",
-    "WC": "word_content",
-    "TreeDepth": "tree_depth",
-    "TopConst": "top_constituents",
-    "BShift": "bigram_shift",
-    "Tense": "past_present",
-    "SubjNum": "subj_number",
-    "ObjNum": "obj_number",
-    "SOMO": "odd_man_out",
-    "CoordInv": "coordination_inversion",
-}
-
-
-@pytest.mark.parametrize("name", probing.TASKS)
-def test_every_task_has_its_file(name, senteval) -> None:
-    lines = [f"{split}\t{label}\tWords .\n" for split in ("tr", "tr", "va", "te") for label in "OI"]
-    senteval("".join(lines), f"{FILES[name]}.txt")
-    probe = probing.read(name)
-    assert probe.classes == ("I", "O")
-    assert probe.train.labels.tolist() == [1, 0, 1, 0]
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -150,12 +114,6 @@ def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None
     assert "tree_depth.txt" in str(error.value)
 
 
-def test_a_file_in_another_encoding_is_named_with_the_line(senteval) -> None:
-    senteval(FILE.encode("latin-1"))
-    with pytest.raises(InputError, match=r"tree_depth.txt, line 4: byte 0xe9 is not utf-8"):
-        probing.read("TreeDepth")
-
-
 def test_a_missing_file_comes_with_how_to_get_it(senteval, monkeypatch) -> None:
     monkeypatch.setattr("lib.run.paths.DATA", corpora.paths.ROOT / "no-such-folder")
     with pytest.raises(InputError, match=r"probing tasks is not here: no senteval/probing/past_present.txt .*senteval"):
@@ -168,26 +126,7 @@ def test_an_unknown_task_points_to_the_nearest() -> None:
             call("SentLength")
 
 
-# -- what can be made ---------------------------------------------------------------------------
-
-
-def test_what_can_be_made_and_why_the_rest_cannot() -> None:
-    here, lacking = probing.available()
-    assert here == ["SentLen", "WC", "BShift"]
-    assert set(here) | set(lacking) == set(probing.TASKS)
-    assert all("python -m spacy download en_core_web_sm" in lacking[name] for name in PIPELINE_TASKS)
-    assert all("read from SentEval's file" in lacking[name] for name in ("TopConst", "SOMO"))
-    parsed = doc_of("They/PRP/1/nsubj went/VBD/1/ROOT home/RB/1/advmod ././1/punct")
-    with_pipeline, lacking = probing.available(Pipeline({parsing.TRIAL: parsed}))
-    assert with_pipeline == list(probing.MADE)
-    assert set(lacking) == {"TopConst", "SOMO"}
-    for pipeline, reason in (
-        ("en_none", "no spaCy pipeline 'en_none' is installed"),
-        (text._english(), "gives no part"),
-    ):
-        here, lacking = probing.available(pipeline)
-        assert here == ["SentLen", "WC", "BShift"]
-        assert reason in lacking["Tense"]
+# -- what is made ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("groups", [False, True])
@@ -246,6 +185,12 @@ def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() ->
         ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
         ("BShift", ["Only one sentence is not enough."], {}, "is too much for BShift from 'small'"),
         ("Tense", None, {}, r"pipeline: Tense needs a spaCy pipeline .* got None; .*spacy download en_core_web_sm"),
+        (
+            "Tense",
+            None,
+            {"pipeline": text._english()},
+            "pipeline: it gives no part-of-speech tags; give one with a tagger",
+        ),
         ("Tense", None, {"pipeline": "en_none"}, r"no spaCy pipeline 'en_none' is installed .*spacy download"),
     ],
 )
@@ -253,19 +198,6 @@ def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message
     corpus = random_corpus(300) if sentences is None else corpus_of(sentences)
     with pytest.raises(InputError, match=message):
         probing.make(name, corpus, **options)
-
-
-def test_an_installed_pipeline_that_cannot_be_read_gets_a_sentence(tmp_path, monkeypatch) -> None:
-    (tmp_path / "en_broken.py").write_text("def load(**overrides):\n    raise OSError('no config.cfg')\n")
-    about = tmp_path / "en_broken-1.0.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: en_broken\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[spacy_models]\nen_broken = en_broken\n")
-    monkeypatch.syspath_prepend(tmp_path)  # as of a pipeline that is installed while the notebook runs
-    with pytest.raises(InputError, match=r"pipeline: en_broken cannot be read \(no config.cfg\); install it again"):
-        probing.make("Tense", random_corpus(300), pipeline="en_broken")
-    with pytest.raises(InputError, match=r"'en_none' is installed \(installed: .*en_broken"):
-        probing.make("Tense", random_corpus(300), pipeline="en_none")
 
 
 # -- recipes: words -----------------------------------------------------------------------------
@@ -322,13 +254,13 @@ def test_as_many_words_as_there_are_sentences_for() -> None:
     ],
 )
 def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
-    found = {surface.shift(sentence, draw) for draw in np.linspace(0, 0.999, 20)}
+    found = {recipes.shift(sentence, draw) for draw in np.linspace(0, 0.999, 20)}
     assert found == (possible or {None})
 
 
 @given(st.text(st.characters(codec=None), max_size=60), st.floats(0, 1, exclude_max=True))
 def test_a_shift_moves_two_words_and_nothing_else(sentence, draw) -> None:
-    shifted = surface.shift(sentence, draw)
+    shifted = recipes.shift(sentence, draw)
     if shifted is None:
         return
     before, after = text.word_tokens(sentence), text.word_tokens(shifted)
@@ -525,12 +457,6 @@ def test_a_text_is_parsed_once_for_all_tasks() -> None:
     assert pipeline.asked == 2
 
 
-def test_too_few_target_words_are_too_few_sentences() -> None:
-    corpus, pipeline = marked_corpus("Tense", targets=2)
-    with pytest.raises(InputError, match="is too much for Tense from 'small'"):
-        probing.make("Tense", corpus, size=240, pipeline=pipeline)
-
-
 def coordinated_corpus(n: int = 400) -> tuple[Corpus, Pipeline, dict[str, int]]:
     """Pairs of clauses, the first of which is longer in a quarter of them; and by how much it is."""
     rng, words = np.random.default_rng(0), iter(pseudo_words(900))
@@ -599,38 +525,6 @@ def test_there_are_as_many_depths_as_have_sentences_of_one_length() -> None:
     corpus, pipeline = deep_corpus()
     assert len(probing.make("TreeDepth", corpus, size=30, pipeline=pipeline).classes) == 5
     assert len(probing.make("TreeDepth", corpus, size=300, pipeline=pipeline).classes) < 5
-
-
-def test_a_pipeline_without_tagger_or_parser_is_refused() -> None:
-    import spacy
-    from spacy.tokens import Doc
-
-    corpus, vocab = random_corpus(50), text._english().vocab
-    words = {sentence: sentence.split() for sentence in corpus.sentences}
-    untagged = Pipeline({sentence: Doc(vocab, own) for sentence, own in words.items()})
-    unparsed = Pipeline({sentence: Doc(vocab, own, tags=["NN"] * len(own)) for sentence, own in words.items()})
-    blank = spacy.blank("en")
-    cases = ((untagged, "part-of-speech tags"), (blank, "part-of-speech tags"), (unparsed, "dependencies"))
-    for pipeline, what in cases:
-        with pytest.raises(InputError, match=f"pipeline: it gives no {what}; give one with a tagger and a parser"):
-            probing.make("Tense", corpus, pipeline=pipeline)
-
-
-# -- evaluation ---------------------------------------------------------------------------------
-
-
-def test_a_bag_of_words_cannot_see_a_shift_but_knows_the_words() -> None:
-    corpus = corpora.load("lee")
-    shifted = [(sentence, surface.shift(sentence, 0.5)) for sentence in corpus.sentences[:200]]
-    before, after = (bag_of_words(side) for side in zip(*(pair for pair in shifted if pair[1]), strict=True))
-    np.testing.assert_array_equal(before, after)
-    found = {}
-    for name in ("BShift", "WC"):
-        probe = probing.make(name, corpus, size=600)
-        train, dev, test = ((bag_of_words(split.sentences), split.labels) for split in probe.splits)
-        found[name] = transfer.train_test(train, test, dev)
-    assert found["BShift"].low <= 0.5 <= found["BShift"].high
-    assert found["WC"].low > 2 / len(probe.classes)
 
 
 # -- wild sentences -----------------------------------------------------------------------------

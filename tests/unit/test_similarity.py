@@ -43,14 +43,6 @@ def test_z_normalization_by_hand() -> None:
     np.testing.assert_array_equal(both[:, 2], 0)
 
 
-def test_a_constant_column_is_zero_even_where_its_mean_is_rounded() -> None:
-    left, right = np.full((3, 2), 0.1), np.full((3, 2), 0.1)
-    left[:, 1] = [1, 2, 3]
-    both = np.concatenate(similarity.z_normalized(left, right))
-    np.testing.assert_array_equal(both[:, 0], 0)
-    np.testing.assert_array_equal(similarity.column_statistics(left, right).deviation[0], 0)
-
-
 def test_ucp_by_hand() -> None:
     left = np.array([[1.0, 0], [1, 0], [1, 0]])
     right = np.array([[2.0, 0], [0, 1], [-1, 0]])  # cosines 1, 0 and -1
@@ -218,14 +210,6 @@ def test_the_test_pairs_change_nothing_but_their_own_predictions(rng) -> None:
     np.testing.assert_allclose(found.predicted[:20], expected.predicted[:20])
 
 
-def test_fits_that_do_not_converge_are_counted(rng, monkeypatch) -> None:
-    monkeypatch.setattr("lib.similarity.ITERATIONS", 1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        found = similarity.regress(*splits(rng), "softmax", penalties=(1, 0.1))
-    assert found.convergence_warnings == 4
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -246,9 +230,3 @@ def test_fits_that_do_not_converge_are_counted(rng, monkeypatch) -> None:
 def test_splits_that_cannot_be_learned_from_get_a_sentence(rng, change, message) -> None:
     with pytest.raises(InputError, match=message):
         similarity.regress(*change(*splits(rng)), method="ridge")
-
-
-def test_unknown_settings_of_the_regression_get_a_sentence(rng) -> None:
-    given = splits(rng)
-    with pytest.raises(InputError, match="method: 'lasso' is not known"):
-        similarity.regress(*given, method="lasso")

@@ -10,7 +10,7 @@ from scipy import stats as scipy_stats
 from lib import stats
 from lib.catalog import published
 from lib.stats import Interval, Sampling
-from lib.studies import dimensions, orders, pitfalls, probes, spectra, transfer
+from lib.studies import dimensions, orders, pitfalls, probes, transfer
 from lib.studies.dimensions import Line
 from lib.studies.transfer import Results, Task
 
@@ -62,7 +62,7 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
 
 
 def test_spectrum_by_hand() -> None:
-    found = spectra.spectrum(np.array([[3.0, 1], [1, 1], [3, -1], [1, -1]]))
+    found = probes.spectrum(np.array([[3.0, 1], [1, 1], [3, -1], [1, -1]]))
     assert found == {"mean": pytest.approx(4 / 6), "first": pytest.approx(0.5), "dimensions": pytest.approx(2)}
 
 
@@ -91,7 +91,7 @@ def outcome(accuracies: dict[tuple[str, str], float], n: int = 400) -> Results:
     """Results of two tasks with the given accuracies, spread evenly over the sentences."""
     place = np.arange(n) / n
     correct = {key: (place % 0.5 * 2 < share).astype(np.float32) for key, share in accuracies.items()}
-    return Results(["a", "b"], np.arange(n) * 2 // n, np.arange(n), correct, {})
+    return Results(["a", "b"], np.arange(n) * 2 // n, np.arange(n), correct)
 
 
 def test_a_concave_curve_rises_and_bends() -> None:
@@ -149,6 +149,6 @@ def test_what_a_run_cannot_measure_is_undecided_and_says_so() -> None:
 
 
 def test_relatives_are_drawn_together() -> None:
-    kin = spectra.kin(["glove-6b-50d", "glove-6b-50d+sif", "tfidf", "w2v-corpus"])
+    kin = probes.kin(["glove-6b-50d", "glove-6b-50d+sif", "tfidf", "w2v-corpus"])
     assert kin[0] == kin[1]
     assert len(set(kin)) == 3
