@@ -21,15 +21,13 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
 
 def opposed(first: Interval, second: Interval) -> Interval:
     """The smaller of two differences of opposite sign: above 0 where one is clearly positive, the other negative."""
-    estimate, low, high = (
-        np.maximum(np.minimum(a, -b), np.minimum(-c, d))
-        for a, b, c, d in (
-            (first.estimate, second.estimate, first.estimate, second.estimate),
-            (first.low, second.high, first.high, second.low),
-            (first.high, second.low, first.low, second.high),
-        )
-    )
-    return Interval(estimate, low, high)
+    upward = [np.minimum(*bounds) for bounds in zip(first, _minus(second), strict=True)]
+    downward = [np.minimum(*bounds) for bounds in zip(_minus(first), second, strict=True)]
+    return Interval(*np.maximum(upward, downward))
+
+
+def _minus(found):
+    return Interval(-found.estimate, -found.high, -found.low)
 
 
 def reversals(scores: np.ndarray) -> np.ndarray:

@@ -52,19 +52,6 @@ def test_linear_classifiers_agree_with_scikit_learn(rng, classifier, classes, no
     assert found.accuracy == (found.predicted == test[1]).mean()
 
 
-def test_pairs_are_seen_as_difference_and_product(rng) -> None:
-    from sklearn.linear_model import LogisticRegression
-
-    left, right = rng.normal(size=(2, 300, 5))
-    labels = (np.abs(left - right)[:, 0] > 1).astype(int)
-    features = np.hstack([np.abs(left - right), left * right])
-    features = (features - features[:200].mean(axis=0)) / np.sqrt(features[:200].var(axis=0).mean())
-    theirs = LogisticRegression(C=1 / (0.1 * 10), tol=1e-8).fit(features[:200], labels[:200]).predict(features[200:])
-    train, test = (((left[rows], right[rows]), labels[rows]) for rows in (slice(0, 200), slice(200, 300)))
-    found = transfer.train_test(train, test, classifier=transfer.Logistic([0.1]), normalize=(False,))
-    np.testing.assert_array_equal(found.predicted, theirs)
-
-
 def test_scores_are_those_of_scikit_learn(rng) -> None:
     from sklearn.metrics import accuracy_score
 
