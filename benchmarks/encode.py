@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks import measure
 from lib import catalog, corpora, embedders, n2o
+from lib.embedders import transformer
+from lib.embedders.base import longest_first
 from lib.neighbors import exact
 from lib.run import paths
 from lib.run.parameters import in_range
@@ -47,11 +51,12 @@ def rows(text: str, sentences: Sequence[str], seconds: pd.DataFrame, notes: dict
 # -- transformers -------------------------------------------------------------------------------
 
 PEER, FULL, AUTO = "sentence-transformers", "minilm-avg, float32", "minilm-avg, {}"
-LEAST_COSINE = {"float32": 0.9999, "bfloat16": 0.99}  # to the peer's vectors
+OPENVINO = "OpenVINO, bfloat16"
+LEAST_COSINE = 0.9999  # to the peer's vectors
 
 
 def transformers(text: str, sentences: list[str]) -> pd.DataFrame:
-    """MiniLM with mean pooling: sentence-transformers at its defaults, ours in float32 and as it is by default.
+    """MiniLM with mean pooling: sentence-transformers at its defaults, ours in float32 and by default, and OpenVINO.
 
     All cut at 256 tokens, with PyTorch's number of threads, on the processor.
     """
@@ -64,10 +69,12 @@ def transformers(text: str, sentences: list[str]) -> pd.DataFrame:
         FULL: lambda: full.encode(sentences),
         AUTO.format(f"auto ({auto.precision})"): lambda: auto.encode(sentences),
     }
+    if find_spec("openvino"):
+        calls[OPENVINO] = _openvino(full, sentences)
     vectors = {name: call() for name, call in calls.items()}
     cosines = [_least_cosine(vectors[PEER], found) for found in vectors.values()]
-    for cosine, precision in zip(cosines[1:], ("float32", auto.precision), strict=True):
-        assert cosine >= LEAST_COSINE[precision], f"cosine {cosine} to the peer's vectors in {precision}"
+    for name, cosine in zip(calls, cosines, strict=True):
+        assert cosine >= LEAST_COSINE, f"{name}: cosine {cosine} to the peer's vectors"
     ids = {name: _neighbors(found) for name, found in vectors.items()}
     overlaps = [f"{n2o.overlap(ids[FULL], found).mean():.4f}" for found in ids.values()]
     notes = {
@@ -75,6 +82,40 @@ def transformers(text: str, sentences: list[str]) -> pd.DataFrame:
         f"N2O with ours in float32, k = {K}": overlaps,
     }
     return rows(text, sentences, measure.compare(calls), notes)
+
+
+def _openvino(embedder: transformer.Transformer, sentences: list[str]) -> Callable[[], np.ndarray]:
+    """The same model run by OpenVINO, with our tokenizer, in batches of like lengths, one stream a thread."""
+    import openvino
+    import torch
+
+    model, tokenizer = transformer.load(embedder.folder, "", "cpu", False)
+    ids = torch.ones(2, 8, dtype=torch.long)
+    converted = openvino.convert_model(model, example_input={"input_ids": ids, "attention_mask": ids})
+    threads = torch.get_num_threads()
+    options = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": threads}
+    compiled = openvino.compile_model(converted, "CPU", options)
+
+    def encode() -> np.ndarray:
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(sentences)]
+        vectors = np.zeros((len(tokens), model.config.hidden_size), np.float32)
+
+        def keep(request: Any, batch: tuple[list[int], np.ndarray]) -> None:
+            rows, real = batch
+            sums = np.einsum("bth,bt->bh", request.get_output_tensor(0).data, real.astype(np.float32))
+            vectors[rows] = sums / real.sum(axis=1, keepdims=True)
+
+        queue = openvino.AsyncInferQueue(compiled, threads)
+        queue.set_callback(keep)
+        for rows in longest_first([len(ids) for ids in tokens], transformer.TOKENS_PER_BATCH["cpu"]):
+            sequences = [torch.tensor(tokens[row]) for row in rows]
+            padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True).numpy()
+            real = (padded != 0).astype(np.int64)  # [PAD] is token 0
+            queue.start_async([padded, real], (rows, real))
+        queue.wait_all()
+        return vectors
+
+    return encode
 
 
 def _least_cosine(left: np.ndarray, right: np.ndarray) -> float:
@@ -103,7 +144,8 @@ def main(arguments: list[str] | None = None) -> int:
     head = (
         f"# Encoding\n\n{measure.machine()}; {_threads()}. {packages}. {options.sentences:,} sentences of each text.\n"
     )
-    page = f"{head}\n{measure.markdown(pd.concat(parts))}\n"
+    absent = "" if find_spec("openvino") else f"\n{OPENVINO}: not installed (`pip install openvino`).\n"
+    page = f"{head}\n{measure.markdown(pd.concat(parts))}\n{absent}"
     PAGE.write_text(page, encoding="utf-8")
     print(page)
     return 0

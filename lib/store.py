@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from lib.corpora import Corpus, text
 from lib.embedders.base import Embedder, Embeddings
-from lib.embedders.checked import checked, kind
+from lib.embedders.own import checked, kind
 from lib.run import cache, cluster, paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError

@@ -9,24 +9,24 @@ model hub (``sentence-transformers/all-mpnet-base-v2``) or by its folder (`hub.l
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Sequence
+import re
+from collections.abc import Container, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from lib.embedders.base import Embedder, Embeddings
-from lib.embedders.groups import GROUPS, expand
-from lib.embedders.names import parse
-from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, Entry
+from lib.embedders import hub
+from lib.embedders.base import Concatenation, Embedder, Embeddings
+from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, GROUPS, Entry, expand
 from lib.run.errors import InputError
-from lib.run.parameters import texts
+from lib.run.parameters import nearest, one_of, texts
 
-# They import a compiler or PyTorch, register nothing, and are imported where they are used.
-HEAVY = {"finetuning", "urae_network", "word_means"}
+# They register nothing, and are imported where they are used.
+WITHOUT_ENTRIES = {"finetuning", "own", "urae_network", "word_means"}
 
 for module in pkgutil.iter_modules(__path__):
-    if module.name not in HEAVY:  # it may register embedders
+    if module.name not in WITHOUT_ENTRIES:  # it may register embedders
         import_module(f"{__name__}.{module.name}")
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "load",
     "missing",
     "names",
+    "parse",
     "select",
 ]
 
@@ -137,3 +138,84 @@ def compositions() -> pd.DataFrame:
     """One row a suffix of word-vector sets: suffix, what, dim (for word vectors of d dimensions), source."""
     rows = [(f"+{suffix}", part.what, part.dims, part.source) for suffix, part in COMPOSITIONS.items()]
     return pd.DataFrame(rows, columns=["suffix", "what", "dim", "source"])
+
+
+# -- names taken apart ----------------------------------------------------------------------------
+
+SIZE = re.compile(r"(.+)-([1-9]\d*)d")
+MEAN = "mowe"  # the composition that word vectors have without a suffix
+OF_TRAINING = ("dim", "epochs", "seed")  # options of word vectors that are trained on the text
+
+
+class Name(NamedTuple):
+    """A name taken apart.
+
+    Attributes
+    ----------
+    name : str
+    rows : list of (Entry, dict)
+        Rows of the catalog, each with the size asked for.
+    composition : str
+        Of their words; empty if none is named.
+    size : dict
+        Asked for of the composition.
+    """
+
+    name: str
+    rows: list[tuple[Entry, dict[str, int]]]
+    composition: str = ""
+    size: dict[str, int] = {}  # noqa: RUF012 - never changed
+
+    @property
+    def missing(self) -> str:
+        """What is not here and how to get it; empty if everything is here."""
+        return "; ".join(dict.fromkeys(entry.missing for entry, _ in self.rows if entry.missing))
+
+    def make(self, options: dict[str, Any]) -> Embedder:
+        """The embedder; several sets of word vectors are put side by side."""
+        made = [self._one(entry, size, options) for entry, size in self.rows]
+        return made[0] if len(made) == 1 else Concatenation(self.name, made)
+
+    def _one(self, entry: Entry, size: dict[str, int], options: dict[str, Any]) -> Embedder:
+        if entry.words is None:
+            return entry.make(self.name, **(size | options))
+        if not self.composition:
+            size = size | {key: options[key] for key in OF_TRAINING if key in options}
+            options = {key: value for key, value in options.items() if key not in OF_TRAINING}
+        vectors = entry.make(entry.name, **size)
+        maker = COMPOSITIONS[self.composition or MEAN].maker
+        return maker(name=self.name, vectors=vectors, **({"tokenize": entry.words} | self.size | options))
+
+
+def parse(parameter: str, name: str) -> Name:
+    """Take a name apart; InputError, naming the `parameter` and the nearest names, if there is no such embedder."""
+    *bases, last = name.split("+")
+    if not bases:
+        return Name(name, [_row(parameter, name)])
+    suffix, size = _sized(last, COMPOSITIONS)
+    if suffix not in COMPOSITIONS:
+        raise InputError(f"{parameter}: {name!r} is not known: no composition {last!r}; {nearest(last, COMPOSITIONS)}")
+    if size and not COMPOSITIONS[suffix].sized:
+        raise InputError(f"{parameter}: {name!r} is not known: {suffix} has the size of its word vectors")
+    rows = [_row(parameter, base) for base in bases]
+    for entry, _ in rows:
+        if entry.words is None:
+            sets = [row for row, other in ENTRIES.items() if other.words]
+            raise InputError(f"{parameter}: {name!r}: {entry.name} has no word vectors to compose; {nearest('', sets)}")
+    return Name(name, rows, suffix, size)
+
+
+def _row(parameter: str, name: str) -> tuple[Entry, dict[str, int]]:
+    if "/" in name and name not in ENTRIES:
+        return hub.entry(name), {}
+    row, size = _sized(name, ENTRIES)
+    entry = ENTRIES[one_of(parameter, row if row in ENTRIES else name, ENTRIES)]
+    if size and not entry.sized:
+        raise InputError(f"{parameter}: {name!r} is not known: {row} comes in one size only")
+    return entry, size
+
+
+def _sized(name: str, known: Container[str]) -> tuple[str, dict[str, int]]:
+    """A name and the size at its end as an option, if the name is not known as it is."""
+    match = None if name in known else SIZE.fullmatch(name)
+    return (match[1], {"dim": int(match[2])}) if match else (name, {})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,10 @@ import scipy.sparse as sp
 
 from lib.corpora import text
 from lib.run import files, progress
-from lib.run.errors import InputError
+from lib.run.errors import InputError, one_line
 
 Embeddings = np.ndarray | sp.csr_array
+FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
 
 
 class Embedder(ABC):
@@ -117,6 +120,41 @@ class Embedder(ABC):
         return self
 
 
+class Concatenation(Embedder):
+    """The vectors of several embedders, one beside the other; float32[n, sum of their dimensions].
+
+    Parameters
+    ----------
+    name : str
+    parts : sequence of Embedder
+        With dense vectors, at least two.
+    """
+
+    def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
+        self.name, self.parts = name, list(parts)
+        self.needs_fit = any(part.needs_fit for part in parts)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {"parts": [{"name": part.name, "version": part.version} | part.settings for part in self.parts]}
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        for part in self.parts:
+            part.fit(sentences, show_progress_bar)
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return np.hstack([part.encode(sentences) for part in self.parts])
+
+    def state(self) -> dict[str, np.ndarray]:
+        return {f"{i}/{key}": array for i, part in enumerate(self.parts) for key, array in part.state().items()}
+
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        for i, part in enumerate(self.parts):
+            own = {key.removeprefix(f"{i}/"): array for key, array in state.items() if key.startswith(f"{i}/")}
+            part.restore(own, fitted_on if part.needs_fit else "")
+        return super().restore(state, fitted_on)
+
+
 # -- settings -----------------------------------------------------------------------------------
 
 
@@ -210,3 +248,63 @@ def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
+
+
+# -- files that others made ---------------------------------------------------------------------
+
+
+@contextmanager
+def reading(file: Path, wanted: str) -> Iterator[None]:
+    """Turn whatever the reader of a file or folder raises into one sentence.
+
+    Parameters
+    ----------
+    file : Path
+    wanted : str
+        What would be right, such as "download it again".
+
+    Raises
+    ------
+    InputError
+        In place of any other exception: damaged bytes can raise nearly anything.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        inside = [path for path in (file, *file.rglob("*")) if path.is_file()]
+        page = next((path for path in inside if files.is_web_page(path)), None)
+        reason = f"{page.name} is a saved web page" if page else f"{type(error).__name__}: {one_line(error)}"
+        raise InputError(f"{file}: cannot be read ({reason}); {wanted}") from error
+
+
+def digest(folder: Path, paths: Iterable[Path]) -> str:
+    """32 hexadecimal digits that change with the name below `folder` or any byte of these files."""
+    total = hashlib.blake2b(digest_size=16)
+    for path in sorted(paths):
+        total.update(f"{path.relative_to(folder).as_posix()} {files.sha256(path)}\n".encode())
+    return total.hexdigest()
+
+
+def digest_of_model(folder: Path, pattern: str = "*") -> str:
+    """The `digest` of a model's files, by default of those in the folder itself."""
+    return digest(folder, (file for file in folder.glob(pattern) if file.suffix in FORMATS))
+
+
+def check_layers(folder: Path) -> None:
+    """Raise ValueError where weights (safetensors) have more or fewer layers than their configuration says.
+
+    Their libraries leave out what is too many, and draw at random what is missing.
+    """
+    from safetensors import safe_open
+
+    config, weights = folder / "config.json", folder / "model.safetensors"
+    if not (config.is_file() and weights.is_file()):
+        return
+    with safe_open(weights, framework="numpy") as tensors:
+        numbers = [int(match[1]) for name in tensors.keys() if (match := re.search(r"\.(\d+)\.", name))]  # noqa: SIM118
+    found = max(numbers, default=0) + 1
+    said = files.read_json(config).get("num_hidden_layers", found)
+    if found not in (1, said):  # one layer may be used again and again
+        raise ValueError(f"the weights have {found} layers, the configuration {said}")

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, finite, longest_first
-from lib.embedders.loading import reading
+from lib.embedders.base import Embedder, finite, longest_first, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run.parameters import one_of
 

@@ -38,7 +38,7 @@ import transformers
 from lib import catalog, tasks
 from lib.catalog import published
 from lib.corpora import text
-from lib.embedders.loading import digest_of_model, reading
+from lib.embedders.base import digest_of_model, reading
 from lib.embedders.transformer import WANTED, quiet
 from lib.run import files, locks, parameters, paths
 from lib.run.errors import InputError, command, one_line

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lib.embedders.base import Embedder, finite
-from lib.embedders.loading import check_layers, digest_of_model, reading
+from lib.embedders.base import Embedder, check_layers, digest_of_model, finite, reading
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, Entry
 from lib.embedders.transformer import POOLINGS, Transformer, quiet
 from lib.run import paths

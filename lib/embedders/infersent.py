@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, finite, longest_first
-from lib.embedders.loading import reading
+from lib.embedders.base import Embedder, finite, longest_first, reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
 from lib.run.errors import InputError

@@ -10,25 +10,36 @@ import json
 import os
 import re
 import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lib.embedders import hub
-from lib.embedders.checked import Checked, as_input_error
-from lib.embedders.names import parse
+import numpy as np
+import scipy.sparse as sp
+
+from lib.embedders import hub, parse
+from lib.embedders.base import Embeddings, mended, stack
 from lib.embedders.registry import ENTRIES
-from lib.run import files, paths
-from lib.run.errors import InputError
+from lib.run import files, paths, progress
+from lib.run.errors import InputError, one_line
 from lib.run.parameters import shown
 
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
+BATCH = 2048  # sentences given at a time; a store's shard
+TRIED = 6  # sentences of the spot check
+# Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to 1e-5; a change of this size can
+# exchange neighbors.
+TOLERANCE = 1e-3
+CONTRACT = "give a function that takes a list of strings and returns an array of shape (sentences, dimensions)"
 
 
 def load(spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str = "") -> Checked:
-    """The embedder that `spec` says, with a check of all that it returns (`lib.embedders.checked`).
+    """The embedder that `spec` says, with a check of all that it returns (`Checked`).
 
     Parameters
     ----------
@@ -115,3 +126,134 @@ def _run(file: Path) -> ModuleType:
         sys.path.append(str(file.parent))
     exec(compile(file.read_bytes(), file, "exec"), vars(module))
     return module
+
+
+# -- the check ------------------------------------------------------------------------------------
+
+
+class Checked:
+    """An embedder that is not one of the registry's, with its name and a check of all that it returns.
+
+    Parameters
+    ----------
+    inner : callable or object
+        A function from a list of sentences to an array of shape (sentences, dimensions), or what has such an `encode`.
+    name : str
+        What it is called in tables, figures and errors.
+    cached_as : str, optional
+        The name under which `lib.store` may keep its vectors; by default it keeps none.
+
+    Attributes
+    ----------
+    dim : int or None
+        Of its vectors; None before the first call.
+    sentences, seconds : int, float
+        How many sentences `encode` has given to it, and how long it took over them.
+    """
+
+    def __init__(self, inner: Any, name: str, cached_as: str | None = None) -> None:
+        self._inner, self._function = inner, getattr(inner, "encode", inner)
+        if not callable(self._function):
+            raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}, or an object with such an encode")
+        self.name, self.cached_as = name, cached_as
+        self.dim: int | None = None
+        self.sentences, self.seconds = 0, 0.0
+        self._kind = ""
+
+    def fit(self, sentences: Sequence[str]) -> Checked:
+        """Let it learn from the text that it will encode, if it is an Embedder that needs to; returns itself."""
+        if getattr(self._inner, "needs_fit", False):
+            self._inner.fit(sentences)
+        return self
+
+    def encode(self, sentences: Sequence[str], batch_size: int = BATCH, show_progress_bar: bool = False) -> Embeddings:
+        """Vectors float32[n, dim], or a CSR array of that shape.
+
+        Raises InputError, with the embedder's name, if it raises something, or returns what `checked` refuses.
+        """
+        sentences, parts = mended(sentences), []
+        with progress.bar(len(sentences), f"encode {self.name}", show=show_progress_bar) as bar:
+            for start in range(0, max(len(sentences), 1), batch_size):
+                batch = sentences[start : start + batch_size]
+                started = time.perf_counter()
+                parts.append(self._call(batch))
+                self.seconds += time.perf_counter() - started
+                self.sentences += len(batch)
+                bar.update(len(batch))
+        return stack(parts)
+
+    def spot_check(self, sentences: Sequence[str]) -> list[str]:
+        """Try it on a few of these sentences, together and one by one; returns a sentence for each doubt."""
+        places = np.unique(np.linspace(0, len(sentences) - 1, TRIED).astype(int))
+        tried = mended([sentences[int(i)] for i in places])
+        together, alone = _dense(self._call(tried)), np.vstack([_dense(self._call([sentence])) for sentence in tried])
+        moved = np.linalg.norm(together - alone, axis=1) > TOLERANCE * np.linalg.norm(alone, axis=1)
+        doubts = []
+        if moved.any():
+            doubts.append("gives a sentence another vector from call to call, or in other company")
+        if len(tried) > 1 and np.ptp(together, axis=0).max() == 0:
+            doubts.append("gives different sentences one and the same vector")
+        return [f"{self.name} {doubt}: its neighbors are only as certain as that." for doubt in doubts]
+
+    def _call(self, sentences: list[str]) -> Embeddings:
+        with as_input_error(f"{self.name}:", CONTRACT):
+            returned = self._function(list(sentences))
+        vectors = checked(returned, self.name, sentences, self._kind)
+        if not vectors.shape[1]:
+            raise InputError(f"{self.name}: returned shape {vectors.shape}; {CONTRACT}")
+        self.dim, self._kind = vectors.shape[1], kind(vectors.shape[1], sp.issparse(vectors))
+        return vectors
+
+
+def checked(returned: Any, name: str, sentences: Sequence[str], before: str = "") -> Embeddings:
+    """What `encode` has returned for these sentences, as float32[n, dim] or a CSR array of that shape.
+
+    `before` is the `kind` of what it has returned earlier, if it has. Raises InputError with the embedder's `name` for
+    no array of numbers, another number of rows than sentences, another kind than before, and NaN or infinity.
+    """
+    vectors, rows = _array(returned, name), len(sentences)
+    if vectors.ndim != 2 or vectors.shape[0] != rows:
+        raise InputError(f"{name}: returned shape {vectors.shape} for {rows} sentences; give ({rows}, dim)")
+    now = kind(vectors.shape[1], sp.issparse(vectors))
+    if before and now != before:
+        raise InputError(f"{name}: returned {now}, and {before} on an earlier call; give always the same")
+    finite = np.isfinite(vectors.sum(axis=1, dtype=np.float64))  # just where all of a row is
+    if not finite.all():
+        raise InputError(
+            f"{name}: returned NaN or infinity for {sentences[finite.argmin()][:60]!r}; give finite numbers"
+        )
+    return vectors
+
+
+def kind(dim: int, sparse: bool) -> str:
+    """What all vectors of an embedder have in common, in words."""
+    return f"{'sparse' if sparse else 'dense'} vectors of {dim} dimensions"
+
+
+def _array(returned: Any, name: str) -> Embeddings:
+    """float32, and a copy: who returned it may use its memory again. Tensors of PyTorch are taken from their device."""
+    try:
+        if sp.issparse(returned):
+            return sp.csr_array(returned, dtype=np.float32, copy=True)
+        if hasattr(returned, "detach"):
+            returned = returned.detach().float().cpu().numpy()
+        with np.errstate(over="ignore"):  # infinity is refused afterwards
+            return np.array(returned).astype(np.float32, casting="same_kind")
+    except (TypeError, ValueError, RuntimeError) as error:
+        kind_of = type(returned).__name__
+        raise InputError(f"{name}: returned no array of numbers (type {kind_of}); {CONTRACT}") from error
+
+
+def _dense(vectors: Embeddings) -> np.ndarray:
+    return vectors.toarray() if sp.issparse(vectors) else vectors
+
+
+@contextmanager
+def as_input_error(doing: str, remedy: str = "mend it, or give another embedder") -> Iterator[None]:
+    """Whatever code from elsewhere raises, as an InputError of one sentence."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{doing} raised {type(error).__name__}: {one_line(error)}; {remedy}") from error

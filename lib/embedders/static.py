@@ -17,7 +17,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders import word_files
+from lib.embedders.base import Embedder
 from lib.embedders.registry import ENTRIES, STATIC, embedder
 from lib.run import paths, progress
 from lib.run.cache import Entry
@@ -143,7 +144,7 @@ class WordVectors(Mapping[str, np.ndarray]):
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that change with any word or number, and with nothing else."""
-        digest = hashlib.sha256(_lines(map(_encoded, self.words)))
+        digest = hashlib.sha256(b"\n".join(map(_encoded, self.words)))
         for part in self._parts():
             digest.update(np.ascontiguousarray(part))
         return digest.hexdigest()[:32]
@@ -217,10 +218,6 @@ def _add_ngrams(*arguments: Any) -> np.ndarray:
 
 def _encoded(word: str) -> bytes:
     return word.encode("utf-8", "surrogatepass")
-
-
-def _lines(words: Iterable[bytes]) -> bytes:
-    return b"\n".join(words)
 
 
 def _hashed(words: Iterable[bytes]) -> np.ndarray:
@@ -299,7 +296,7 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
     if repeated:
         _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
     hashes, order = _index(words)
-    letters = np.frombuffer(_lines(words), np.uint8)
+    letters = np.frombuffer(b"\n".join(words), np.uint8)
     for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
         entry.save(file, array)
     facts = {"lengths": vectors.lengths}
@@ -363,3 +360,39 @@ def published(name: str, files: list[Path]) -> WordVectors:
         wanted = f"put the file of {row.source} with {row.dim} there"
         raise InputError(f"{files[0]}: has vectors of {vectors.dim} dimensions; {wanted}")
     return vectors
+
+
+# -- WordLlama: vectors of a language model's subwords, averaged ----------------------------------
+
+WORDLLAMA_DIM = 256
+
+
+class WordLlama(Embedder):
+    """256-dimensional WordLlama vectors (l2_supercat); zero for a sentence of white space only."""
+
+    version = 1
+    name = "wordllama"
+    libraries = ("wordllama",)
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        vectors = np.zeros((len(sentences), WORDLLAMA_DIM), np.float32)
+        if worded := [i for i, sentence in enumerate(sentences) if sentence.strip()]:
+            vectors[worded] = _model().embed([sentences[i] for i in worded])
+        return vectors
+
+
+@lru_cache(maxsize=1)
+def _model() -> Any:
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    import wordllama
+
+    # Importing the package opens the root logger for everybody's INFO messages.
+    root.setLevel(level)
+    root.handlers[:] = handlers
+    return wordllama.WordLlama.load(dim=WORDLLAMA_DIM, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+
+
+@embedder("wordllama", STATIC, 256, "WordLlama l2_supercat", "wordllama")
+def _packaged(name: str, files: object) -> WordLlama:
+    return WordLlama()

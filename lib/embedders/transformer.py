@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, finite, longest_first, mended
-from lib.embedders.loading import check_layers, digest_of_model, reading
+from lib.embedders.base import Embedder, check_layers, digest_of_model, finite, longest_first, mended, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
 from lib.run import processor
 from lib.run.files import read_json

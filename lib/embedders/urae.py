@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, described, finite
+from lib.embedders.base import Embedder, described, finite, reading
 from lib.embedders.composition import WordComposition
-from lib.embedders.loading import reading
 from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
 from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training

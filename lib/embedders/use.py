@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lib.embedders.base import Embedder
-from lib.embedders.loading import digest, reading
+from lib.embedders.base import Embedder, digest, reading
 from lib.embedders.registry import ENCODER, embedder
 
 VERSION = 1

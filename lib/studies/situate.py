@@ -24,7 +24,7 @@ import pandas as pd
 from lib import corpora, n2o, stats
 from lib.corpora import Corpus
 from lib.embedders import own
-from lib.embedders.checked import Checked
+from lib.embedders.own import Checked
 from lib.neighbors import Neighbors, exact
 from lib.run import files, parameters, paths
 from lib.run.errors import InputError, command

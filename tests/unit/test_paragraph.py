@@ -26,13 +26,6 @@ def fitted(request) -> ParagraphVectors:
     return ParagraphVectors(request.param, **OPTIONS).fit(TEXT)
 
 
-def test_a_vector_does_not_depend_on_what_was_encoded_before(fitted) -> None:
-    forward = fitted.encode(TEXT[:10])
-    backward = fitted.encode(TEXT[:10][::-1])[::-1]
-    np.testing.assert_array_equal(forward, backward)
-    np.testing.assert_array_equal(forward[0], fitted.encode(["the cat and the dog sleep"])[0])
-
-
 def test_sentences_about_one_thing_are_nearer(fitted) -> None:
     vectors = fitted.encode(["cat and dog sleep", "the dog chases a cat", "money at the bank", "interest on money"])
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -73,11 +66,6 @@ def test_only_a_tolerance_changes_the_settings() -> None:
 
 def test_unknown_words_only_give_zero(fitted) -> None:
     assert not fitted.encode(["", "zzz qqq"]).any()
-
-
-def test_what_was_learned_can_be_stored(fitted) -> None:
-    again = ParagraphVectors(fitted.model, **OPTIONS).restore(fitted.state(), "a text")
-    np.testing.assert_array_equal(again.encode(TEXT[:20]), fitted.encode(TEXT[:20]))
 
 
 def test_the_hash_seed_of_the_process_does_not_matter() -> None:

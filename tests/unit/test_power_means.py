@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.embedders.composition import Average, PowerMeans
-from lib.embedders.names import Concatenation
+from lib.embedders.base import Concatenation
+from lib.embedders.composition import PowerMeans
 from lib.run.errors import InputError
 
 VECTORS = {
@@ -29,12 +29,6 @@ def test_mean_maximum_and_minimum_by_hand() -> None:
     assert vectors.dtype == np.float32
 
 
-def test_an_odd_power_keeps_the_sign() -> None:
-    # ((1 + 27) / 2) ** (1/3) and ((-512 + 0) / 2) ** (1/3)
-    vectors = PowerMeans(VECTORS, powers=(3,), tokenize=split).encode(["a b"])
-    np.testing.assert_allclose(vectors, [[14 ** (1 / 3), -(256 ** (1 / 3))]], rtol=1e-6)
-
-
 @given(st.lists(st.lists(st.sampled_from("abcz"), max_size=6), max_size=8), st.sampled_from([1.0, 3.0, 5.0]))
 def test_power_means_are_those_of_the_definition(sentences, power) -> None:
     ours = PowerMeans(VECTORS, (power, np.inf, -np.inf), split).encode([" ".join(words) for words in sentences])
@@ -46,12 +40,6 @@ def test_power_means_are_those_of_the_definition(sentences, power) -> None:
         mean = (known**power).mean(axis=0)
         root = np.sign(mean) * np.abs(mean) ** (1 / power)
         np.testing.assert_allclose(vector, np.hstack([root, known.max(axis=0), known.min(axis=0)]), atol=1e-5)
-
-
-def test_the_first_power_mean_is_the_average() -> None:
-    sentences = ["a b c", "c", "b b a"]
-    means = PowerMeans(VECTORS, powers=(1,), tokenize=split).encode(sentences)
-    np.testing.assert_allclose(means, Average("mean", VECTORS, split).encode(sentences), rtol=1e-6)
 
 
 def test_two_vector_sets_stand_side_by_side() -> None:

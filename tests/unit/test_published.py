@@ -257,12 +257,6 @@ def test_beside_by_hand() -> None:
     assert table.loc[0, "difference"] == pytest.approx(0.07)
 
 
-def test_beside_names_no_page_where_none_is_known() -> None:
-    table = published.beside("localization", {"sentences in the MSRP subcorpus": ("ours", 860)})
-    assert table.loc[0, "where"] == "section 4.1, figure 2"
-    assert table.loc[0, "difference"] == 1
-
-
 def test_unknown_names_get_the_nearest_ones() -> None:
     with pytest.raises(InputError, match="did you mean usif_table"):
         published.load("usif_tabel1")

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from gensim.models import FastText, KeyedVectors
-from gensim.models.fasttext import load_facebook_vectors, save_facebook_model
+from gensim.models import KeyedVectors
 from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -175,17 +174,6 @@ def test_fasttext_vectors_are_those_of_the_definition(tmp_path, rng) -> None:
         np.testing.assert_allclose(vectors[word], np.mean(parts, axis=0), atol=1e-6)
     np.testing.assert_array_equal(vectors["</s>"], 1)
     np.testing.assert_array_equal(vectors.buckets, buckets)
-
-
-def test_a_model_of_gensim_gives_gensims_vectors(tmp_path) -> None:
-    texts = [["hello", "naïve", "world", "日本語"], ["hello", "there"]] * 20
-    file = tmp_path / "gensim.bin"
-    save_facebook_model(FastText(texts, vector_size=8, min_count=1, bucket=500, seed=1), str(file))
-    ours, theirs = load(file), load_facebook_vectors(str(file))
-    assert list(ours) == theirs.index_to_key
-    np.testing.assert_allclose(ours.matrix, theirs.vectors, atol=1e-6)
-    for word in UNSEEN:
-        np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
 
 
 def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed() -> None:

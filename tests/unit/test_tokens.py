@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lib.embedders.composition import Average
 from lib.embedders.static import WordVectors
-from lib.embedders.tokens import Lexicon, Tokenization, tokenization
+from lib.embedders.tokens import Lexicon, Tokenization
 
 SENTENCES = ["a b a", "", "c", "b c d e"]
 
@@ -46,10 +46,6 @@ def test_what_is_remembered_is_bounded(monkeypatch) -> None:
         for i in range(20):
             tokens.of([f"x{i} y z"])
     assert tokenize.calls == 40
-
-
-def test_all_embedders_of_a_tokenizer_share_its_types() -> None:
-    assert tokenization(str.split) is tokenization(str.split)
 
 
 @given(st.lists(st.lists(st.sampled_from("abcdefz"), max_size=5), max_size=10), st.integers(0, 6))

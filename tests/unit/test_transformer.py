@@ -163,17 +163,6 @@ def test_gpt_is_its_definition_in_numpy(gpt, gpt_folder, sentence) -> None:
     np.testing.assert_allclose(gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5)
 
 
-def test_bert_is_that_of_transformers_with_its_own_tokenizer_and_padding(bert, bert_folder) -> None:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(bert_folder)
-    model = transformers.AutoModel.from_pretrained(bert_folder, dtype=torch.float32).eval()
-    batch = tokenizer(SENTENCES, padding=True, return_tensors="pt")
-    with torch.inference_mode():
-        hidden = model(**batch).last_hidden_state.numpy()
-    real = batch["attention_mask"].numpy()[:, :, None]
-    np.testing.assert_allclose(bert("cls").encode(SENTENCES), hidden[:, 0], atol=1e-5)
-    np.testing.assert_allclose(bert("avg").encode(SENTENCES), (hidden * real).sum(1) / real.sum(1), atol=1e-5)
-
-
 # -- batches --------------------------------------------------------------------------------------
 
 

@@ -9,9 +9,7 @@ import torch
 from lib import embedders
 from lib.embedders import urae_network
 from lib.embedders.urae import URAE, PublishedURAE
-from lib.run import paths
 from lib.run.errors import InputError
-from lib.store import fit
 from tests.official.urae import write_urae
 
 WORDS = ["the", "cat", "dog", "sleeps", "eats", "a", "fish", "of", "bank", "money"]
@@ -106,26 +104,6 @@ def test_the_unfolding_error_is_that_of_the_recursive_definition(batch) -> None:
     np.testing.assert_allclose(float(urae_network.unfolding_error(weights, vectors, forest)), expected, rtol=1e-12)
 
 
-def test_the_gradient_is_that_of_finite_differences(batch) -> None:
-    weights, words, forest = batch
-    rows = torch.from_numpy(np.concatenate(words))
-    for tensor in weights:
-        tensor.requires_grad_()
-    urae_network.objective(weights, rows, forest, decay=0.1).backward()
-    step = 1e-6
-    for tensor in weights:
-        flat = tensor.detach().view(-1)
-        differences = torch.empty_like(flat)
-        for i in range(len(flat)):
-            values = []
-            for sign in (1, -1):
-                flat[i] += sign * step
-                values.append(urae_network.objective(weights, rows, forest, decay=0.1).item())
-                flat[i] -= sign * step
-            differences[i] = (values[0] - values[1]) / (2 * step)
-        np.testing.assert_allclose(tensor.grad.view(-1), differences, rtol=1e-5, atol=1e-7)
-
-
 # -- trees --------------------------------------------------------------------------------------
 
 
@@ -142,16 +120,6 @@ def nested(merges: np.ndarray, n: int):
     for left, right in merges.tolist():
         nodes.append((nodes[left], nodes[right]))
     return nodes[-1]
-
-
-def test_the_greedy_tree_merges_the_best_pair_first() -> None:
-    # p = tanh of the left word, and both parts are read from p: a pair of equal words loses least.
-    d = 2
-    encode = torch.cat([torch.eye(d), torch.zeros(d, d)], 1)
-    weights = urae_network.Weights(encode, torch.zeros(d), torch.cat([torch.eye(d)] * 2), torch.zeros(2 * d))
-    a, b = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])
-    trees = urae_network.greedy(weights, [torch.stack([a, b, b]), torch.stack([a, a, b]), torch.stack([a])])
-    assert [nested(merges, n) for merges, n in zip(trees, (3, 3, 1), strict=True)] == [(0, (1, 2)), ((0, 1), 2), 0]
 
 
 def greedy_by_hand(weights, words):
@@ -201,14 +169,6 @@ def test_it_encodes_as_the_definition_says(trees) -> None:
     assert not found[2:].any()
 
 
-@pytest.mark.parametrize("trees", ["greedy", "balanced"])
-def test_a_vector_does_not_depend_on_its_batch(trees) -> None:
-    embedder = URAE(word_vectors(), trees=trees, **SMALL).fit(TEXT)
-    together = embedder.encode(TEXT[:6])
-    alone = np.vstack([embedder.encode([sentence]) for sentence in TEXT[:6]])
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-
-
 def test_the_same_seed_gives_the_same_bytes_and_another_one_others() -> None:
     first, again, other = (URAE(word_vectors(), seed=seed, **SMALL).fit_encode(TEXT) for seed in (1, 1, 2))
     assert first.tobytes() == again.tobytes()
@@ -224,15 +184,6 @@ def test_training_reconstructs_a_few_sentences() -> None:
         words = [unit(vectors[word]) for word in sentence.split() if word in vectors]
         tree = (((0, 1), 2), ((0, 1), (2, 3)))[len(words) - 3]
         assert error_of_all(weights, tree, words) < 0.02
-
-
-def test_what_was_learned_is_kept(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(paths, "CACHE", tmp_path)
-    first = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
-    monkeypatch.setattr(URAE, "_fit", None)  # a second training would fail
-    again = fit(embedders.load("urae-corpus-8d", epochs=1), TEXT)
-    np.testing.assert_array_equal(again.encode(TEXT), first.encode(TEXT))
-    assert first.encode(TEXT).shape == (len(TEXT), 8)
 
 
 # -- the published files ------------------------------------------------------------------------
