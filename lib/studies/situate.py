@@ -62,11 +62,12 @@ class Neighborhoods:
 
     Attributes
     ----------
-    corpus : str, the corpus's name
-    fingerprint : str, of its sentences (`lib.corpora.text.fingerprint`)
-    size : int, how many sentences it has
-    samples : n2o.Samples, the queries (corpus indices) and which sample holds which
-    entries : mapping from an embedder's name to its Entry, in the order in which they are shown
+    corpus, fingerprint, size : str, str, int
+        The corpus's name, the fingerprint of its sentences (`lib.corpora.text.fingerprint`), and their number.
+    samples : n2o.Samples
+        The queries (corpus indices), and which sample holds which.
+    entries : mapping of str to Entry
+        In the order in which they are shown.
     """
 
     corpus: str
@@ -143,14 +144,10 @@ class Neighborhoods:
         return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(description)})
 
     def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all: the same neighbors give the same bytes.
-
-        Raises InputError if it cannot be written.
-        """
+        """Write the file, whole or not at all: the same neighbors give the same bytes."""
         from pyarrow import parquet
 
-        path = Path(path)
-        with files.writing(path), files.replacing(path) as stream:
+        with files.writing(Path(path)), files.replacing(Path(path)) as stream:
             parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
 
 
@@ -169,11 +166,7 @@ def search(names: Sequence[str], corpus: Corpus, samples: n2o.Samples, k: int) -
 
 
 def read(path: str | Path) -> Neighborhoods:
-    """The neighbors in a file, checked.
-
-    Raises InputError, with the file, for one that is missing, cut short, damaged, of a newer version of the format,
-    or something else altogether.
-    """
+    """The neighbors in a file; InputError for one that is missing, damaged, of a newer version, or something else."""
     from pyarrow import parquet
 
     try:
@@ -197,13 +190,13 @@ def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
     names, k = [member["name"] for member in about["embedders"]], about["k"]
     shown = [*names, *(member["family"] for member in about["embedders"])]  # in Markdown and in figures
     samples = n2o.Samples.of(about["samples"])
-    shape = (len(names), len(samples.queries), k)
     rows = rows.assign(embedder=pd.Index(names).get_indexer(rows["embedder"])).sort_values(KEY)
-    complete = len(rows) == math.prod(shape) > 0 and np.array_equal(rows[KEY], _places(shape, samples.queries))
-    if not complete:
+    places = range(len(names)), samples.queries, range(1, k + 1)
+    complete = len(rows) == math.prod(map(len, places)) > 0
+    if not (complete and pd.MultiIndex.from_product(places).equals(pd.MultiIndex.from_frame(rows[KEY]))):
         raise InputError(f"has not ranks 1 to {k} of each query for each embedder once")
-    ids = rows["neighbor"].to_numpy(np.int64).reshape(shape)
-    similarities = rows["similarity"].to_numpy(np.float32).reshape(shape)
+    ids = rows["neighbor"].to_numpy(np.int64).reshape(len(names), -1, k)
+    similarities = rows["similarity"].to_numpy(np.float32).reshape(ids.shape)
     corpus = about["corpus"]
     indices = np.union1d(samples.queries, ids)
     conditions = {
@@ -222,12 +215,6 @@ def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
         for member, *lists in zip(about["embedders"], ids, similarities, strict=True)
     }
     return Neighborhoods(str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"]), samples, entries)
-
-
-def _places(shape: tuple[int, ...], queries: np.ndarray) -> np.ndarray:
-    """Embedder, query and rank of every row of a complete file."""
-    places = np.indices(shape).reshape(len(shape), -1)
-    return np.column_stack([places[0], queries[places[1]], places[2] + 1])
 
 
 # -- a new embedder -----------------------------------------------------------------------------
@@ -290,8 +277,7 @@ def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling
 def alone(ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
     """The share of each embedder's neighbors that no other embedder finds, the largest first; the rest as for `row`."""
     only = found_by(ids, next(iter(ids.values())).shape[1]) == 1
-    shares = dict(zip(ids, only.mean(axis=2), strict=True))
-    return _with_intervals(shares, clusters, sampling)
+    return _with_intervals(dict(zip(ids, only.mean(axis=2), strict=True)), clusters, sampling)
 
 
 def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) -> dict[str, list[int]]:
