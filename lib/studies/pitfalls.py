@@ -18,8 +18,8 @@ from scipy.stats import rankdata
 
 from lib import corpora, similarity, stats, tasks
 from lib.embedders.base import Embeddings
+from lib.run.cluster import in_processes
 from lib.run.errors import InputError
-from lib.run.processes import in_processes
 from lib.stats import Interval, Sampling
 from lib.studies.orders import (
     UNMEASURED,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
@@ -14,26 +14,27 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from lib import corpora, embedders, stats, tasks, transfer
+from lib import corpora, embedders, stats
 from lib.corpora import text
 from lib.embedders.base import Embeddings
-from lib.neighbors.ranking import ranks
+from lib.retrieval import ranks
 from lib.run import paths
 from lib.run.cache import Entry
+from lib.run.environment import cores
 from lib.run.parameters import in_range
-from lib.run.processor import cores
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
 from lib.similarity import cosine
 from lib.store import EmbeddingStore, fit
-from lib.tasks import PairTask
+from lib.studies.scores import Fitted, ScoredSet, Scores, labelled, rated
 from lib.transfer import Logistic
 
 VERSION = 1  # of the answers in the cache
 HAYSTACK = "bible-gospels:web"
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
+SPLITS = {"SICK-R": "all"}  # of the other sets the test split
 Encode = Callable[[Sequence[str]], Embeddings]
 
 
@@ -50,34 +51,7 @@ def _tokens(sentence: str) -> str:
 # -- what embedders are asked --------------------------------------------------------------------
 
 
-class Exam(NamedTuple):
-    """A set, and what an embedder answers.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        "similarity", "supervised", "cosine" or "Lee".
-    answers : callable
-        Takes a function from sentences to embeddings and returns float64[items]: reciprocal ranks, cosines, or whether
-        a label is right.
-    gold : float64[items]
-        People's ratings; NaN where the score is the mean of the answers, and not the correlation with ratings.
-    clusters : int64[items]
-        Equal for items that are not independent.
-    key : str
-        What the cache knows it by.
-    """
-
-    name: str
-    kind: str
-    answers: Callable[[Encode], np.ndarray]
-    gold: np.ndarray
-    clusters: np.ndarray
-    key: str
-
-
-def verses(count: int, seed: int, kind: str = "similarity", translation: str = "ylt") -> list[Exam]:
+def verses(count: int, seed: int, group: str = "similarity", translation: str = "ylt") -> list[ScoredSet]:
     """Verses of a translation to be found in the World English Bible, and their cosines with what is to be found.
 
     The score is the mean reciprocal rank. Raises InputError for more verses than both translations have.
@@ -91,58 +65,30 @@ def verses(count: int, seed: int, kind: str = "similarity", translation: str = "
     wanted = [places[0] for places in same]
     sentences, queries = list(hay.sentences), [asking.sentences[i] for i in chosen]
 
-    def found(encode: Encode) -> np.ndarray:
-        vectors = encode(sentences)
-        return 1 / ranks(encode(queries), vectors[wanted], vectors, same).ranks
+    def found(embedder: Fitted) -> np.ndarray:
+        vectors = embedder.encode(sentences)
+        return 1 / ranks(embedder.encode(queries), vectors[wanted], vectors, same).ranks
 
-    def cosines(encode: Encode) -> np.ndarray:
-        return cosine(encode(queries), encode([sentences[i] for i in wanted]))
+    def cosines(embedder: Fitted) -> np.ndarray:
+        return cosine(embedder.encode(queries), embedder.encode(sentences)[wanted])
 
-    shared = np.full(count, np.nan), np.arange(count), text.fingerprint(queries)
-    return [Exam("Verses", kind, found, *shared), Exam("Verses", "cosine", cosines, *shared)]
-
-
-def rated(name: str, kind: str = "similarity") -> list[Exam]:
-    """Pairs with people's ratings: a year of STS as a set a file, all of SICK-R, else the test split."""
-    task = tasks.load(name, "all" if name == "SICK-R" else "test")
-    files = np.array(task.genre) if name.startswith("STS1") else np.full(len(task), name)
-    exams = []
-    for file in dict.fromkeys(files.tolist()):
-        rows = np.flatnonzero(files == file)
-        sides = [[side[i] for i in rows] for side in (task.left, task.right)]
-
-        def answers(encode: Encode, sides: list = sides) -> np.ndarray:
-            return cosine(*map(encode, sides))
-
-        exams.append(Exam(file, kind, answers, task.score[rows], np.arange(len(rows)), text.fingerprint(sides[0])))
-    return exams
+    key = text.fingerprint(queries)
+    answers = {group: found, "cosine": cosines}
+    return [ScoredSet("Verses", name, answer, np.arange(count), key=key) for name, answer in answers.items()]
 
 
-def labelled(name: str, folds: int) -> Exam:
-    """Sentences with classes: whether logistic regression, with a penalty of 1, labels each of them right."""
-    task = tasks.load(name, "test")
-    groups = getattr(task, "groups", None)
-    size = len(task.left if isinstance(task, PairTask) else task.sentences)
-
-    def answers(encode: Encode) -> np.ndarray:
-        result = transfer.on_task(name, encode, folds=folds, normalize=(True,), classifier=Logistic((1.0,)))
-        return result.correct.astype(np.float64)
-
-    clusters = np.arange(size) if groups is None else groups
-    return Exam(name, "supervised", answers, np.full(size, np.nan), clusters, f"{folds} folds")
-
-
-def exams(similarity: Sequence[str], classified: Sequence[str], queries: int, seed: int) -> list[Exam]:
+def scored_sets(similarity: Sequence[str], classified: Sequence[str], queries: int, seed: int) -> list[ScoredSet]:
     """What the lesson asks: verses or sets of rated pairs, other verses that are held out, Lee, sets with classes.
 
     For sets of rated pairs also their cosines, and STS-B.
     """
     found = verses(queries, seed) + verses(queries, seed + 1, "held out", "wmth")[:1] + rated("Lee", "Lee")
     if list(similarity) != ["Verses"]:
-        pairs = [exam for name in similarity for exam in rated(name)]
-        alike = [exam._replace(kind="cosine", gold=np.nan * exam.gold) for exam in pairs]
+        pairs = [each for name in similarity for each in rated(name, "similarity", SPLITS.get(name, "test"))]
+        alike = [each._replace(group="cosine", gold=None) for each in pairs]
         found = [*found[2:], *pairs, *alike, *rated("STSBenchmark", "STS-B")]
-    return found + [labelled(name, 5) for name in classified]
+    one_penalty = {"folds": 5, "normalize": (True,), "classifier": Logistic((1.0,))}
+    return found + [labelled(name, "supervised", **one_penalty)._replace(key="5 folds") for name in classified]
 
 
 # -- models --------------------------------------------------------------------------------------
@@ -219,8 +165,8 @@ class Training(NamedTuple):
     lines : sequence of str
         Tokenized sentences.
     settings : Settings
-    kinds : tuple of str
-        Of the exams that it takes.
+    groups : tuple of str
+        Of the sets that its model is asked.
     variants : tuple of str
         What is taken away or replaced afterwards (`changed`), each an embedder of its own.
     gensim : str
@@ -229,17 +175,17 @@ class Training(NamedTuple):
 
     lines: Sequence[str]
     settings: Settings
-    kinds: tuple[str, ...] = ("similarity",)
+    groups: tuple[str, ...] = ("similarity",)
     variants: tuple[str, ...] = ("",)
     gensim: str = ""
 
 
-def measured(training: Training, exams: Sequence[Exam]) -> dict[str, np.ndarray]:
-    """The answers to each exam, named "variant/kind/exam", and the columns of `word_weights`; kept in the cache."""
-    exams = [exam for exam in exams if exam.kind in training.kinds]
+def measured(training: Training, sets: Sequence[ScoredSet]) -> dict[str, np.ndarray]:
+    """The answers to each set, named "variant/group/set", and the columns of `word_weights`; kept in the cache."""
+    sets = [each for each in sets if each.group in training.groups]
     key = {"version": VERSION, "settings": asdict(training.settings), "text": text.fingerprint(training.lines)}
     key |= {"variants": training.variants, "gensim": training.gensim}
-    key["exams"] = [[exam.name, exam.kind, exam.key] for exam in exams]
+    key["exams"] = [[each.name, each.group, each.key] for each in sets]
     entry = Entry(paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key)
 
     def learn() -> dict[str, Any]:
@@ -251,8 +197,8 @@ def measured(training: Training, exams: Sequence[Exam]) -> dict[str, np.ndarray]
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
         for variant, encode in encoders.items():
-            asked = [exam for exam in exams if exam.kind != "supervised" or variant in ("", "SIF")]
-            arrays |= {f"{variant}/{exam.kind}/{exam.name}": exam.answers(encode) for exam in asked}
+            asked = [each for each in sets if each.group != "supervised" or variant in ("", "SIF")]
+            arrays |= {f"{variant}/{each.group}/{each.name}": each.answers(Fitted(encode)) for each in asked}
         with entry.writing("answers.npz") as stream:
             np.savez(stream, **arrays)
         return {}
@@ -270,100 +216,59 @@ def encoder(model: Sent2Vec) -> Encode:
 # -- comparisons ---------------------------------------------------------------------------------
 
 
+@dataclass
 class Results:
-    """The answers of embedders to the same exams, and their scores.
+    """The answers of embedders to the same sets, and their scores: means over groups of sets.
 
-    Parameters
+    Attributes
     ----------
-    exams : sequence of Exam
+    sets : sequence of ScoredSet
     sampling : lib.stats.Sampling
+    found : dict
+        Of each embedder, for each seed, what `measured` returns.
     """
 
-    def __init__(self, exams: Sequence[Exam], sampling: stats.Sampling) -> None:
-        self.exams, self.sampling = exams, sampling
-        self.found: dict[str, list[dict[str, np.ndarray]]] = {}
+    sets: Sequence[ScoredSet]
+    sampling: stats.Sampling
+    found: dict[str, list[dict[str, np.ndarray]]] = field(default_factory=dict)
 
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
         """Train and ask the models of each name, one a seed, on all cores."""
-        jobs = [delayed(measured)(training, self.exams) for some in trainings.values() for training in some]
+        jobs = [delayed(measured)(training, self.sets) for some in trainings.values() for training in some]
         answers = iter(Parallel(n_jobs=cores())(jobs))
         self.found |= {name: [next(answers) for _ in some] for name, some in trainings.items()}
 
-    def ask(self, name: str, sentences: Sequence[str], kinds: Sequence[str], embedder: str) -> None:
+    def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:
         """Ask an embedder of the registry, fitted on some sentences, under a name."""
-        fitted = fit(embedders.load(embedder), sentences)
-        encode = partial(EmbeddingStore().embed, fitted)
-        exams = [exam for exam in self.exams if exam.kind in kinds]
-        self.found[name] = [{f"/{exam.kind}/{exam.name}": exam.answers(encode) for exam in exams}]
+        fitted = Fitted(partial(EmbeddingStore().embed, fit(embedders.load(embedder), sentences)))
+        asked = [each for each in self.sets if each.group in groups]
+        self.found[name] = [{f"/{each.group}/{each.name}": each.answers(fitted) for each in asked}]
 
-    def answers(self, names: Sequence[str], exam: Exam) -> np.ndarray:
-        """float64[items, names, seeds]; "uni: SIF" is the variant "SIF" of "uni". One without seeds is repeated."""
-        columns = []
+    def answers(self, name: str, sets: Sequence[ScoredSet]) -> list[np.ndarray]:
+        """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni", one without seeds repeated."""
+        trained, _, variant = name.partition(": ")
         seeds = max(map(len, self.found.values()))
-        for name in names:
-            trained, _, variant = name.partition(": ")
-            own = [arrays[f"{variant}/{exam.kind}/{exam.name}"] for arrays in self.found[trained]]
-            columns.append(np.resize(own, (seeds, len(own[0]))).T)
-        return np.stack(columns, axis=1)
+        models = [self.found[trained][seed % len(self.found[trained])] for seed in range(seeds)]
+        return [np.stack([own[f"{variant}/{each.group}/{each.name}"] for own in models], axis=-1) for each in sets]
 
     def bootstrap(
-        self, statistic: Callable[[np.ndarray], np.ndarray], names: Sequence[str], *kinds: str, holm: bool = False
+        self, statistic: Callable[[np.ndarray], np.ndarray], names: Sequence[str], *groups: str, **options: Any
     ) -> stats.Interval:
-        """Interval of a statistic of the scores, float64[names, seeds], over other items and other seeds.
+        """Interval of a statistic of the scores, float64[names, seeds], over other items and other seeds."""
+        sets = [each for each in self.sets if each.group in groups]
+        scores = Scores(sets, [], {name: self.answers(name, sets) for name in names})
 
-        The score is the mean over the kinds of exams of the mean over the exams of a kind, of the mean of the answers
-        or their Pearson correlation with ratings.
-        """
-        exams = [exam for exam in self.exams if exam.kind in kinds]
-        sizes = [len(exam.gold) for exam in exams]
-        number = np.repeat(np.arange(len(exams)), sizes)
-        answers = np.concatenate([self.answers(names, exam) for exam in exams])
-        gold = np.concatenate([exam.gold for exam in exams])
-        clusters = np.concatenate([exam.clusters for exam in exams]) + number * 10**9
+        def value(found: dict[str, np.ndarray]) -> np.ndarray:
+            return statistic(np.array([found[name].mean(axis=0) for name in names]))
 
-        def value(answers: np.ndarray, gold: np.ndarray, number: np.ndarray) -> np.ndarray:
-            scores = [_score(answers[number == i], gold[number == i]) for i in range(len(exams))]
-            by_kind = [np.mean([s for s, e in zip(scores, exams, strict=True) if e.kind == kind], 0) for kind in kinds]
-            return statistic(np.mean(by_kind, axis=0))
+        return scores.interval(value, self.sampling, seeds=True, **options)
 
-        return stats.bootstrap(
-            value, answers, gold, number, sampling=self.sampling, clusters=clusters, seeds=True, holm=holm
-        )
-
-    def scores(self, names: Sequence[str], *kinds: str) -> stats.Interval:
+    def scores(self, names: Sequence[str], *groups: str, **options: Any) -> stats.Interval:
         """The score of each embedder."""
-        return self.bootstrap(lambda scores: scores, names, *kinds)
+        return self.bootstrap(lambda scores: scores, names, *groups, **options)
 
-    def apart(self, pairs: Sequence[tuple[str, str]], *kinds: str) -> stats.Interval:
+    def apart(self, pairs: Sequence[tuple[str, str]], *groups: str) -> stats.Interval:
         """The score of the first of each two less that of the second, paired, with Holm's correction."""
         names = sorted({name for pair in pairs for name in pair})
         first, second = ([names.index(pair[side]) for pair in pairs] for side in (0, 1))
-        return self.bootstrap(lambda scores: scores[first] - scores[second], names, *kinds, holm=True)
-
-
-def lee(results: Results, names: Sequence[str]) -> stats.Interval:
-    """Pearson's correlation with the ratings of Lee's pairs (an exam of the kind "Lee").
-
-    Documents are resampled, for pairs share them.
-    """
-    exam = next(exam for exam in results.exams if exam.kind == "Lee")
-    left, right = np.array(tasks.load("Lee").ids).T
-    answers, documents = results.answers(names, exam), np.arange(right.max() + 1)
-
-    def value(drawn: np.ndarray) -> np.ndarray:
-        times = np.bincount(drawn, minlength=len(documents))
-        return _correlation(answers, exam.gold, (times[left] * times[right]).astype(float))
-
-    return stats.bootstrap(value, documents, sampling=results.sampling, method="normal", seeds=True)
-
-
-def _score(answers: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """The mean of each column of answers or, where there are ratings, its correlation with them."""
-    return answers.mean(axis=0) if np.isnan(gold).any() else _correlation(answers, gold, np.ones(len(gold)))
-
-
-def _correlation(answers: np.ndarray, gold: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    x = answers - np.average(answers, axis=0, weights=weights)
-    y = weights * (gold - np.average(gold, weights=weights))
-    squares = np.tensordot(weights, x**2, 1) * (y**2 / np.maximum(weights, 1)).sum()
-    return np.tensordot(y, x, 1) / np.sqrt(squares)
+        return self.bootstrap(lambda scores: scores[first] - scores[second], names, *groups, holm=True)

@@ -17,7 +17,7 @@ from lib import embedders, stats, tasks, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.run import progress
-from lib.run.processes import in_processes
+from lib.run.cluster import in_processes
 from lib.stats import Interval, Sampling
 from lib.store import EmbeddingStore, fit
 from lib.studies.orders import UNMEASURED, Found, both_of, kendall, reversals, share, steadiness

@@ -1,4 +1,4 @@
-"""uSIF's random walk: likelihoods with a constant and with a varying Z, and how far estimates are from their maximum.
+"""uSIF's random walk: its likelihoods, how far estimates are from their maximum, and what compositions of words score.
 
 Equation (8) is p(w|c) = alpha p(w) + (1 - alpha) d(c, v_w) / Z(c), where Z(c) is the sum of d(c, v) over the
 vocabulary V. With E(c) = Z(c) / |V| and a = (1 - alpha) / (alpha |V| / 2) that is alpha (p(w) + a d(c, v_w) / 2 E(c)).
@@ -8,17 +8,30 @@ The paper sets E(c) = 1/2 (Ethayarajh 2018, section 3.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from lib import corpora, stats
+from lib import corpora, embedders, similarity, stats, tasks
+from lib.catalog import published
 from lib.corpora import text
 from lib.embedders import word_probabilities
+from lib.embedders.base import Embedder
+from lib.embedders.composition import SIF, USIF, Average
+from lib.retrieval import ranks
+from lib.run import progress
 from lib.run.errors import InputError
+from lib.run.parameters import in_range
+from lib.studies.scores import ScoredSet, Scores, labelled
 
 SAME = 1e-9  # sines below it: the discourse vector lies on a word's direction, where the angle has a cusp
+SIF_A = 1.0e-3  # what SIF's authors fix
+PAPER = {f"STS{year}": [f"STS'{year}"] for year in range(12, 16)}  # our sets in the paper's tables
+PAPER |= {"STSBenchmark": ["STS Benchmark"], "SICK-R": ["SICK'14", "SICK-R"], "SICK-E": ["SICK-E"], "SST2": ["SST"]}
+VECTORS = {"paragram-sl999": "PSL", "paranmt-50m": "ParaNMT"}  # other vectors stand beside GloVe's row
 
 Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -243,3 +256,139 @@ def frequencies(name: str) -> Mapping[str, float]:
     if name in ("wordfreq", "enwiki"):
         return word_probabilities.named(name)
     return text.relative_frequencies(corpora.load(name).sentences, text.lower_words)
+
+
+# -- compositions of word vectors, and their scores (section 4) -----------------------------------
+
+
+@dataclass(frozen=True)
+class Words:
+    """A set of word vectors, a list of frequencies and a tokenizer, and what is composed of them.
+
+    Attributes
+    ----------
+    name : str
+        Of the vectors.
+    vectors : mapping word -> float32[d]
+    probabilities : mapping word -> p(w)
+    tokenize : callable
+        From a sentence to its words, in the vectors' case and without punctuation.
+    n, m : int
+        uSIF's steps and components.
+    """
+
+    name: str
+    vectors: Mapping[str, np.ndarray]
+    probabilities: Mapping[str, float]
+    tokenize: Callable[[str], list[str]]
+    n: int = 11
+    m: int = 5
+
+    @classmethod
+    def of(cls, name: str, probabilities: Mapping[str, float], n: int, m: int) -> Words:
+        """The word vectors of that name in the registry; InputError for what is no set of published vectors."""
+        embedder = embedders.load(name)
+        if not isinstance(embedder, Average) or embedder.training:
+            raise InputError(f"vector_names: {name!r} has no published word vectors; give one such as glove-6b-50d")
+        cased = embedder.tokenize("A") == ["A"]
+        return cls(name, embedder.vectors, probabilities, text.cased_words if cased else text.lower_words, n, m)
+
+    def mean(self) -> Average:
+        """The plain mean."""
+        return Average("mean", self.vectors, self.tokenize)
+
+    def sif(self, **options: object) -> SIF:
+        """SIF with a = 1e-3; options are those of its class."""
+        return SIF(self.vectors, self.probabilities, **({"a": SIF_A, "tokenize": self.tokenize} | options))
+
+    def usif(self, **options: object) -> USIF:
+        """uSIF; options are those of its class."""
+        own = {"n": self.n, "m": self.m, "tokenize": self.tokenize}
+        return USIF(self.vectors, self.probabilities, **(own | options))
+
+    def usif_at(self, a: float, **options: object) -> SIF:
+        """uSIF with another a, up to a factor of 2: SIF at a/2, normalized, components removed by share."""
+        return self.sif(**({"a": a / 2, "m": self.m, "normalize": "divide", "removal": "share"} | options))
+
+
+def mean_length(names: Sequence[str]) -> float:
+    """The mean number of tokens, punctuation included, of all sentences of some sets of rated pairs."""
+    found = [tasks.load(name) for name in names]
+    return float(np.mean([len(text.word_tokens(each)) for task in found for each in task.left + task.right]))
+
+
+def verses(count: int, seed: int) -> tuple[ScoredSet, ScoredSet]:
+    """Verses of Young's translation to be found in the World English Bible: `count` to score, as many to tune on.
+
+    The score is the mean reciprocal rank. Raises InputError if the two share fewer verses.
+    """
+    asks, hay = (corpora.load(f"bible-gospels:{name}") for name in ("ylt", "web"))
+    place = {group: i for i, group in enumerate(hay.groups.tolist()) if group >= 0}
+    pairs = [(i, place[group]) for i, group in enumerate(asks.groups.tolist()) if group in place]
+    in_range("queries", count, 2, len(pairs) // 2, "half of the verses that both translations have")
+    drawn = np.random.default_rng(seed).permutation(np.array(pairs))[: 2 * count]
+
+    def scored(some: np.ndarray) -> ScoredSet:
+        queries = [asks.sentences[i] for i in some[:, 0]]
+
+        def answers(embedder: Embedder) -> np.ndarray:
+            vectors = embedder.fit(hay.sentences).encode(hay.sentences)
+            return 1 / ranks(embedder.encode(queries), vectors[some[:, 1]], vectors, some[:, 1]).ranks
+
+        return ScoredSet("verses", "verses", answers, np.arange(count))
+
+    return scored(drawn[:count]), scored(drawn[count:])
+
+
+def learned(name: str) -> ScoredSet:
+    """SST2 or SICK-E by logistic regression (accuracy), SICK-R by regression, on frozen embeddings (section 4.4).
+
+    The paper follows "the setup in Wieting et al. (2016b)" without describing it. Penalties are chosen on dev.
+    """
+    if name != "SICK-R":
+        return labelled(name, name)
+    parts = [tasks.load(name, split) for split in ("train", "dev", "test")]
+
+    def predictions(embedder: Embedder) -> np.ndarray:
+        embedder.fit([sentence for part in parts for sentence in part.left + part.right])
+        pairs = [(embedder.encode(part.left), embedder.encode(part.right), part.score) for part in parts]
+        return similarity.regress(*pairs).predicted
+
+    return ScoredSet(name, name, predictions, np.arange(len(parts[-1])), parts[-1].score)
+
+
+def evaluate(
+    vectors: Mapping[str, Words], compose: Callable[[Words], Mapping[str, Embedder]], sets: Sequence[ScoredSet]
+) -> Scores:
+    """Score the compositions of each set of word vectors."""
+    made = [compose(words) for words in vectors.values()]
+    answers: dict[str, list[np.ndarray]] = {name: [] for name in made[0]}
+    for each in progress.track(list(sets), "score", "sets"):
+        for name, found in answers.items():
+            found.append(np.stack([each.answers(composed[name]) for composed in made], axis=-1))
+    return Scores(sets, list(vectors), answers)
+
+
+def tuned(
+    words: Words, make: Callable[[Words, float], Embedder], values: Sequence[float], sets: Sequence[ScoredSet]
+) -> float:
+    """The value whose composition scores best on sets that are kept for tuning."""
+    scores = evaluate({"": words}, lambda words: {str(value): make(words, value) for value in values}, sets).of()
+    return values[int(np.argmax([found.mean() for found in scores.values()]))]
+
+
+def beside(scores: Scores, tables: Sequence[str], compositions: Mapping[str, str]) -> pd.DataFrame:
+    """The paper's scores beside ours, x100: columns set, vectors, composition, ours, row, paper.
+
+    `compositions` gives the paper's name of each; one that begins with + follows the vectors': {"uSIF": "+UP"}.
+    """
+    stated = pd.concat([published.load(table) for table in tables]).set_index(["model", "dataset"])["value"]
+    rows, found = [], scores.of()
+    for composition, model in compositions.items():
+        for (i, group), (j, name) in product(enumerate(scores.groups), enumerate(scores.variants)):
+            row = VECTORS.get(name, "GloVe") + model if model.startswith("+") else model
+            for dataset in PAPER.get(group, []):
+                if (row, dataset) in stated.index:
+                    ours = 100 * found[composition][i, j]
+                    rows.append((group, name, composition, ours, row, stated[row, dataset]))
+    return pd.DataFrame(rows, columns=["set", "vectors", "composition", "ours", "row", "paper"])

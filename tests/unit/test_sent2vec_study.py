@@ -11,7 +11,7 @@ from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
 from lib.studies import sent2vec_claims as claims
-from lib.studies import sent2vec_printed as printed
+from lib.studies.scores import Fitted, ScoredSet
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 FEW = stats.Sampling(repetitions=60)
@@ -47,7 +47,6 @@ def test_variants_replace_what_they_say(model) -> None:
     smoothed = study.changed(model, "SIF").word_vectors()["cat"]
     assert np.linalg.norm(smoothed) == pytest.approx(weights.loc["cat", "sif"], rel=1e-5)
     assert not study.changed(model, "no frequent").word_vectors()["the"].any()
-    assert study.changed(model, "no frequent").word_vectors()["bird"].any()
 
 
 def test_who_knows_which_verses_are_the_same_finds_all_of_them() -> None:
@@ -58,39 +57,28 @@ def test_who_knows_which_verses_are_the_same_finds_all_of_them() -> None:
         return np.array([np.random.default_rng(int(group[sentence]) + 1).normal(size=20) for sentence in sentences])
 
     found, alike = study.verses(50, seed=3)
-    np.testing.assert_array_equal(found.answers(oracle), np.ones(50))
-    np.testing.assert_allclose(alike.answers(oracle), np.ones(50), rtol=1e-6)
-    assert 0 < found.answers(letters).mean() < 1
+    np.testing.assert_array_equal(found.answers(Fitted(oracle)), np.ones(50))
+    np.testing.assert_allclose(alike.answers(Fitted(oracle)), np.ones(50), rtol=1e-6)
+    assert 0 < found.answers(Fitted(letters)).mean() < 1
     with pytest.raises(InputError, match="queries"):
         study.verses(10**6, seed=3)
 
 
-def test_scores_are_means_over_kinds_and_sets_and_correlations_are_scipys() -> None:
-    rng = np.random.default_rng(0)
+def test_scores_are_means_over_groups_and_cover_other_seeds(rng) -> None:
     gold, cosines = rng.normal(size=40), rng.normal(size=(2, 40))
-    right = np.tile([1.0, 1.0, 0.0, 1.0], (2, 10))
-    exams = [
-        study.Exam("pairs", "similarity", letters, gold, np.arange(40), ""),
-        study.Exam("labels", "supervised", letters, np.full(40, np.nan), np.arange(40), ""),
+    right = np.tile([1.0, 1.0, 0.0, 1.0], 10)
+    sets = [
+        ScoredSet("pairs", "similarity", letters, np.arange(40), gold),
+        ScoredSet("labels", "supervised", letters, np.arange(40)),
     ]
-    results = study.Results(exams, FEW)
-    results.found["model"] = [
-        {"/similarity/pairs": cosines[seed], "/supervised/labels": right[seed]} for seed in (0, 1)
-    ]
+    results = study.Results(sets, FEW)
+    results.found["model"] = [{"/similarity/pairs": own, "/supervised/labels": right} for own in cosines]
+    results.found["fixed"] = [{"/supervised/labels": np.zeros(40)}]
     correlation = np.mean([pearsonr(own, gold).statistic for own in cosines])
-    assert results.scores(["model"], "similarity").estimate == pytest.approx([correlation])
     both = results.scores(["model"], "similarity", "supervised")
     assert both.estimate == pytest.approx([(correlation + 0.75) / 2])
     assert both.low[0] < both.estimate[0] < both.high[0]
-
-
-def test_pairs_that_share_documents_weigh_as_often_as_both_are_drawn() -> None:
-    rng = np.random.default_rng(1)
-    answers, gold = rng.normal(size=(6, 1, 2)), rng.normal(size=6)
-    weights = np.array([1, 0, 2, 1, 1, 0])
-    repeated = np.repeat(np.arange(6), weights)
-    expected = [pearsonr(answers[repeated, 0, seed], gold[repeated]).statistic for seed in (0, 1)]
-    np.testing.assert_allclose(study._correlation(answers, gold, weights.astype(float))[0], expected)
+    assert results.apart([("model", "fixed")], "supervised").estimate == [0.75]
 
 
 def test_the_expected_loss_is_that_of_every_possible_draw(model) -> None:
@@ -107,26 +95,20 @@ def test_the_expected_loss_is_that_of_every_possible_draw(model) -> None:
         roots.sum() - roots[target]
     )
     whole = sum(root * loss(word, -1) for word, root in enumerate(roots)) / roots.sum()
-    # All words are kept here, so that both equations have the same gap.
     expected = (loss(target, 1) + 10 * whole) / (loss(target, 1) + 10 * drawn) - 1
     np.testing.assert_allclose(gaps[:, 0], expected, rtol=1e-6)
 
 
 def test_printed_leads_have_the_error_of_their_test_sets() -> None:
-    table = printed.leads("Sent2Vec uni.", ["SkipThought"]).set_index(["dataset", "measure"])
+    table = claims.leads("Sent2Vec uni.", ["SkipThought"]).set_index(["dataset", "measure"])
     row = table.loc["CR", "accuracy"]
     assert row["lead"] == pytest.approx(0.001)
     error = np.sqrt((0.802 * 0.198 + 0.801 * 0.199) / 3775)
     assert row["high"] == pytest.approx(0.001 + 1.96 * error)
-    names = printed.printed()["model"].unique()
-    toronto = [name for name in names if not name.startswith(("Sent2Vec", "C-PHRASE", "CaptionRep", "DictRep"))]
-    similar = printed.leads("Sent2Vec uni.", toronto).query("measure != 'accuracy'")
-    count, low, high = printed.sets_led(similar)
-    assert (count, low <= count <= high) == (4, True)
 
 
 def test_misprints_are_averages_that_their_parts_do_not_give() -> None:
-    found = printed.misprints().set_index(["table", "model"])["parts"]
+    found = claims.misprints().set_index(["table", "model"])["parts"]
     assert found[3, "C-BOW"] == pytest.approx(70.95)
     assert found[1, "Skipgram"] == pytest.approx(79.43, abs=0.01)
     assert (3, "FastSent") not in found.index

@@ -12,8 +12,9 @@ from lib import stats, tasks
 from lib.corpora import text
 from lib.embedders.composition import SIF
 from lib.run.errors import InputError
-from lib.studies import usif, usif_scores
-from lib.studies.usif_scores import ScoredSet, Scores, Words
+from lib.studies import scores, usif
+from lib.studies.scores import ScoredSet, Scores
+from lib.studies.usif import Words
 
 A = 1e-3
 SAMPLING = stats.Sampling(0, 200)
@@ -97,9 +98,8 @@ def test_without_words_around_it_the_mean_is_the_maximum_under_sif() -> None:
     assert usif.sif_gap(sentence(1), np.zeros((3, 4))) == pytest.approx(0, abs=0.1)
 
 
-def test_angles_and_unit_vectors_by_hand() -> None:
+def test_angles_by_hand() -> None:
     assert usif.degrees(np.array([2.0, 0]), np.array([3.0, 3])) == pytest.approx(45)
-    assert usif.unit(np.array([[3.0, 4], [0, 0]])).tolist() == [[0.6, 0.8], [0, 0]]
 
 
 def test_sentences_are_described_as_by_hand() -> None:
@@ -153,74 +153,69 @@ def test_usif_with_its_own_a_is_half_of_usif() -> None:
     np.testing.assert_array_equal(TOY.sif().fit_encode(TEXTS), SIF(VECTORS, FOUR).fit_encode(TEXTS))
 
 
-def exam(rng: np.random.Generator) -> tuple[ScoredSet, np.ndarray]:
-    gold, answers = rng.normal(size=9), rng.normal(size=(9, 1, 2))
-    return ScoredSet("STS12 x", "STS12", 9, lambda embedder: answers, gold), answers
+def scored_set(rng: np.random.Generator, name: str = "MSRpar") -> tuple[ScoredSet, np.ndarray]:
+    return ScoredSet(name, "STS12", None, np.arange(9), rng.normal(size=9)), rng.normal(size=(9, 1))
 
 
 def test_the_score_of_rated_pairs_is_scipys_correlation(rng) -> None:
-    some, answers = exam(rng)
+    some, answers = scored_set(rng)
     rows = rng.integers(9, size=12)
-    expected = [scipy_stats.pearsonr(answers[rows, 0, i], some.gold[rows]).statistic for i in range(2)]
-    np.testing.assert_allclose(some.score(answers, rows), [expected])
+    assert some.score(answers, rows) == pytest.approx(scipy_stats.pearsonr(answers[rows, 0], some.gold[rows]).statistic)
 
 
 def test_documents_are_drawn_with_their_pairs(monkeypatch) -> None:
     task = tasks.PairTask(["x", "x", "y"], ["y", "z", "z"], np.array([1.0, 2, 4]), ids=[(0, 1), (0, 2), (1, 2)])
     monkeypatch.setattr(tasks, "load", lambda *_: task)
-    (lee,) = usif_scores.rated("Lee")
+    (lee,) = scores.rated("Lee")
     answers = np.array([[1.0, 0.1, 0.3], [0.1, 1, 0.2], [0.3, 0.2, 1]])
-    every = scipy_stats.pearsonr([0.1, 0.3, 0.2], [1, 2, 4]).statistic
-    assert lee.score(answers[..., None], np.arange(3)) == pytest.approx(every)
     # Document 0 twice: its pairs count twice, and the two copies are no pair.
     twice = scipy_stats.pearsonr([0.1, 0.1, 0.3, 0.3, 0.2], [1, 1, 2, 2, 4]).statistic
     assert lee.score(answers[..., None], np.array([0, 0, 1, 2])) == pytest.approx(twice)
 
 
 def test_scores_are_means_over_the_files_of_a_group_and_intervals_hold_them(rng) -> None:
-    (first, a), (second, b) = exam(rng), exam(rng)
-    second = second._replace(name="STS12 y")
-    scores = Scores([first, second], ["v"], ["one", "two"], [a, b])
-    by_file = [scores.only(name).of()["one"].item() for name in ("STS12 x", "STS12 y")]
-    assert scores.of()["one"].item() == pytest.approx(np.mean(by_file))
-    table = scores.differences([("one", "two"), ("one", "one")], SAMPLING)
+    (first, a), (second, b) = scored_set(rng), scored_set(rng, "MSRvid")
+    found = Scores([first, second], ["v"], {"one": [a, b], "two": [b, a]})
+    by_file = [found.only(name).of()["one"].item() for name in ("MSRpar", "MSRvid")]
+    assert found.of()["one"].item() == pytest.approx(np.mean(by_file))
+    table = found.differences([("one", "two"), ("one", "one")], SAMPLING)
     assert (table["low"] <= table["value"]).all()
     assert (table["value"] <= table["high"]).all()
     assert table["constant"].tolist() == [False, True]
-    assert table["value"][0] == pytest.approx((scores.of()["one"] - scores.of()["two"]).item())
+    assert table["value"][0] == pytest.approx((found.of()["one"] - found.of()["two"]).item())
 
 
 def test_compositions_answer_and_the_best_is_chosen() -> None:
     gold = np.array([1.0, 2, 3])
     answers = lambda embedder: gold if embedder.m == 2 else -gold  # noqa: E731
-    toy = ScoredSet("t", "t", 3, answers, gold)
-    scores = usif_scores.evaluate({"toy": TOY}, lambda words: {"one": words.usif(m=1), "two": words.usif(m=2)}, [toy])
-    assert {name: found.item() for name, found in scores.of().items()} == pytest.approx({"one": -1, "two": 1})
-    assert usif_scores.tuned(TOY, lambda words, m: words.usif(m=m), [1, 2, 3], [toy]) == 2
+    toy = ScoredSet("t", "t", answers, np.arange(3), gold)
+    found = usif.evaluate({"toy": TOY}, lambda words: {"one": words.usif(m=1), "two": words.usif(m=2)}, [toy])
+    assert {name: each.item() for name, each in found.of().items()} == pytest.approx({"one": -1, "two": 1})
+    assert usif.tuned(TOY, lambda words, m: words.usif(m=m), [1, 2, 3], [toy]) == 2
 
 
 def test_verses_are_found_by_rank_and_those_to_tune_on_are_others() -> None:
-    scored, kept = usif_scores.verses("bible-gospels:ylt", "bible-gospels:web", 30, 0)
+    scored, kept = usif.verses(30, 0)
     bag = Words("bag", {"jesus": np.array([1.0, 0]), "the": np.array([0.0, 1])}, FOUR, text.lower_words).mean()
-    found = [exam.answers(bag) for exam in (scored, kept)]
+    found = [each.answers(bag) for each in (scored, kept)]
     assert all(((some > 0) & (some <= 1)).all() for some in found)
     assert found[0].tolist() != found[1].tolist()
     assert scored.score(found[0], np.arange(30)) == pytest.approx(found[0].mean())
     with pytest.raises(InputError, match="queries: 9999999 is not accepted"):
-        usif_scores.verses("bible-gospels:ylt", "bible-gospels:web", 9_999_999, 0)
+        usif.verses(9_999_999, 0)
 
 
 def test_our_scores_stand_beside_those_of_the_same_vectors() -> None:
-    exams = [ScoredSet(name, name, 3, None, np.arange(3.0)) for name in ("STS12", "Lee")]
-    answers = [np.arange(3.0)[:, None, None]] * 2
-    found = usif_scores.beside(Scores(exams, ["glove-6b-50d"], ["uSIF"], answers), ["usif_table1"], {"uSIF": "+UP"})
+    sets = [ScoredSet(name, name, None, np.arange(3), np.arange(3.0)) for name in ("STS12", "Lee")]
+    answers = {"uSIF": [np.arange(3.0)[:, None]] * 2}
+    found = usif.beside(Scores(sets, ["glove-6b-50d"], answers), ["usif_table1"], {"uSIF": "+UP"})
     assert found.to_numpy().tolist() == [["STS12", "glove-6b-50d", "uSIF", pytest.approx(100), "GloVe+UP", 64.9]]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: usif_scores.rated("Verses"), "task_names: 'Verses' has no rated pairs; give Lee, WS353"),
+        (lambda: scores.rated("Verses"), "task_names: 'Verses' has no rated pairs; give Lee, WS353"),
         (lambda: Words.of("w2v-corpus", FOUR, 11, 5), "vector_names: 'w2v-corpus' has no published word vectors"),
     ],
 )

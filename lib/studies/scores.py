@@ -1,0 +1,198 @@
+"""Sets of items that embedders are scored on, and by how much their scores differ (studies 5 and 6).
+
+All embedders meet the same items, and a bootstrap draws items once for all of them: differences are paired ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lib import similarity, stats, tasks, transfer
+from lib.corpora import text
+from lib.embedders.base import Embedder, Embeddings
+from lib.neighbors.contract import unit
+from lib.run.errors import InputError
+
+ROUNDING = 1e-6  # of scores; what varies less is constant
+
+
+class Fitted(NamedTuple):
+    """An embedder that no set is to fit anew: a function from sentences to embeddings."""
+
+    encode: Callable[[Sequence[str]], Embeddings]
+
+    def fit(self, sentences: Sequence[str]) -> Fitted:
+        """The embedder as it is."""
+        return self
+
+    def fit_encode(self, sentences: Sequence[str]) -> Embeddings:
+        """The embeddings of some sentences."""
+        return self.encode(sentences)
+
+
+class ScoredSet(NamedTuple):
+    """What embedders are scored on.
+
+    Attributes
+    ----------
+    name : str
+    group : str
+        Scores are means over the sets of a group, such as the files of a year of STS.
+    answers : callable
+        From an embedder to float64[items]: cosines, reciprocal ranks, whether a label is right; or [items, items] for
+        all pairs of some documents. Embedders are fitted on the set's own sentences, unless they are `Fitted`.
+    clusters : int64[items]
+        Equal for items that are not independent.
+    gold : float64[items] or [items, items], optional
+        With it the score is Pearson's correlation (NaN: no pair), without it the mean answer.
+    key : str
+        What a cache knows the items by.
+    """
+
+    name: str
+    group: str
+    answers: Callable[[Embedder | Fitted], np.ndarray]
+    clusters: np.ndarray
+    gold: np.ndarray | None = None
+    key: str = ""
+
+    def score(self, answers: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The scores of some items, float64[...], for answers whose first axes are items, the others embedders."""
+        if self.gold is None:
+            return answers[rows].mean(axis=0)
+        if self.gold.ndim == 1:
+            return _pearson(answers[rows], self.gold[rows])
+        block = np.ix_(rows, rows)
+        known = ~np.isnan(self.gold[block])
+        return _pearson(answers[block][known], self.gold[block][known])
+
+
+def _pearson(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    columns, gold = columns - columns.mean(axis=0), gold - gold.mean()
+    lengths = np.sqrt((columns**2).sum(axis=0) * (gold @ gold))
+    return np.tensordot(gold, columns, 1) / np.where(lengths > 0, lengths, np.nan)
+
+
+def rated(name: str, group: str = "", split: str = "test") -> list[ScoredSet]:
+    """Pairs with people's ratings, a year of STS as a set for each file; InputError for a set without ratings.
+
+    The group is the set's name if none is given.
+    """
+    task, group = tasks.load(name, split), group or name
+    if getattr(task, "score", None) is None:
+        raise InputError(f"task_names: {name!r} has no rated pairs; give Lee, WS353, STS12 ... STS15, SICK-R")
+    if task.ids is not None:
+        return [_documents(name, group, task)]
+    files = np.array(task.genre if name.startswith("STS1") else [name] * len(task))
+    return [_pairs(file, group, task, np.flatnonzero(files == file)) for file in dict.fromkeys(files.tolist())]
+
+
+def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> ScoredSet:
+    left, right = ([side[i] for i in rows] for side in (task.left, task.right))
+
+    def answers(embedder: Embedder) -> np.ndarray:
+        vectors = embedder.fit_encode(left + right)
+        return similarity.cosine(vectors[: len(rows)], vectors[len(rows) :])
+
+    return ScoredSet(name, group, answers, np.arange(len(rows)), task.score[rows], text.fingerprint(left))
+
+
+def _documents(name: str, group: str, task: tasks.PairTask) -> ScoredSet:
+    """All pairs of some documents: documents are drawn, and with them their pairs."""
+    left, right = np.transpose(task.ids)
+    texts = dict(zip([*left, *right], task.left + task.right, strict=True))
+    documents = [texts[i] for i in range(len(texts))]
+    gold = np.full((len(documents), len(documents)), np.nan)
+    gold[left, right] = gold[right, left] = task.score
+
+    def answers(embedder: Embedder) -> np.ndarray:
+        vectors = unit(embedder.fit_encode(documents))
+        return vectors @ vectors.T
+
+    return ScoredSet(name, group, answers, np.arange(len(documents)), gold, text.fingerprint(documents))
+
+
+def labelled(name: str, group: str, **options: Any) -> ScoredSet:
+    """Sentences with classes: whether a classifier labels each of them right (options of `transfer.on_task`)."""
+    task = tasks.load(name)
+    groups = getattr(task, "groups", None)
+
+    def answers(embedder: Embedder) -> np.ndarray:
+        return transfer.on_task(name, embedder.fit_encode, **options).correct.astype(np.float64)
+
+    return ScoredSet(name, group, answers, np.arange(len(task)) if groups is None else groups, key=str(options))
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What embedders answer.
+
+    Attributes
+    ----------
+    sets : list of ScoredSet
+    variants : list of str
+        Of each embedder: the word vectors that it is made of, or the seeds of its training.
+    answers : dict of list of arrays
+        Of each embedder for each set float64[items, (items,) variants].
+    """
+
+    sets: Sequence[ScoredSet]
+    variants: Sequence[str]
+    answers: Mapping[str, Sequence[np.ndarray]]
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups of the sets, in their order."""
+        return list(dict.fromkeys(each.group for each in self.sets))
+
+    def only(self, name: str) -> Scores:
+        """The scores in one set."""
+        (i,) = (i for i, each in enumerate(self.sets) if each.name == name)
+        return Scores([self.sets[i]], self.variants, {key: [found[i]] for key, found in self.answers.items()})
+
+    def of(self, rows: Sequence[np.ndarray] | None = None) -> dict[str, np.ndarray]:
+        """For each embedder float64[groups, variants], its mean score over the sets of a group.
+
+        `rows` are the items of each set that count; all of them if not given.
+        """
+        rows = rows or [np.arange(len(each.clusters)) for each in self.sets]
+        member = np.array([each.group for each in self.sets])
+        found = {}
+        for name, answers in self.answers.items():
+            by_set = np.array([each.score(*of_set) for each, *of_set in zip(self.sets, answers, rows, strict=True)])
+            found[name] = np.array([by_set[member == group].mean(axis=0) for group in self.groups])
+        return found
+
+    def interval(
+        self, derive: Callable[[dict], np.ndarray], sampling: stats.Sampling, **options: Any
+    ) -> stats.Interval:
+        """The bootstrap interval of what `derive` makes of the scores (`of`): items of all sets are drawn together.
+
+        Options are those of `stats.bootstrap`.
+        """
+        number = np.repeat(np.arange(len(self.sets)), [len(each.clusters) for each in self.sets])
+        clusters = np.concatenate([each.clusters for each in self.sets]) + number * 10**9
+        item = np.concatenate([np.arange(len(each.clusters)) for each in self.sets])
+
+        def statistic(number: np.ndarray, item: np.ndarray) -> np.ndarray:
+            return derive(self.of([item[number == i] for i in range(len(self.sets))]))
+
+        found = stats.bootstrap(statistic, number, item, sampling=sampling, clusters=clusters, **options)
+        return stats.Interval(*map(np.ravel, found))
+
+    def frame(self, derive: Callable[[dict], dict], sampling: stats.Sampling) -> pd.DataFrame:
+        """What `derive` makes of the scores, by name: columns what, group, vectors, value, low, high, constant."""
+        places = pd.MultiIndex.from_product([derive(self.of()), self.groups, self.variants])
+        table = places.to_frame(index=False, name=["what", "group", "vectors"])
+        found = self.interval(lambda scores: np.stack(list(derive(scores).values())), sampling)
+        table[["value", "low", "high"]] = np.transpose(found)
+        return table.assign(constant=table["high"] - table["low"] < ROUNDING)
+
+    def differences(self, pairs: Sequence[tuple[str, str]], sampling: stats.Sampling) -> pd.DataFrame:
+        """By how much the first embedder of each pair scores higher than the second; as `frame`."""
+        return self.frame(lambda s: {f"{one} - {other}": s[one] - s[other] for one, other in pairs}, sampling)
