@@ -24,8 +24,8 @@ import pandas as pd
 from benchmarks import measure
 from lib import catalog, corpora, similarity, tasks
 from lib.run import paths
+from lib.run.environment import cores
 from lib.run.errors import InputError
-from lib.run.processor import cores
 from lib.sent2vec import Sent2Vec, training
 from lib.sent2vec.settings import Settings
 

@@ -21,7 +21,7 @@ from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.static import WordVectors
 from lib.embedders.tokens import Words
 from lib.run import paths
-from lib.run.processor import cores
+from lib.run.environment import cores
 
 VOCABULARY, DIM, LENGTH = 400_000, 300, 20
 PAGE = paths.ROOT / "docs" / "benchmarks" / "word_vectors.md"

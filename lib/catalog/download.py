@@ -23,7 +23,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from lib.catalog import Asset
-from lib.run import files, locks, paths, progress
+from lib.run import cache, files, paths, progress
 from lib.run.errors import InputError
 
 CHUNK = 1 << 20
@@ -70,7 +70,7 @@ def download(asset: Asset) -> None:
     pooch.get_logger().setLevel("WARNING")
     folder = _folder(asset)
     try:
-        with locks.held(folder.with_name(f"{asset.id}.lock"), f"fetching {asset.id}"):
+        with cache.held(folder.with_name(f"{asset.id}.lock"), f"fetching {asset.id}"):
             for number, source in enumerate(asset.downloads):
                 if not _is_there(asset, source):
                     _fetch(asset, source, folder / str(number))

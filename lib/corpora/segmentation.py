@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from lib.corpora.corpus import Record
 from lib.corpora.text import squeeze
 from lib.run import progress
-from lib.run.processes import in_processes
+from lib.run.cluster import in_processes
 
 CHUNK = 1 << 18  # characters
 WORDS = 1 << 17  # that spaCy remembers; from there on those of a chunk are forgotten after it

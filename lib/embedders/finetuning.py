@@ -40,7 +40,7 @@ from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.base import digest_of_model, reading
 from lib.embedders.transformer import WANTED, quiet
-from lib.run import files, locks, parameters, paths
+from lib.run import cache, files, parameters, paths
 from lib.run.errors import InputError, command, one_line
 
 REPORT = "finetune.json"
@@ -167,7 +167,7 @@ def finetune(
     report = _description(task, base, splits["train"], chosen)
     # Checkpoints of other settings, another model or other pairs have another name.
     work = target.with_name(f"{target.name}.{blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()}.partial")
-    with files.writing(target.parent), locks.held(work / "lock", f"fine-tuning {target.name}"):
+    with files.writing(target.parent), cache.held(work / "lock", f"fine-tuning {target.name}"):
         if target.exists():
             raise InputError(f"output: {target} is there; delete that folder to train anew, or give another")
         trainer = _trainer(task, base, splits["train"], chosen, work, show_progress_bar)

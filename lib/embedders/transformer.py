@@ -17,7 +17,7 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders.base import Embedder, check_layers, digest_of_model, finite, longest_first, mended, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
-from lib.run import processor
+from lib.run import environment
 from lib.run.files import read_json
 from lib.run.parameters import one_of
 
@@ -370,7 +370,7 @@ def _fastest_precision(device: str) -> str:
 
         lowered = torch.cuda.is_bf16_supported(including_emulation=False)
     else:
-        lowered = device == "cpu" and processor.computes_in_bfloat16()
+        lowered = device == "cpu" and environment.computes_in_bfloat16()
     return "bfloat16" if lowered else "float32"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from lib.embedders.tokens import Words
 from lib.run.compiled import njit
-from lib.run.processor import cores
+from lib.run.environment import cores
 from lib.sent2vec.primitives import prefetch_row
 
 SENTENCES_PER_THREAD = 256  # fewer are not worth a thread

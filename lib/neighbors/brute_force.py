@@ -1,6 +1,6 @@
 """Exact nearest neighbors by cosine similarity: every query is compared with every vector, block by block.
 
-A `Screen` (dense: `lib.neighbors.dense` and `gpu`; sparse: `lib.neighbors.sparse`) computes scores that lie within a
+A `Screen` (dense: `lib.neighbors.dense`; sparse: `lib.neighbors.sparse`) computes scores that lie within a
 margin of the similarities. What a score lets through is compared again in float64, so that neither the screen nor the
 blocks nor the number of threads have a part in the result.
 """
@@ -29,12 +29,12 @@ from lib.neighbors.contract import (
     rounded,
     unit,
 )
-from lib.neighbors.dense import Bfloat16, Float32
+from lib.neighbors.dense import Bfloat16, Float32, Gpu, available
 from lib.neighbors.sparse import Sparse
 from lib.run import progress
 from lib.run.compiled import njit
+from lib.run.environment import computes_in_bfloat16, cores
 from lib.run.parameters import one_of
-from lib.run.processor import computes_in_bfloat16, cores
 
 WORTH_TORCH = 10**10  # below so many products of two numbers, loading torch takes longer than it saves
 TOO_MANY = 1 / 16  # of a block's rows: to score them again costs as much as a finer screen
@@ -124,11 +124,8 @@ def choose(queries: Vectors, corpus: Vectors, device: str = "auto") -> Any:
         return Sparse(queries, corpus)
     queries = unit(queries, "queries")
     worth_torch = "torch" in sys.modules or len(queries) * corpus.shape[0] * corpus.shape[1] >= WORTH_TORCH
-    if device in ("cuda", "mps") or (device == "auto" and worth_torch):
-        from lib.neighbors import gpu
-
-        if gpu.available(device):
-            return gpu.Gpu(queries, corpus, device)
+    if (device in ("cuda", "mps") or (device == "auto" and worth_torch)) and available(device):
+        return Gpu(queries, corpus, device)
     return (Bfloat16 if worth_torch and computes_in_bfloat16() else Float32)(queries, corpus)
 
 

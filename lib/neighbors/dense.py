@@ -30,14 +30,18 @@ negative ones below them; a threshold that is not positive lets everything throu
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from lib.neighbors.contract import check_finite, places
 from lib.run.compiled import njit
-from lib.run.processor import cores
+from lib.run.environment import cores
+from lib.run.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
 
 SLACK = 2.0**-22
 SUMS = {"reassoc", "contract"}  # sums may be reordered, so that they run in vector registers; NaN keeps its meaning
@@ -245,3 +249,47 @@ class Bfloat16(Float32):
 
         torch.get_num_threads()  # a thread's first call sets its number, which must not undo the next line
         threadpool_limits(1, "openmp")
+
+
+# -- on an accelerator: products and selection there, everything else as above ---------------------
+
+
+class Gpu(Float32):
+    """Scores on a device that torch knows, in float32 or TensorFloat32, whichever its owner has set.
+
+    Parameters
+    ----------
+    queries, corpus : as for `Float32`
+    device : str
+    """
+
+    roundoff = 2.0**-10  # of TensorFloat32, whose numbers have 10 bits after the first
+    numbers = 2_000_000
+    query_step = 512
+
+    def __init__(self, queries: np.ndarray, corpus: np.ndarray, device: str) -> None:
+        self.device = "cuda" if device == "auto" else device
+        super().__init__(queries, corpus)
+
+    def operand(self, units: np.ndarray) -> torch.Tensor:
+        import torch
+
+        return torch.from_numpy(units).to(self.device)
+
+    def highest(self, scores: torch.Tensor, k: int) -> np.ndarray:
+        return scores.topk(k).values[:, -1].cpu().numpy().astype(np.float64)
+
+    def above(self, scores: torch.Tensor, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        reached = (scores >= self.operand(thresholds.astype(np.float32))[:, None]) & (scores > self.hidden)
+        i, j = reached.nonzero().T.cpu().numpy()
+        return i, j
+
+
+def available(device: str) -> bool:
+    """Whether torch can compute on "cuda" or "mps", or on CUDA for "auto"; InputError for one that is named in vain."""
+    import torch
+
+    there = torch.backends.mps.is_available() if device == "mps" else torch.cuda.is_available()
+    if not there and device != "auto":
+        raise InputError(f"device: {device!r} is not available here; give 'cpu' or 'auto'")
+    return there

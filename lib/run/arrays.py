@@ -57,14 +57,6 @@ def whole(name: str, values: Any) -> np.ndarray:
     return numbers
 
 
-def canonical(rows: sp.csr_array) -> sp.csr_array:
-    """With every entry once; a copy, where that is not so."""
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
-
-
 def _checked(name: str, values: Any, wanted: str, **options: Any) -> Any:
     """By scikit-learn's `check_array`, whose message becomes one sentence."""
     options = {"dtype": "numeric", **options}

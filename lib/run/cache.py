@@ -24,18 +24,40 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from filelock import FileLock, Timeout
 
-from lib.run import files, locks, paths
+from lib.run import files, paths, progress
 from lib.run.errors import InputError, command
 
 FORMAT = 1  # of every entry; another number means that all are made again
 ABOUT, LOCK = "about.json", "lock"
+SECONDS = 3.0  # of waiting in silence
+
+
+def held(path: Path, doing: str) -> AbstractContextManager:
+    """The lock of a path, already acquired, for a ``with`` statement: two runs at one piece of work come one by one.
+
+    The operating system holds it for a process and lets go of it when the process ends, however it ends.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder is made if it is missing.
+    doing : str
+        What its holder does, such as "encoding glove-6b-50d", for another run that waits.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path)
+    try:
+        return lock.acquire(timeout=SECONDS)
+    except Timeout:
+        progress.say(f"waiting for another run that is {doing}")
+        return lock.acquire()
 
 
 class Entry:
@@ -94,7 +116,7 @@ class Entry:
     def locked(self, doing: str) -> Iterator[None]:
         """Let one run at a time write the entry; what is damaged is deleted first."""
         with files.writing(self.folder):
-            lock = locks.held(self.folder / LOCK, doing)
+            lock = held(self.folder / LOCK, doing)
         with lock:
             if (self.folder / ABOUT).exists() and self.facts() is None:
                 self._delete_all_but(())

@@ -1,4 +1,4 @@
-"""Work on several processes or machines, with Dask: starting or joining a cluster, and sending work to it.
+"""Work in several processes of this machine, or with Dask on a cluster: joining it, and sending work to it.
 
 What is memory-mapped does not travel: a worker gets the name of the file, which it must see under the same path.
 """
@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import copyreg
 import logging
+import os
 import re
 import socket
+import threading
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from joblib.externals.loky import BrokenProcessPool, get_reusable_executor, process_executor
 
 from lib.run import paths
+from lib.run.environment import cores
 from lib.run.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5
 RETRIES = 2  # of work that failed, on a network file system say; work whose worker died is done again anyhow
-AHEAD = 2  # pieces of work in flight for each thread of the cluster
+AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
 PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]  # whose versions must agree, beside Dask's own list
 
 
@@ -209,3 +215,61 @@ def _mapped(file: str, dtype: np.dtype, offset: int, shape: tuple[int, ...]) -> 
             f"{file}: the worker on {socket.gethostname()} cannot read it ({error}); workers must see the same files "
             "under the same paths as this process"
         ) from error
+
+
+# -- processes of this machine --------------------------------------------------------------------
+
+
+def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) -> Iterator[Any]:
+    """Compute a function of each of some tuples of arguments in several processes; yield the results in order.
+
+    `joblib.Parallel` would prepare the inputs, for which embedders encode, in a thread of its own.
+
+    Parameters
+    ----------
+    function : callable
+        What it raises is raised here.
+    inputs : iterable of tuple
+        Taken only a few ahead of what is done.
+    workers : int
+        Number of processes; 0 for one a core. Results do not depend on it.
+
+    Raises InputError if a process was killed.
+    """
+    workers = workers or cores()
+    if workers == 1:
+        yield from starmap(function, inputs)
+        return
+    pool = get_reusable_executor(workers, timeout=None, initializer=_begin)
+    pending = deque()
+    try:
+        for arguments in inputs:
+            pending.append(pool.submit(function, *arguments))
+            if len(pending) == AHEAD * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise InputError(
+            "workers: one of several processes was killed, most often for lack of memory; give fewer, or free memory"
+        ) from error
+    except BaseException:  # an interrupt, too: nobody waits for what is still being computed
+        pool.shutdown(wait=False, kill_workers=True)
+        raise
+
+
+def _begin() -> None:
+    """Let this process end when its parent was killed, and only then.
+
+    By itself it would also end, with a warning, once it has grown by 300 MB since its first piece of work, as it does
+    when the second one imports a large package.
+    """
+    process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,4 +1,4 @@
-"""What a notebook ran on, and what it had to do without."""
+"""What the machine has, what a notebook ran on, and what it had to do without."""
 
 from __future__ import annotations
 
@@ -7,11 +7,29 @@ import platform
 import sys
 import time
 from collections.abc import Mapping
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
 STARTED = time.monotonic()
 PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "gensim", "spacy", "torch", "transformers")
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def computes_in_bfloat16() -> bool:
+    """Whether the processor has bfloat16 instructions (AVX-512 BF16 or AMX); without them it would be slower."""
+    return "avx512_bf16" in _cpuinfo() or "amx_bf16" in _cpuinfo()
+
+
+def _cpuinfo() -> str:
+    """What Linux says of the processor; nothing elsewhere."""
+    file = Path("/proc/cpuinfo")
+    return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
 
 
 def footer() -> str:
@@ -25,12 +43,8 @@ def footer() -> str:
 
 
 def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in _cpuinfo().splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def left_out(absent: Mapping[str, str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from lib.run.environment import cores
 from lib.run.parameters import in_range, one_of
-from lib.run.processor import cores
 
 # Where both ends are whole numbers, the value must be one.
 RANGES = {

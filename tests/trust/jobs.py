@@ -15,7 +15,7 @@ from lib.catalog import download
 from lib.corpora import segmentation
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
-from lib.run import locks, paths
+from lib.run import cache, paths
 from lib.sent2vec import Sent2Vec, training
 
 SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
@@ -25,7 +25,7 @@ segmentation.segment("Load the segmenter. Now.")
 def prepare(folder: Path) -> None:
     """Let everything be kept in a folder, whatever its size, and what waits say so at once."""
     paths.CACHE = folder
-    locks.SECONDS = 0.05
+    cache.SECONDS = 0.05
     store.SHARD = 64
     training.SECONDS_BETWEEN_CHECKPOINTS = 0
     training.ROUND = 2

@@ -18,8 +18,8 @@ from lib import corpora, embedders, n2o, stats
 from lib.embedders import own
 from lib.neighbors import Neighbors
 from lib.run import paths
-from lib.run.digest import digest
 from lib.run.errors import InputError
+from lib.run.jobs import Job
 from lib.store import EmbeddingStore
 from lib.studies import situate
 from lib.studies.situate import Entry, Neighborhoods
@@ -343,7 +343,8 @@ def test_the_digest_sees_an_edited_embedder_a_model_s_folder_and_stored_neighbor
     }
     for file, each in given.items():
         file.write_text("one")
-        before = digest(notebook, "default", each)
-        assert before == digest(notebook, "default", each)
+        job = Job(notebook, "default", each)
+        before = job.digest()
+        assert before == job.digest()
         file.write_text("edited")
-        assert before != digest(notebook, "default", each)
+        assert before != job.digest()
