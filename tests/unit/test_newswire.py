@@ -137,8 +137,6 @@ def test_reuters_that_is_not_here_is_named_with_the_places(data) -> None:
     ("content", "message"),
     [
         (b"", "reut2-000.sgm: the file is empty"),
-        (b"<html><body>Not found</body></html>\n", "holds no <REUTERS ...>"),
-        (REUTERS[:-20].encode("latin-1"), "line 29: the <REUTERS> that begins here is not closed"),
         (REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"), "line 2: the <REUTERS> that begins here is not"),
         (REUTERS.replace("BODY", "TAIL").encode("latin-1"), "'reuters' holds no sentence"),
     ],
@@ -156,10 +154,8 @@ def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
     ("unit", "kept"),
     [
         ("The company said so.", True),
-        ('"Is it so?" he asked <FOO.>', True),
         ('He said "it is so."', True),
         ("Shr 34 cts vs 19 cts", False),
-        ("Prices were as follows:", False),
         ("Terms undisclosed.", False),
     ],
 )
@@ -236,8 +232,6 @@ def test_gigaword_that_is_not_here_is_named_with_its_license(data) -> None:
     ("name", "message"),
     [
         ("gigaword:1871", "no file of that year; accepted: 2010"),
-        ("gigaword:20x", "no file of that year; accepted: 2010"),
-        ("gigaword:", "no file of that year; accepted: 2010"),
         ("gigaword", "did you mean gigaword:YEAR"),
     ],
 )
@@ -253,10 +247,8 @@ PACKED = gzip.compress((GIGAWORD * 400).encode(), mtime=0)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (PACKED[:-100], "cannot be read"),
         (PACKED[:60] + bytes(60) + PACKED[120:], "cannot be read"),
         (gzip.compress(b"no document\n", mtime=0), "holds no <DOC ...>"),
-        (b"no gzip either", "holds no <DOC ...>"),
         (gzip.compress(GIGAWORD[:-10].encode(), mtime=0), "line 31: the <DOC> that begins here is not closed"),
         (gzip.compress(GIGAWORD.replace('"story"', '"other"').encode(), mtime=0), "holds no sentence"),
     ],

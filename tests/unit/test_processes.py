@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import pytest
 
 from lib.run import paths
+from lib.run.cluster import in_processes
 from lib.run.errors import InputError
-from lib.run.processes import in_processes
 
 # Two processes are busy while more work is on its way to them.
 SCRIPT = """
 import os, time
-from lib.run.processes import in_processes
+from lib.run.cluster import in_processes
 
 def busy(seconds, load):
     time.sleep(seconds)
@@ -34,11 +34,6 @@ if __name__ == "__main__":
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_work(workers) -> None:
     assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [i**2 for i in range(12)]
-
-
-def test_two_lists_of_work_can_be_done_side_by_side() -> None:
-    one, other = (in_processes(pow, [(i, power) for i in range(9)], 2) for power in (2, 3))
-    assert list(zip(one, other, strict=True)) == [(i**2, i**3) for i in range(9)]
 
 
 def test_work_is_taken_on_only_a_few_pieces_ahead() -> None:

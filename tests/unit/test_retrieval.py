@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from lib import corpora, embedders, retrieval
 from lib.corpora import Corpus
-from lib.neighbors import ranking
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.stats import Sampling
@@ -64,22 +63,22 @@ def plain(queries, needles, corpus, exclude=None) -> tuple[np.ndarray, np.ndarra
 
 def check_against_plain(queries, needles, corpus, exclude=None) -> None:
     for found, expected in zip(
-        ranking.ranks(queries, needles, corpus, exclude), plain(queries, needles, corpus, exclude), strict=True
+        retrieval.ranks(queries, needles, corpus, exclude), plain(queries, needles, corpus, exclude), strict=True
     ):
         np.testing.assert_array_equal(found, expected)
 
 
 def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
     hay = np.array([[1, 0, 0], [2, 2, 0], [0, 5, 5], [1, 0, 1], [0, 0, 0]])
-    found = ranking.ranks(np.array([[3, 0, 0]]), np.array([[1, 1, 0]]), hay)
+    found = retrieval.ranks(np.array([[3, 0, 0]]), np.array([[1, 1, 0]]), hay)
     assert (found.ranks.tolist(), found.tied.tolist(), found.haystack.tolist()) == ([2], [2], [5])
 
 
 def test_a_zero_vector_is_as_near_to_everything_and_its_ties_say_so() -> None:
     hay = at(10, 20, 30)
-    unknown_query = ranking.ranks(np.zeros((1, 2)), at(5), hay)
+    unknown_query = retrieval.ranks(np.zeros((1, 2)), at(5), hay)
     assert (unknown_query.ranks[0], unknown_query.tied[0]) == (1, 3)
-    unknown_needle = ranking.ranks(at(0), np.zeros((1, 2)), hay)
+    unknown_needle = retrieval.ranks(at(0), np.zeros((1, 2)), hay)
     assert (unknown_needle.ranks[0], unknown_needle.tied[0]) == (4, 0)
 
 
@@ -108,9 +107,9 @@ def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
 
 def test_neither_lengths_nor_the_order_of_the_corpus_matter(rng) -> None:
     queries, needles, corpus = (rng.standard_normal((rows, 8)) for rows in (5, 5, 50))
-    before = ranking.ranks(queries, needles, corpus).ranks
+    before = retrieval.ranks(queries, needles, corpus).ranks
     lengths = 10.0 ** rng.uniform(-30, 30, (50, 1))
-    after = ranking.ranks(7 * queries, needles / 3, (lengths * corpus)[rng.permutation(50)]).ranks
+    after = retrieval.ranks(7 * queries, needles / 3, (lengths * corpus)[rng.permutation(50)]).ranks
     np.testing.assert_array_equal(before, after)
 
 
@@ -118,8 +117,8 @@ def test_neither_lengths_nor_the_order_of_the_corpus_matter(rng) -> None:
 def test_sparse_vectors_have_the_ranks_of_dense_ones(rng, q, n) -> None:
     queries, needles, corpus = (rng.poisson(0.3, (rows, 12)).astype(np.float32) for rows in (q, q, n))
     exclude = rng.integers(-1, n, q)
-    dense = ranking.ranks(queries, needles, corpus, exclude)
-    sparse = ranking.ranks(*map(sp.csr_array, (queries, needles, corpus)), exclude)
+    dense = retrieval.ranks(queries, needles, corpus, exclude)
+    sparse = retrieval.ranks(*map(sp.csr_array, (queries, needles, corpus)), exclude)
     for of_dense, of_sparse in zip(dense, sparse, strict=True):
         np.testing.assert_array_equal(of_dense, of_sparse)
 
@@ -145,7 +144,7 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
 def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
     arguments = {"queries": at(1, 2), "needles": at(3, 4), "corpus": at(10, 20, 30)} | changed
     with pytest.raises(InputError, match=message):
-        ranking.ranks(**arguments)
+        retrieval.ranks(**arguments)
 
 
 # -- haystacks of another size ------------------------------------------------------------------

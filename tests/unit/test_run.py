@@ -18,9 +18,9 @@ import nbformat
 import psutil
 import pytest
 
-from lib.run import jobs, parameters, paths, runner
-from lib.run.digest import library_files
+from lib.run import jobs, paths, runner
 from lib.run.errors import InputError
+from lib.run.jobs import library_files
 
 GOOD = (
     "from lib.run import paths, progress\n"
@@ -157,10 +157,6 @@ def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     assert runner.main(["--profile", "smoke"]) == 2
     assert "unknown parameter 'K'" in capsys.readouterr().err
     assert not list(paths.FIGURES.iterdir())
-
-
-def test_the_parameters_cell_of_the_runner_is_that_of_papermill() -> None:
-    assert parameters.TAG == "parameters"
 
 
 # -- the command --------------------------------------------------------------------------------

@@ -20,8 +20,6 @@ WHOLE = model_bytes(labels=["__label__x"])
 def test_everything_in_a_file_is_read(tmp_path) -> None:
     model = binary.read(write_model(tmp_path / "model.bin", labels=["__label__x"]))
     assert model.header == binary.Header(3, 5, 3, 1, 10, 2, 2, 4, 7, 3, 6, 100, 1e-4)
-    assert model.header.word_ngrams == 2
-    assert model.header.bucket == 7
     assert model.dictionary.words == [*(word.encode() for word in WORDS), b"__label__x"]
     assert model.dictionary.counts.tolist() == [0, 99, 98, 97, 96, 95, 94]
     assert model.dictionary.n_words == 6
@@ -74,13 +72,10 @@ def test_the_row_without_use_may_be_missing() -> None:
 # -- files that are not whole, or something else --------------------------------------------------
 
 
-def test_a_file_that_was_cut_short_anywhere_gets_a_sentence(tmp_path) -> None:
+def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
     for length in range(len(WHOLE)):
         with pytest.raises(InputError, match=r"^a file: is cut short; get the file again"):
             binary.parse(WHOLE[:length], "a file")
-    (tmp_path / "half.bin").write_bytes(WHOLE[:300])
-    with pytest.raises(InputError, match=r"half.bin: is cut short; get the file again"):
-        binary.read(tmp_path / "half.bin")
 
 
 @pytest.mark.parametrize(
@@ -91,21 +86,15 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence(tmp_path) -> None:
             b"<!DOCTYPE html><html><title>Google Drive</title>",
             "is no model of the Sent2Vec program .perhaps a saved web page.; get the file again",
         ),
-        (b"PK\x03\x04" + bytes(100), "is no model of the Sent2Vec program"),
-        (model_bytes(magic=7), "is no model of the Sent2Vec program"),
         (model_bytes(version=12), "has version 12 of the format; give a file of version 11"),
         (model_bytes(model=1), "is a fastText model of kind 1; give one trained with sent2vec"),
         (model_bytes(pruned=0), "is a quantized model"),
-        (model_bytes(quantized=(1, 0)), "is a quantized model"),
         (model_bytes(quantized=(0, 1)), "is a quantized model"),
         (WHOLE + b"\n", "goes on after its output matrix"),
         (model_bytes(words=[]), "is damaged, its dictionary says 0 words"),
         (head_bytes(dim=-3), "is damaged, its header says -3 dimensions"),
-        (head_bytes(bucket=-7), "is damaged, its header says 3 dimensions, -7 buckets"),
         (head_bytes(bucket=0), "0 buckets"),
-        (head_bytes() + struct.pack("<B2q", 0, -1, 3), "a matrix has -1 rows of 3 numbers, not 14 of 3"),
         (head_bytes() + struct.pack("<B2q", 0, 14, 4), "14 rows of 4 numbers, not 14 of 3"),
-        (head_bytes() + struct.pack("<B2q", 0, 12, 3), "12 rows of 3 numbers, not 14 of 3"),
         (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", 98, 1)), "or labels among its words"),
         (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)), "negative counts"),
     ],
@@ -125,6 +114,3 @@ def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
         binary.read(tmp_path)
     with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)"):
         binary.write(tmp_path / "no" / "folder.bin", binary.parse(WHOLE, "a file"))
-
-
-# -- a save that does not come to its end ---------------------------------------------------------

@@ -88,8 +88,6 @@ def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
     ("lines", "settings", "message"),
     [
         ([], {}, "fewer than two words"),
-        ([b"\n", b" \n", b"__label__a </s>"], {}, "fewer than two words"),
-        ([b"word\n", b"word word\n"], {}, "fewer than two words"),
         (TEXT, {"min_count": 3}, "min_count: fewer than two words occur 3 times"),
         (TEXT, {"max_vocabulary": 2}, "max_vocabulary leaves fewer"),
     ],

@@ -303,12 +303,6 @@ def test_rows_of_lines_are_words_then_hashed_ngrams(longest, bucket, lines) -> N
         assert rows[row_starts[i] : row_starts[i + 1]].tolist() == expected
 
 
-def test_a_hash_by_hand() -> None:
-    rows, _ = input_rows(np.array([3, 4, 5], np.int32), np.array([0, 3]), 3, 10, 1000)
-    # 3 * 116049371 + 4 = 348148117 and 4 * 116049371 + 5 = 464197489; three words: one more multiplication
-    assert rows.tolist() == [3, 4, 5, 10 + 117, 10 + (348148117 * 116049371 + 5) % 2**64 % 1000, 10 + 489]
-
-
 def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
     """`</s>` is word 2."""
     words = [b"<PLACEHOLDER>", b"a", b"</s>", b"b", b"c", b"d"][: len(counts)]

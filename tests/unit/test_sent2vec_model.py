@@ -103,12 +103,6 @@ def test_word_vectors_are_rows_of_the_input_matrix() -> None:
 # -- files ------------------------------------------------------------------------------------------
 
 
-def test_a_saved_model_is_the_same_model(tmp_path) -> None:
-    file = write_model(tmp_path / "model.bin")
-    Sent2Vec.load(file).save(tmp_path / "again.bin")
-    assert (tmp_path / "again.bin").read_bytes() == file.read_bytes()
-
-
 def test_bad_requests_get_a_sentence() -> None:
     with pytest.raises(InputError, match="sentences: give a list of strings"):
         model().encode("one string")
@@ -177,12 +171,6 @@ def test_tweets_have_their_links_and_names_replaced() -> None:
 @pytest.fixture(scope="module", params=["sent2vec-corpus-uni", "sent2vec-corpus-bi", "sent2vec-corpus-bi-l1"])
 def trained(request) -> Sent2VecTrained:
     return embedders.load(request.param, **SMALL).fit(TEXT)
-
-
-def test_training_is_reproducible_and_the_seed_matters(trained) -> None:
-    again, other = (embedders.load(trained.name, **(SMALL | {"seed": seed})).fit(TEXT) for seed in (1, 2))
-    np.testing.assert_array_equal(again.encode(TEXT[:9]), trained.encode(TEXT[:9]))
-    assert not np.array_equal(other.encode(TEXT[:9]), trained.encode(TEXT[:9]))
 
 
 def test_what_was_trained_is_kept_in_the_cache(trained, data, monkeypatch) -> None:
