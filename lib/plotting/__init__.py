@@ -2,12 +2,11 @@
 
 from lib.plotting.distributions import bars_with_intervals, dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import clustered_triangle, dendrogram
-from lib.plotting.lines import curves
+from lib.plotting.lines import curves, logarithmic, reference, scatter
 from lib.plotting.localization import agreement_heatmap, parted_plane
 from lib.plotting.output import preview, save, save_table, show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, scatter_map
-from lib.plotting.robustness import logarithmic, reference, scatter
 from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH, SEQUENTIAL, use_style
 
 __all__ = [

@@ -1,11 +1,13 @@
-"""Quantities that change with another: curves with bands of confidence, and clouds of points."""
+"""Quantities that change with another: curves with bands of confidence, clouds of points, logarithmic scales."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.ticker import LogLocator, NullLocator
 
 from lib.plotting.style import COLORS, MARKERS
 
@@ -24,3 +26,30 @@ def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label
     axes.set_ylabel(y_label)
     axes.grid(color="0.9")
     axes.set_axisbelow(True)
+
+
+def scatter(x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str) -> None:
+    """A cloud of many points, light where they are few."""
+    axes.plot(x, y, linestyle="", marker="o", markersize=3, markeredgewidth=0, color=COLORS[0], alpha=0.5)
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.grid(color="0.9")
+    axes.set_axisbelow(True)
+
+
+def reference(value: float, axes: Axes, label: str) -> None:
+    """A dotted level line with its name above its right end."""
+    axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
+    axes.annotate(
+        label, (1, value), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points", ha="right"
+    )
+
+
+def logarithmic(axis: Axis, at: Sequence[float] | None = None) -> None:
+    """Make ``axes.xaxis`` or ``axes.yaxis`` logarithmic, with plain numbers: 1, 2, 5, 10 ... or those given."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter("{x:,g}")
+    if at is not None:
+        axis.set_ticks(at)

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.approximate import n2o_change
 from lib.neighbors import Neighbors, approximate, exact, tuning
 from lib.run.errors import InputError
 
@@ -89,15 +88,6 @@ def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
     np.testing.assert_array_equal(found.similarities, truth.similarities)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_zero_vectors_are_found_where_everything_else_points_away(method) -> None:
-    corpus = np.array([[-1, 0], [0, 0], [-1, -0.1], [0, 0], [-1, 0.1]], np.float32)
-    index = build(corpus, method, **({"nlist": 1} if method == "ivf" else {}))
-    found = index.search(np.array([[1, 0], [0, 0]], np.float32), 3, exclude=[-1, 1])
-    assert found.ids.tolist() == [[1, 3, 2], [0, 2, 3]]
-    np.testing.assert_allclose(found.similarities, [[0, 0, -1 / np.hypot(1, 0.1)], [0, 0, 0]], atol=1e-7)
-
-
 # -- building -----------------------------------------------------------------------------------
 
 
@@ -144,11 +134,6 @@ def test_recall_by_distance_does_not_punish_ties() -> None:
     truth = np.array([[0.9, 0.8, 0.8]], np.float32)
     found = np.array([[0.8, 0.8, 0.8 - 5e-7], [0.9, 0.8, 0.79]], np.float32)
     assert tuning.recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
-    vectors = np.repeat(np.eye(4, dtype=np.float32), 50, axis=0)
-    nearest, others = exact(vectors[:1], vectors, 10), np.arange(40, 50)[None]
-    assert tuning.recall_by_ids(others, nearest.ids).tolist() == [0.0]
-    similarities = cosines(vectors[:1], vectors)[:, 40:50]
-    assert tuning.recall_by_distance(similarities, nearest.similarities).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
@@ -174,17 +159,6 @@ def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus) ->
     tuned = tuning.tune(index, corpus[:20], 10, 0.9, truth=Neighbors(ids, truth.similarities))
     assert not tuned.reached
     assert (tuned.recall_by_ids, tuned.effort) == (0.5, index.efforts(10)[-1])
-
-
-# -- N2O ----------------------------------------------------------------------------------------
-
-
-def test_change_of_n2o() -> None:
-    exact_ids = {"a": np.array([[0, 1, 2, 3]]), "b": np.array([[0, 1, 2, 4]]), "c": np.array([[0, 1, 5, 6]])}
-    assert n2o_change(exact_ids, exact_ids) == (0.0, 0.0, 1.0)
-    # N2O was a-b 0.75, a-c 0.5, b-c 0.5; it becomes 0.25, 0.5, 0.5: ranks 3, 1.5, 1.5 against 1, 2.5, 2.5.
-    change = n2o_change(exact_ids, exact_ids | {"b": np.array([[0, 5, 8, 9]])})
-    assert change == pytest.approx((0.5 / 3, 0.5, -1.0))
 
 
 # -- bad input ----------------------------------------------------------------------------------

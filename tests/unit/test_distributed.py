@@ -219,25 +219,6 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(client, tmp_path, monkey
     assert files(tmp_path / "cluster") == files(tmp_path / "here")
 
 
-def test_an_interrupted_run_goes_on_with_the_same_bytes_and_only_what_is_missing(client, tmp_path, monkeypatch) -> None:
-    def interrupt() -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(store, "SHARD", 8)
-    whole = store.EmbeddingStore(tmp_path / "whole")
-    whole.embed(Letters(), SENTENCES)
-    for after in (1, 5):
-        stored = store.EmbeddingStore(tmp_path / str(after))
-        monkeypatch.setattr(store.progress, "bar", After(after, interrupt))
-        with pytest.raises(KeyboardInterrupt):
-            stored.embed(Letters(), SENTENCES, client=client)
-        rest = After(0, interrupt)
-        monkeypatch.setattr(store.progress, "bar", rest)
-        stored.embed(Letters(), SENTENCES, client=client)
-        assert rest.moved == 7 - after
-        assert files(stored.path) == files(whole.path)
-
-
 # -- clusters -----------------------------------------------------------------------------------
 
 

@@ -98,15 +98,6 @@ def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(drawn)
         np.testing.assert_allclose(found.similarities, cosines, rtol=0, atol=2e-12, err_msg=engine)
 
 
-@pytest.mark.parametrize("engine", SCREENS)
-def test_an_order_that_no_screen_can_see(engine) -> None:
-    # Vector i lies at an angle of (i + 1) * 1e-5 to the query: neighbors' cosines differ by less than float32 sees.
-    angles = np.random.default_rng(1).permutation(3000)
-    corpus = np.stack([np.cos((angles + 1) * 1e-5), np.sin((angles + 1) * 1e-5)], axis=1)
-    found = search(engine, np.array([[1.0, 0.0]]), corpus, 100, rows=128)
-    np.testing.assert_array_equal(angles[found.ids[0]], np.arange(100))
-
-
 def test_a_cluster_that_bfloat16_cannot_see_is_screened_in_float32(monkeypatch, rng) -> None:
     used = []
     monkeypatch.setattr(Bfloat16, "finer", staticmethod(lambda *given: used.append(1) or Float32(*given)))

@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from lib.sent2vec import kernels, training
-from lib.sent2vec.contexts import Method, Room, furnish, input_rows
+from lib.sent2vec.contexts import Method, Room, furnish
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import Dictionary
 from lib.sent2vec.training import keep_probabilities, negatives_table
@@ -290,17 +288,6 @@ def test_sigmoid_is_read_from_the_programs_table() -> None:
     assert kernels.sigmoid(np.float32(0.03)) == 0.5  # no interpolation up to 1 / 32
     assert kernels.loss(np.float32(-20)) == 20
     assert kernels.loss(np.float32(1)) == pytest.approx(math.log1p(math.exp(-1)))
-
-
-@given(st.integers(1, 5), st.integers(1, 50), st.lists(st.lists(st.integers(0, 8), max_size=7), max_size=4))
-def test_rows_of_lines_are_words_then_hashed_ngrams(longest, bucket, lines) -> None:
-    starts = np.cumsum([0, *map(len, lines)])
-    words = np.array([word for line in lines for word in line], np.int32)
-    rows, row_starts = input_rows(words, starts, longest, WORDS, bucket)
-    method = method_of("reference", word_ngrams=longest, bucket=bucket)
-    for i, line in enumerate(lines):
-        expected = line + [row_of([line[at] for at in span], method) for span in spans(len(line), longest)]
-        assert rows[row_starts[i] : row_starts[i + 1]].tolist() == expected
 
 
 def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:

@@ -68,13 +68,6 @@ def test_no_direction_is_likelier_than_the_maximum_which_ignores_lengths(seed) -
     assert usif.angular(some, A, listed)(longer["Z(c)"])[0] >= usif.angular(some, A, listed)(tops["Z(c)"])[0] - 1e-6
 
 
-def test_with_all_opposites_in_the_vocabulary_z_is_constant() -> None:
-    some, listed = sentence(3), words(4)
-    both = usif.angular(some, A, np.vstack([listed, -listed]))
-    for c in usif.unit(np.random.default_rng(0).normal(size=(9, 4))):
-        assert both(c)[0] == pytest.approx(usif.angular(some, A)(c)[0], abs=1e-12)
-
-
 def test_with_z_of_c_the_first_order_is_the_centered_estimate() -> None:
     """At a point at a right angle to all words the gradient is that of equation (9) on centered unit vectors."""
     rng = np.random.default_rng(5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -97,16 +96,6 @@ def test_counts_of_sets_without_splits(data_file, name) -> None:
     assert sum(not sentence for sentence in task.sentences) == {"CR": 4, "MPQA": 3}.get(name, 0)
 
 
-def test_sick_has_two_faces(data_file) -> None:
-    data_file(FOLDERS["SICK-R"])
-    relatedness, entailment = tasks.load("SICK-R"), tasks.load("SICK-E")
-    assert text.fingerprint(relatedness.left) == text.fingerprint(entailment.left)
-    assert (relatedness.score.min(), relatedness.score.max()) == (1, 5)
-    assert relatedness.label is None
-    assert entailment.score is None
-    assert np.bincount(entailment.label).tolist() == [720, 2_793, 1_414]
-
-
 def test_labels_of_classes(data_file) -> None:
     data_file("senteval/SST")
     data_file("senteval/TREC")
@@ -172,16 +161,13 @@ def test_verses_far_are_the_same_verses_in_two_translations() -> None:
     assert train.labels.tolist() == test.labels.tolist() == list(range(600))
     assert both.sentences == train.sentences + test.sentences
     assert both.labels.tolist() == [*range(600), *range(600)]
+    groups = []
     for task, translation in ((train, "ylt"), (test, "wmth")):
         alone = corpora.load(f"bible-gospels:{translation}")
         place = [alone.sentences.index(sentence) for sentence in task.sentences]
-        assert place == sorted(place)
-        if translation == "ylt":
-            groups = alone.groups[place].tolist()
-        assert alone.groups[place].tolist() == groups
+        groups.append(alone.groups[place].tolist())
         assert max(len(text.lower_words(sentence)) for sentence in task.sentences) <= 20
-        types = list(map(text.content_types, task.sentences))
-        assert max(text.jaccard(*pair) for pair in combinations(types, 2)) < 0.5
+    assert groups[0] == groups[1]
 
 
 # -- the official layouts, by hand --------------------------------------------------------------
