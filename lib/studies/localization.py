@@ -24,7 +24,7 @@ from lib.embedders.base import Embeddings, narrow
 from lib.embedders.sparse import BagOfWords
 from lib.localization import GRID, classify, svm
 from lib.run import progress
-from lib.run.processes import in_processes
+from lib.run.cluster import in_processes
 from lib.stats import Interval, Sampling
 from lib.tasks import local
 

@@ -22,7 +22,7 @@ from lib.corpora.closure import groups_from_pairs
 from lib.embedders.base import Embeddings
 from lib.localization import GRID, classify, svm
 from lib.run import paths
-from lib.run.processes import in_processes
+from lib.run.cluster import in_processes
 from lib.stats import Ledger, Sampling
 from lib.studies.localization import (
     ENSEMBLES,
