@@ -35,6 +35,26 @@ PAPERS = {
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
 RESTRICTED = ("reuters",)  # corpora whose license forbids to pass them on: their sentences are named by number
+LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in percent, or correlation times 100.
+Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. An empty last cell: we
+cannot explain the difference."""
+SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
+# For each study its table, the column with the method, and what explains differences.
+BESIDE = {
+    "06_usif_derivation": ("beside_the_paper", "composition", {"SIF": SMALLER, "SIF tuned": SMALLER, "uSIF": SMALLER}),
+    "08_semantic_localization": (
+        "protocols_beside_table_1",
+        "model",
+        {
+            "MOWE": SMALLER,
+            "SOWE": SMALLER,
+            "PV-DM": "trained on Reuters, not on the paper's text",
+            "PV-DBOW": "trained on Reuters, not on the paper's text",
+            "URAE": "trained here, on Reuters; the paper has published weights",
+            "BOW": "which sentences were in which fold is not published",
+        },
+    ),
+}
 VERDICTS = ("holds", "fails", "undecided", "not testable here")
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
@@ -166,7 +186,22 @@ def verdicts() -> str:
         parts += [_summary(table[table.index.isin(claims.index)], profile) for profile, table in found.items()]
         rows = pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
         parts.append(_table(rows))
+    parts += ["## Like for like", LIKE_FOR_LIKE, _table(like_for_like())]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def like_for_like() -> pd.DataFrame:
+    """Where the same method ran on the same set: the paper's number, ours, the difference, and what explains it."""
+    rows = []
+    for study, (name, method, explained_by) in BESIDE.items():
+        for file in sorted((REFERENCE / "paper").glob(f"{study}/{name}.csv")):
+            for row in pd.read_csv(file).to_dict("records"):
+                ours, paper = 100 * row["ours"] if row["ours"] <= 1 else row["ours"], row["paper"]
+                paper = 100 * paper if paper <= 1 else paper
+                why = explained_by.get(row[method], "")
+                rows.append((study[:2], row["set"], row[method], paper, round(ours, 1), round(ours - paper, 1), why))
+    columns = ["study", "set", "method", "paper", "ours", "difference", "explained by"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def _summary(table: pd.DataFrame, profile: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -150,3 +151,21 @@ def test_solutions_follow_the_notebook_in_their_order(tmp_path) -> None:
     append_solutions(tmp_path / "lesson.ipynb")
     added = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells[-1]
     assert (added.source, added.metadata["exercise"]) == ("print(1)", 1)
+
+
+FINDINGS = [
+    line.strip()
+    for name, end in (("README.md", "## Two commands"), ("docs/replication.md", "<!-- claims -->"))
+    for line in re.split(r"\n(?=- |\d+\. )", (paths.ROOT / name).read_text().partition(end)[0])
+    if re.search(r"\d\.\d", line.partition("](")[0])
+]
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+def test_a_number_of_a_finding_stands_in_a_table_of_its_study(finding) -> None:
+    """Every number with a decimal point, as the tables round it."""
+    said, study = re.match(r"(.*?)\[study \d\]\((?:\.\./)?(figures/\S+)/README.md\)", finding, re.DOTALL).groups()
+    cells = " ".join(file.read_text() for file in (paths.ROOT / study).glob("*.csv"))
+    found = [float(cell) for cell in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", cells)]
+    for number in re.findall(r"\d+\.\d+", said):
+        assert any(f"{value:.{len(number.partition('.')[2])}f}" == number for value in found), number
