@@ -363,7 +363,7 @@ def _draw(name: str, placed: Neighborhoods, tables: Mapping[str, pd.DataFrame], 
 
 @command
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status: 0, or 2 for input that cannot be used."""
+    """The command line; returns the exit status: 0, or 2 for input that cannot be used (InputError)."""
     options = _parser().parse_args(arguments)
     parameters.in_range("--seed", options.seed, 0, 2**32)
     if not options.neighbors and not STORED.exists():
