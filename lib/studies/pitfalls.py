@@ -21,18 +21,8 @@ from lib.embedders.base import Embeddings
 from lib.run.cluster import in_processes
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
-from lib.studies.orders import (
-    UNMEASURED,
-    Found,
-    both_of,
-    defined,
-    joined,
-    kendall,
-    opposed,
-    reversals,
-    share,
-    steadiness,
-)  # fmt: skip
+from lib.studies import orders
+from lib.studies.orders import UNMEASURED, Found, both_of, defined, joined, kendall, opposed, reversals, steadiness
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
@@ -376,7 +366,7 @@ def of_learned(cosines: Judged, learned: Judged, train_mean: float, sampling: Sa
     raw = of(variance)
     tau = both.in_halves(lambda a, b: kendall(a[2], b[3]) - kendall(a[0], b[1]), sampling)
     return {
-        ("pitfalls-supervised-most-profit-stsb", ""): share(of(lambda r: (gains(r)[1] > 0).mean())),
+        ("pitfalls-supervised-most-profit-stsb", ""): orders.share(of(lambda r: (gains(r)[1] > 0).mean())),
         ("pitfalls-supervised-gain-smaller", "smaller"): of(lambda r: gains(r)[0].mean() - gains(r)[1].mean()),
         ("pitfalls-supervised-gain-smaller", "much"): defined(
             of(lambda r: gains(r)[1].mean() / gains(r)[0].mean()), of(lambda r: gains(r)[0].mean())
