@@ -13,16 +13,23 @@ PARTS = ("lib", "notebooks", "params", "docs", "Makefile", "requirements.txt", "
 
 
 def copy_project(folder: Path) -> dict[str, str]:
-    """Fill an empty folder with what notebooks need; returns the variables under which Python works on the copy.
+    """Fill a folder with what notebooks need; returns the variables under which Python works on the copy.
 
-    Times of change are kept, so that compiled loops are found compiled. The environment is the one that runs the tests.
+    The environment is the one that runs the tests, and what is compiled in one copy is compiled for all.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     for name in PARTS:
         source = paths.ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints"))
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"))
         elif source.exists():
             shutil.copy2(source, folder / name)
+    for module in (folder / "lib").rglob("*.py"):
+        compiled = module.parent / "__pycache__"
+        if not compiled.exists():
+            original = paths.ROOT / compiled.relative_to(folder)
+            original.mkdir(exist_ok=True)
+            compiled.symlink_to(original)
     (folder / ".venv").symlink_to(sys.prefix)
     others = {
         name: value for name, value in os.environ.items() if name not in (paths.FIGURES_VARIABLE, paths.LOG_VARIABLE)

@@ -12,6 +12,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,27 +55,22 @@ class Lab:
     home: Path
     port: int
     token: str
+    process: int = 0
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def request(self, method: str, path: str) -> Any:
+    def request(self, method: str, path: str, **headers: str) -> Any:
         """What the server's own interface answers."""
-        headers = {"Authorization": f"token {self.token}"}
+        headers = {"Authorization": f"token {self.token}"} | headers
         request = urllib.request.Request(f"{self.address}/api/{path}", method=method, headers=headers)
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.loads(answer.read() or "null")
 
-    def answers(self) -> bool:
-        try:
-            return "version" in self.request("GET", "")
-        except OSError:
-            return False
-
 
 @pytest.fixture(scope="session")
-def lab(browser, tmp_path_factory) -> Iterator[Lab]:
+def lab(tmp_path_factory) -> Iterator[Lab]:
     """What ``make lab`` starts, in a copy of the project, for a user who has another ``python3`` kernel at home."""
     lab = Lab(tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("home"), _free_port(), secrets.token_hex(16))
     _write(lab.home / ".local/share/jupyter/kernels/python3/kernel.json", OTHER_KERNEL)
@@ -96,6 +92,7 @@ def lab(browser, tmp_path_factory) -> Iterator[Lab]:
             start_new_session=True,
         )
         try:
+            lab.process = process.pid
             _wait(lab, process)
             yield lab
         finally:
@@ -115,10 +112,13 @@ def _free_port() -> int:
 
 def _wait(lab: Lab, process: subprocess.Popen, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
-    while not lab.answers():
+    while True:
         said = (lab.project / "lab.log").read_text()
         assert process.poll() is None, f"make lab ended: {said}"
         assert time.monotonic() < end, f"make lab does not answer: {said}"
+        with suppress(OSError):
+            lab.request("GET", "")
+            return
         time.sleep(0.2)
 
 

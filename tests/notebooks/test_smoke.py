@@ -9,17 +9,20 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
 
 from lib.run import paths
 from lib.stats import CLAIMS
-from tests.differences import AT_ONCE, Place, results
+from tests.differences import PLAIN, Elsewhere, results
 from tests.notebooks.lesson import failure
 from tests.notebooks.tables import faults
 from tests.sizes import NIGHTLY
@@ -27,15 +30,30 @@ from tools.exercises import append_solutions
 
 NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
 TWICE = NOTEBOOKS if NIGHTLY else ["00_start_here", "04_paraphrase_mrr"]
+EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
+# Who can read the kernel's temporary files and its description, and through what it is talked to.
+KERNEL = """
+import json, os
+from ipykernel.connect import get_connection_file
+from lib.run import paths
+file = get_connection_file()
+modes = [os.stat(path).st_mode for path in (os.environ["TMPDIR"], file)]
+found = {"transport": json.load(open(file))["transport"], "modes": modes}
+(paths.figures_folder("") / "kernel.json").write_text(json.dumps(found))
+"""
 
 
 @pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory) -> Place:
+def elsewhere(tmp_path_factory) -> Elsewhere:
     """A copy of the project elsewhere after a run from scratch of the notebooks and their solutions."""
-    place = Place(tmp_path_factory.mktemp("elsewhere")).make(*AT_ONCE)
-    for name in NOTEBOOKS:
-        append_solutions(place.project / "notebooks" / f"{name}.ipynb")
-    ended = place.run("smoke", jobs=2)
+    place = Elsewhere(tmp_path_factory.mktemp("elsewhere"))
+    notebooks = [place.project / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS]
+    for notebook in notebooks:
+        append_solutions(notebook)
+    first = nbformat.read(notebooks[0], as_version=4)
+    first.cells.append(nbformat.v4.new_code_cell(KERNEL))
+    nbformat.write(first, notebooks[0])
+    ended = place.run("smoke")
     (place.project / "printed.txt").write_text(ended.stdout + ended.stderr)
     return place
 
@@ -46,7 +64,8 @@ def smoke(elsewhere) -> Path:
     return elsewhere.project / "figures" / "smoke"
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+# README: "make figures: execute the notebooks and regenerate every figure and table", "run notebooks side by side"
+@EVERY
 def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name) -> None:
     executed = smoke / name / f"{name}.ipynb"
     if not executed.exists():
@@ -56,51 +75,49 @@ def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke,
     assert list((smoke / name).glob("*.png"))
 
 
+# README: "Same parameters, same machine: the same bytes in every CSV, PNG and SVG, but for `timings*`",
+# "A notebook whose source, parameters, modules of `lib`, packages and data are unchanged is skipped"
 @pytest.mark.parametrize("name", TWICE)
 def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(smoke, tmp_path, name) -> None:
     command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", name]
-    variables = os.environ | {"SENTENCE_CACHE": str(tmp_path), "PYTHONHASHSEED": "1"}
-    runs = [
-        subprocess.run(command, cwd=paths.ROOT, env=variables, capture_output=True, text=True, timeout=900)
-        for _ in range(2)
-    ]
-    assert runs[0].returncode == 0, runs[0].stdout + runs[0].stderr
-    assert "unchanged, skipped" in runs[1].stdout
+    variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(tmp_path)}
+    options = {"cwd": paths.ROOT, "env": variables, "capture_output": True, "encoding": "utf-8", "timeout": 900}
+    first, second = (subprocess.run(command, **options) for _ in range(2))
+    assert first.returncode == 0, first.stdout + first.stderr
+    assert "unchanged, skipped" in second.stdout
     here, there = results(paths.FIGURES / "smoke" / name), results(smoke / name)
     assert here.keys() == there.keys()
     assert [file for file in here if here[file] != there[file]] == []
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_figure_is_png_and_svg_with_a_description(smoke, name) -> None:
+# SECURITY: "kernels of `make figures` on sockets that you alone can open"
+def test_nobody_else_can_talk_to_a_kernel(smoke) -> None:
+    found = json.loads((smoke / NOTEBOOKS[0] / "kernel.json").read_text())
+    assert found["transport"] == "ipc"
+    assert [mode & (stat.S_IRWXG | stat.S_IRWXO) for mode in found["modes"]] == [0, 0]
+
+
+@EVERY
+def test_every_figure_is_described_in_its_files_and_where_it_is_shown_and_read_below(smoke, name) -> None:
     for png in (smoke / name).glob("*.png"):
         assert b"Description" in png.read_bytes()[:2000]
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
-
-
-def html_metadata(output: dict) -> dict:
-    return output.get("metadata", {}).get("text/html", {})
-
-
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_every_figure_shown_has_alternative_text_and_a_reading(smoke, name) -> None:
     cells = json.loads((smoke / name / f"{name}.ipynb").read_text())["cells"]
-    for i, cell in enumerate(cells):
-        shown = [output for output in cell.get("outputs", []) if "figure" in html_metadata(output)]
-        for output in shown:
-            assert html_metadata(output)["alt"]
-        if shown:
-            following = cells[i + 1]
-            prose = "".join(following["source"]) + json.dumps(following.get("outputs", []))
-            assert len(re.findall(r"\w+", prose)) > 15
+    for cell, following in pairwise(cells):
+        html = [output.get("metadata", {}).get("text/html", {}) for output in cell.get("outputs", [])]
+        shown = [metadata for metadata in html if "figure" in metadata]
+        assert all(metadata["alt"] for metadata in shown)
+        prose = "".join(following["source"]) + json.dumps(following.get("outputs", []))
+        assert not shown or len(re.findall(r"\w+", prose)) > 15
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
+# README: "Every estimate has an interval."
+@EVERY
 def test_tables_obey_the_rules(smoke, name) -> None:
-    for file in (smoke / name).glob("*.csv"):
-        assert faults(file) == []
+    assert [fault for file in (smoke / name).glob("*.csv") for fault in faults(file)] == []
 
 
+# README: "for each claim of the papers a verdict by a rule that was fixed before the run"
 def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke) -> None:
     claims = pd.read_csv(smoke / "claims.csv", dtype=str, keep_default_na=False)
     assert list(claims.loc[claims["verdict"] == "", "id"]) == []

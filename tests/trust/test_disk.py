@@ -5,13 +5,6 @@ What the cache keeps is tested in `test_cache`.
 
 from __future__ import annotations
 
-import os
-import resource
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -20,25 +13,11 @@ import pandas as pd
 import pytest
 
 from lib import plotting
-from lib.run import paths
+from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
+from tests.trust.launcher import files_of_at_most
 from tests.unit.test_situate import toy
-
-SENTENCES = [f"sentence number {i} of many" for i in range(40)]
-
-
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """Let the system refuse to write more bytes to any file, as a full disk does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 def figure(folder: Path) -> None:
@@ -58,13 +37,15 @@ def neighbors(folder: Path) -> None:
 
 @cache
 def trained() -> Sent2Vec:
-    return Sent2Vec.train(SENTENCES, dim=4, epochs=1, min_count=1, bucket=50, threads=1)
+    sentences = [f"sentence number {i} of many" for i in range(40)]
+    return Sent2Vec.train(sentences, dim=4, epochs=1, min_count=1, bucket=50, threads=1)
 
 
 def model(folder: Path) -> None:
     trained().save(folder / "model.bin")
 
 
+# SECURITY: "A large or damaged file may use up memory or disk. That ends with a sentence ...; results stay."
 @pytest.mark.parametrize("write", [figure, table, neighbors, model])
 def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(tmp_path, monkeypatch, write) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
@@ -78,18 +59,10 @@ def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(tmp_path, monkeyp
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk that is always full")
-def test_output_that_goes_to_a_full_disk_gets_a_sentence(tmp_path) -> None:
-    (tmp_path / "runs").mkdir()
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "lib.run.cache"],
-            cwd=paths.ROOT,
-            env=os.environ | {"SENTENCE_CACHE": str(tmp_path)},
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-    assert done.returncode == 2
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_results_come_back_when_a_kill_falls_between_two_renames(tmp_path) -> None:
+    results, old = tmp_path / "results", tmp_path / ".results.old"
+    old.mkdir()
+    (old / "figure.csv").write_text("1")
+    (tmp_path / ".results.partial").mkdir()
+    files.tidy(results)
+    assert [file.name for file in tmp_path.rglob("*")] == ["results", "figure.csv"]

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,9 +26,6 @@ from lib.run.errors import InputError
 from lib.studies import paraphrases, situate
 from lib.studies.situate import Entry, Neighborhoods
 from tests.sizes import CASES, NIGHTLY
-from tests.trust.patience import in_time
-
-HANGS = 20  # seconds after which a reader is taken to hang
 
 
 class Case(NamedTuple):
@@ -147,7 +145,7 @@ CASES_OF_DATA = {
     "neighbors": Case(_neighbors, "neighbors.parquet", b"", {}),
 }  # fmt: skip
 # What a reader of text takes for content: a sentence may well begin with a tag, a NUL or a lone quote.
-ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "lee background"}
+ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "lee background", "opinosis"}
 
 
 @pytest.fixture(scope="module")
@@ -173,73 +171,46 @@ def put(place: Path, name: str) -> tuple[Case, Path]:
 
 
 def sentence(case: Case, place: Path) -> str:
-    """What the reader says of the file; "" if it reads it."""
+    """What the reader says of the file; "" if it reads it, and every score that it reads is a number."""
     try:
-        with in_time(HANGS):
-            case.read(place)
+        found = case.read(place)
     except InputError as error:
         said = str(error)
         assert "\n" not in said
-        assert len(said) < 1500
         return said
+    scores = list(found.values()) if isinstance(found, dict) else getattr(found, "score", None)
+    assert scores is None or np.isfinite(scores).all()
     return ""
 
 
-def lengths(content: bytes) -> range:
-    return range(0, len(content), 1 if NIGHTLY else max(1, len(content) // 25))
+# What holds nothing of its kind is refused; a reader of text takes most of it for sentences.
+EMPTY, WEB_PAGE = b"", b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n"
+RANDOM = np.random.default_rng(0).bytes(2000)
+DAMAGES: list[Callable[[bytes], bytes]] = [
+    lambda content: content[:5] + b"\0" + content[5:],
+    lambda content: content.decode("latin-1").encode("utf-16"),
+    lambda content: b"\xe9\xff\n" + content,
+    lambda content: b"\xef\xbb\xbf" + content,
+    lambda content: content.replace(b"\n", b"\r"),
+    lambda content: content.replace(b"\t", b" "),
+    lambda content: b"PAR1" + content + b"PAR1",
+    *(partial(re.sub, rb"\d+(\.\d+)?", number) for number in (b"nan", b"inf", b"99")),
+]
 
 
-def numbers_become(word: bytes) -> Callable[[bytes], bytes]:
-    return lambda content: re.sub(rb"\d+(\.\d+)?", word, content)
-
-
-DAMAGES: dict[str, Callable[[bytes], bytes]] = {
-    "empty": lambda content: b"",
-    "blank lines": lambda content: b"\n\n \n",
-    "web page": lambda content: b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n",
-    "a NUL inside": lambda content: content[:5] + b"\0" + content[5:],
-    "UTF-16": lambda content: content.decode("latin-1").encode("utf-16"),
-    "Latin-1 letters": lambda content: b"\xe9\xff\n" + content,
-    "byte order mark": lambda content: b"\xef\xbb\xbf" + content,
-    "carriage returns": lambda content: content.replace(b"\n", b"\r"),
-    "no tabs": lambda content: content.replace(b"\t", b" "),
-    "NaN": numbers_become(b"nan"),
-    "infinity": numbers_become(b"inf"),
-    "out of range": numbers_become(b"99"),
-    "one long line": lambda content: content.replace(b"\n", b"") * 2000,
-    "random bytes": lambda content: np.random.default_rng(0).bytes(2000),
-    "head of a gzip": lambda content: b"\x1f\x8b",
-    "magic of Parquet": lambda content: b"PAR1" + content + b"PAR1",
-}
-
-
+# SECURITY: "They may give wrong numbers. They must not run."
 @pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_valid_file_is_read(place, name) -> None:
-    case, _ = put(place, name)
+def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(place, name) -> None:
+    case, file = put(place, name)
     assert sentence(case, place) == ""
-
-
-@pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_file_cut_short_at_any_length_is_read_or_named(place, name) -> None:
-    case, file = put(place, name)
-    for length in lengths(case.content):
-        file.write_bytes(case.content[:length])
+    step = 1 if NIGHTLY else max(1, len(case.content) // 10)
+    cut = [case.content[:length] for length in range(0, len(case.content), step)]
+    for content in [*cut, *(damage(case.content) for damage in DAMAGES)]:
+        file.write_bytes(content)
         sentence(case, place)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_damaged_file_is_read_or_named(place, name, damage) -> None:
-    case, file = put(place, name)
-    file.write_bytes(DAMAGES[damage](case.content))
-    said = sentence(case, place)
-    if damage == "empty" or (damage in ("web page", "random bytes") and name not in ANY_TEXT | {"opinosis"}):
-        assert said, "what holds nothing of its kind is refused"
-
-
-@pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_what_is_not_there_is_named(place, name) -> None:
-    case, file = put(place, name)
+    for content in (EMPTY, *((WEB_PAGE, RANDOM) if name not in ANY_TEXT else ())):
+        file.write_bytes(content)
+        assert sentence(case, place)
     file.unlink()
     assert sentence(case, place)
 
@@ -258,19 +229,3 @@ def test_bytes_changed_anywhere_are_read_or_named(place, name, edits) -> None:
         content = content[:at] + new + content[at + gone :]
     file.write_bytes(content)
     sentence(case, place)
-
-
-@pytest.mark.parametrize("name", sorted(set(CASES_OF_DATA) - ANY_TEXT - {"running text", "neighbors"}))
-def test_a_score_that_is_read_is_a_number(place, name) -> None:
-    """Whatever was read: no NaN among the scores, no probability that is none, never a silent one."""
-    case, file = put(place, name)
-    for damage in ("NaN", "infinity", "out of range"):
-        file.write_bytes(DAMAGES[damage](case.content))
-        try:
-            found = case.read(place)
-        except InputError:
-            continue
-        if isinstance(found, dict):
-            assert np.isfinite(list(found.values())).all()
-        if getattr(found, "score", None) is not None:
-            assert np.isfinite(found.score).all()

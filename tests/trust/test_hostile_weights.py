@@ -1,11 +1,12 @@
-"""Weight files that are cut, of another kind, or that do not fit together: one sentence each that names them."""
+"""Weights of others that are cut, harmful or do not fit together: one sentence each, and nothing in them runs."""
 
 from __future__ import annotations
 
 import json
 import os
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,16 +14,21 @@ from typing import Any
 
 import h5py
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from lib.embedders import hub
+from lib import neighborhoods
+from lib.embedders import hub, own
 from lib.embedders.elmo import Elmo
 from lib.embedders.infersent import InferSent
+from lib.embedders.static import WordVectors
 from lib.embedders.transformer import Transformer
 from lib.embedders.urae import PublishedURAE
+from lib.run import paths
 from lib.run.errors import InputError
+from lib.sent2vec import Sent2Vec
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.transformers import write_bert, write_gpt
@@ -62,6 +68,12 @@ def sentence_transformer(folder: Path) -> np.ndarray:
     return hub.load(str(folder)).encode(SENTENCES)
 
 
+def write_bin(folder: Path) -> None:
+    weights = load_file(write_bert(folder) / "model.safetensors")
+    torch.save({name: torch.from_numpy(array) for name, array in weights.items()}, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
 READERS = {
     "elmo options": Reader(write_elmo, "options.json", elmo),
     "elmo weights": Reader(write_elmo, "weights.hdf5", elmo),
@@ -74,6 +86,7 @@ READERS = {
     "bert config": Reader(write_bert, "config.json", transformer),
     "bert weights": Reader(write_bert, "model.safetensors", transformer),
     "bert tokenizer": Reader(write_bert, "tokenizer.json", transformer),
+    "bert weights, bin": Reader(write_bin, "pytorch_model.bin", transformer),
     "gpt weights": Reader(write_gpt, "model.safetensors", transformer),
     "sentence transformer": Reader(write_model, "model.safetensors", sentence_transformer),
     "its modules": Reader(write_model, "modules.json", sentence_transformer),
@@ -81,22 +94,30 @@ READERS = {
 }
 
 
-class Harmful:
-    """What a pickle can do to those who read it."""
+class Payload:
+    """Its pickle makes a folder when it is read."""
 
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def __reduce__(self) -> tuple:
-        return os.mkdir, (str(self.trace),)
+        return os.mkdir, (str(self.folder),)
 
 
-DAMAGES: dict[str, Callable[[bytes, Path], bytes]] = {
-    "cut": lambda good, trace: good[: len(good) * 9 // 10],
-    "empty": lambda good, trace: b"",
-    "a web page": lambda good, trace: b"\n<!DOCTYPE html><html><body>404</body></html>",
-    "a pickle": lambda good, trace: pickle.dumps({"enc_lstm.weight_ih_l0": Harmful(trace)}, 2),
-}
+def harmful(payload: Payload, folder: Path) -> Iterator[bytes]:
+    """The payload as a pickle, as what torch writes (both kinds), and as arrays of objects."""
+    folder.mkdir()
+    yield pickle.dumps(payload, 2)
+    for modern in (True, False):
+        torch.save({"enc_lstm.weight_ih_l0": payload}, folder / "torch", _use_new_zipfile_serialization=modern)
+        yield (folder / "torch").read_bytes()
+    objects = np.array([payload, payload], dtype=object)
+    for name, save in {"array.npy": np.save, "arrays.npz": np.savez}.items():
+        save(folder / name, objects, allow_pickle=True)
+        yield (folder / name).read_bytes()
+
+
+WEB_PAGE = b"\n<!DOCTYPE html><html><body>404</body></html>"
 
 
 def refusal(reader: Reader, folder: Path) -> str:
@@ -108,70 +129,127 @@ def refusal(reader: Reader, folder: Path) -> str:
     return sentence
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+def test_the_payload_does_run_where_it_is_unpickled(tmp_path) -> None:
+    pickle.loads(pickle.dumps(Payload(tmp_path / "it ran")))
+    assert (tmp_path / "it ran").exists()
+
+
+# SECURITY: "no file runs when it is read"
 @pytest.mark.parametrize("name", READERS)
-def test_a_damaged_file_gets_a_sentence_and_runs_nothing(name, damage, tmp_path) -> None:
-    reader, trace, folder = READERS[name], tmp_path / "it was run", tmp_path / "weights"
+def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(name, tmp_path) -> None:
+    reader, trace, folder = READERS[name], tmp_path / "it ran", tmp_path / "weights"
     reader.write(folder)
-    good = (folder / reader.file).read_bytes()
+    file = folder / reader.file
+    good = file.read_bytes()
     assert np.isfinite(reader.read(folder)).all()
-    (folder / reader.file).write_bytes(DAMAGES[damage](good, trace))
-    sentence = refusal(reader, folder)
-    assert damage != "a web page" or "web page" in sentence
-    assert not trace.exists()
+    for content in (good[: len(good) * 9 // 10], b"", *harmful(Payload(trace), tmp_path / "forms")):
+        file.write_bytes(content)
+        refusal(reader, folder)
+        assert not trace.exists()
+    file.write_bytes(WEB_PAGE)
+    assert "web page" in refusal(reader, folder)
+
+
+def folder_of_vectors(file: Path) -> None:
+    pd.DataFrame({"index": ["a", "b"]}).to_parquet(file.with_name("x_index.parquet"))
+    WordVectors.load(file.parent, show_progress_bar=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        *((f"words.{kind}", partial(WordVectors.load, show_progress_bar=False)) for kind in ("bin", "txt", "vec.gz")),
+        ("x_emb.npy", folder_of_vectors),
+        ("sent2vec.bin", Sent2Vec.load),
+        ("neighbors.parquet", neighborhoods.read),
+    ],
+)
+def test_what_is_read_without_weights_runs_nothing_either(name, read, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+    for number, content in enumerate(harmful(Payload(tmp_path / "it ran"), tmp_path / "forms")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / name).write_bytes(content)
+        with pytest.raises(InputError):
+            read(folder / name)
+    assert not (tmp_path / "it ran").exists()
+
+
+# -- models that bring code along ---------------------------------------------------------------
+
+CODE = "import os\nos.mkdir({!r})\nclass Own:\n    @classmethod\n    def load(cls, *a, **k): return cls()\n"
+
+
+def change(file: Path, **changes: Any) -> None:
+    """Of a JSON document."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+
+def module_of_its_own(folder: Path) -> None:
+    (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "code.Own"}]')
+
+
+def classes_of_its_own(folder: Path) -> None:
+    names = {"AutoModel": "code.Own", "AutoConfig": "code.Own", "AutoTokenizer": ["code.Own", None]}
+    own_classes = {"auto_map": names, "trust_remote_code": True}
+    change(folder / "config.json", model_type="own", **own_classes)
+    change(folder / "tokenizer_config.json", tokenizer_class="Own", **own_classes)
+
+
+def settings_that_trust(folder: Path) -> None:
+    classes_of_its_own(folder)
+    kind = "sentence_transformers.models.Transformer"
+    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
+    trusting = {f"{of}_args": {"trust_remote_code": True} for of in ("model", "config", "tokenizer")}
+    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 9, **trusting}))
+
+
+# SECURITY: "code that a model brings along is refused"
+@pytest.mark.parametrize("spoil", [module_of_its_own, classes_of_its_own, settings_that_trust])
+def test_code_in_the_folder_of_a_model_is_not_run(spoil, tmp_path) -> None:
+    folder = write_bert(tmp_path / "model")
+    (folder / "code.py").write_text(CODE.format(str(tmp_path / "it ran")))
+    spoil(folder)
+    with suppress(InputError):
+        has_modules = (folder / "modules.json").exists()
+        own.load(str(folder), pooling="" if has_modules else "avg").encode(["a cat sat on the mat"])
+    assert not (tmp_path / "it ran").exists()
 
 
 # -- numbers that are none, and files of two models -----------------------------------------------
 
 
-def hdf5(**changes: Any) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        with h5py.File(folder / "weights.hdf5", "r+") as weights:
-            for name, value in changes.items():
-                path = name.replace("__", "/")
-                del weights[path]
-                if value is not None:
-                    weights[path] = value
-
-    return change
+def hdf5(folder: Path, name: str, value: Any) -> None:
+    with h5py.File(folder / "weights.hdf5", "r+") as weights:
+        del weights[name]
+        if value is not None:
+            weights[name] = value
 
 
-def options(group: str, **changes: Any) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        document = json.loads((folder / "options.json").read_text())
-        document[group] |= changes
-        (folder / "options.json").write_text(json.dumps(document))
-
-    return change
+def projection(folder: Path, size: int) -> None:
+    document = json.loads((folder / "options.json").read_text())
+    document["lstm"]["projection_dim"] = size
+    (folder / "options.json").write_text(json.dumps(document))
 
 
-def lstm(**changes: np.ndarray | None) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        weights = random_weights(5, 4) | {f"enc_lstm.{name}": array for name, array in changes.items()}
-        kept = {name: array for name, array in weights.items() if array is not None}
-        write_infersent(folder / "weights.pkl", kept)
-
-    return change
+def lstm(folder: Path, name: str, value: np.ndarray | None) -> None:
+    weights = random_weights(5, 4) | {f"enc_lstm.{name}": value}
+    write_infersent(folder / "weights.pkl", {name: array for name, array in weights.items() if array is not None})
 
 
-def tensors(spoil: Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        file = folder / "model.safetensors"
-        save_file(spoil(load_file(file)), file, metadata={"format": "pt"})
-
-    return change
-
-
-def configured(**values: Any) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        config = json.loads((folder / "config.json").read_text())
-        (folder / "config.json").write_text(json.dumps(config | values))
-
-    return change
+def tensors(folder: Path, spoil: Callable[[str, np.ndarray], np.ndarray | None]) -> None:
+    file = folder / "model.safetensors"
+    spoiled = {name: spoil(name, array) for name, array in load_file(file).items()}
+    kept = {name: array for name, array in spoiled.items() if array is not None}
+    save_file(kept, file, metadata={"format": "pt"})
 
 
-def nan(name: str) -> Callable[[Path], None]:
-    return tensors(lambda arrays: arrays | {name: np.full_like(arrays[name], np.nan)})
+def nan(name: str, array: np.ndarray) -> np.ndarray:
+    return np.full_like(array, np.nan) if name == "bert.encoder.layer.1.output.dense.bias" else array
+
+
+def without_output(name: str, array: np.ndarray) -> np.ndarray | None:
+    return None if "layer.1.output" in name else array
 
 
 def other_tokenizer(folder: Path) -> None:
@@ -180,38 +258,27 @@ def other_tokenizer(folder: Path) -> None:
 
 
 NUMBERS = "vectors are NaN or infinite"
-LAYERS = "the weights have 2 layers, the configuration 1"
-MISFITS = {
-    "elmo, NaN": ("elmo weights", hdf5(CNN_proj__b_proj=np.full(4, np.nan, "f4")), NUMBERS),
-    "elmo, a dataset is missing": ("elmo weights", hdf5(CNN__W_cnn_1=None), "CNN/W_cnn_1"),
-    "elmo, another size": ("elmo options", options("lstm", projection_dim=8), "vectors have 8 dimensions where"),
-    "infersent, NaN": ("infersent", lstm(bias_hh_l0=np.full(16, np.nan, "f4")), NUMBERS),
-    "infersent, one direction": ("infersent", lstm(weight_ih_l0_reverse=None), "weight_ih_l0_reverse"),
-    "infersent, a whole model": (
-        "infersent",
-        lambda folder: torch.save(torch.nn.LSTM(2, 2), folder / "weights.pkl"),
-        "Weights only load failed",
+MISFITS = [
+    ("elmo weights", partial(hdf5, name="CNN_proj/b_proj", value=np.full(4, np.nan, "f4")), NUMBERS),
+    ("elmo weights", partial(hdf5, name="CNN/W_cnn_1", value=None), "CNN/W_cnn_1"),
+    ("elmo options", partial(projection, size=8), "vectors have 8 dimensions where"),
+    ("infersent", partial(lstm, name="bias_hh_l0", value=np.full(16, np.nan, "f4")), NUMBERS),
+    ("infersent", partial(lstm, name="weight_ih_l0_reverse", value=None), "weight_ih_l0_reverse"),
+    ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
+    ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),
+    ("bert weights", partial(tensors, spoil=nan), NUMBERS),
+    ("bert weights", partial(tensors, spoil=without_output), "no weights encoder.layer.1.output"),
+    (
+        "bert config",
+        lambda folder: change(folder / "config.json", num_hidden_layers=1),
+        "the weights have 2 layers, the configuration 1",
     ),
-    "urae, NaN": ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
-    "urae, no variable": ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),
-    "urae, no unknown": (
-        "urae words",
-        partial(write_urae, words=np.array([["a", "b", "c", "d", "e"]], dtype=object)),
-        "is not in list",
-    ),
-    "bert, NaN": ("bert weights", nan("bert.encoder.layer.1.output.dense.bias"), NUMBERS),
-    "bert, fewer layers": ("bert config", configured(num_hidden_layers=1), LAYERS),
-    "bert, weights are missing": (
-        "bert weights",
-        tensors(lambda arrays: {name: array for name, array in arrays.items() if "layer.1.output" not in name}),
-        "no weights encoder.layer.1.output",
-    ),
-    "gpt, another tokenizer": ("gpt weights", other_tokenizer, "the tokenizer knows"),
-    "its NaN": ("sentence transformer", nan("bert.encoder.layer.1.output.dense.bias"), NUMBERS),
-}
+    ("gpt weights", other_tokenizer, "the tokenizer knows"),
+    ("sentence transformer", partial(tensors, spoil=nan), NUMBERS),
+]
 
 
-@pytest.mark.parametrize(("name", "spoil", "message"), MISFITS.values(), ids=MISFITS)
+@pytest.mark.parametrize(("name", "spoil", "message"), MISFITS)
 def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(name, spoil, message, tmp_path) -> None:
     folder = tmp_path / "weights"
     READERS[name].write(folder)

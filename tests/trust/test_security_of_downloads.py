@@ -50,7 +50,7 @@ def zipped(*members: tuple[str, bytes, int]) -> bytes:
 def unpack(content: bytes, folder: Path) -> Path:
     """Unpack below `folder`; returns where, having seen that all is plain files and nothing was made beside it."""
     place = folder / "inside"
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     (folder / "archive").write_bytes(content)
     try:
         download.unpack(folder / "archive", place)
@@ -61,19 +61,18 @@ def unpack(content: bytes, folder: Path) -> Path:
     return place
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+# SECURITY: "an archive stays in its folder: plain files only, none that climbs out, at most 100 times its size"
 @pytest.mark.parametrize("name", ["../x", "/outside-of-all/x", "a/../../x", "//x/y", ".."])
-def test_a_member_cannot_climb_out(tmp_path, kind, name) -> None:
-    content = zipped((name, b"x", 0o644)) if kind == "zip" else tarred((name, FILE, b"x", ""))
-    with pytest.raises(ValueError, match="would land outside its folder"):
-        unpack(content, tmp_path)
+def test_a_member_cannot_climb_out(tmp_path, name) -> None:
+    for content in (zipped((name, b"x", 0o644)), tarred((name, FILE, b"x", ""))):
+        with pytest.raises(ValueError, match="would land outside its folder"):
+            unpack(content, tmp_path)
     assert not Path("/outside-of-all").exists()
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
-@pytest.mark.parametrize("link", ["..", "b.txt", "/etc/passwd"])
-def test_links_and_devices_are_passed_over(tmp_path, kind, link) -> None:
-    content = tarred(("b.txt", FILE, b"b", ""), ("a", kind, b"", link), ("a/x", FILE, b"x", ""))
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_are_passed_over(tmp_path, kind) -> None:
+    content = tarred(("b.txt", FILE, b"b", ""), ("a", kind, b"", "/etc/passwd"), ("a/x", FILE, b"x", ""))
     place = unpack(content, tmp_path)
     assert {str(path.relative_to(place)) for path in place.rglob("*")} == {"b.txt", "a", "a/x"}
 
@@ -83,21 +82,18 @@ def test_a_link_in_a_zip_becomes_a_file_that_nobody_can_start(tmp_path) -> None:
     assert (place / "a").read_text() == ".."
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-def test_a_bomb_is_not_unpacked(tmp_path, kind) -> None:
+def test_a_bomb_is_not_unpacked_nor_a_zip_whose_sizes_are_lies_beyond_them(tmp_path) -> None:
     zeros = bytes(20_000_000)
-    with pytest.raises(ValueError, match="would grow to more than 100 times its size"):
-        unpack(zipped(("a", zeros, 0o644)) if kind == "zip" else tarred(("a", FILE, zeros, "")), tmp_path)
-    assert not list((tmp_path / "inside").rglob("*"))
-
-
-def test_a_zip_whose_sizes_are_lies_is_not_unpacked_beyond_them(tmp_path) -> None:
-    content = bytearray(zipped(("a", bytes(1_000_000), 0o644)))
+    for content in (zipped(("a", zeros, 0o644)), tarred(("a", FILE, zeros, ""))):
+        with pytest.raises(ValueError, match="would grow to more than 100 times its size"):
+            unpack(content, tmp_path)
+        assert not list((tmp_path / "inside").rglob("*"))
+    lies = bytearray(zipped(("a", bytes(1_000_000), 0o644)))
     for signature, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
-        place = content.index(signature) + offset
-        content[place : place + 4] = (100).to_bytes(4, "little")
+        place = lies.index(signature) + offset
+        lies[place : place + 4] = (100).to_bytes(4, "little")
     with pytest.raises(zipfile.BadZipFile):
-        unpack(bytes(content), tmp_path)
+        unpack(bytes(lies), tmp_path)
     assert sum(file.stat().st_size for file in (tmp_path / "inside").rglob("*")) <= 100
 
 
@@ -125,9 +121,6 @@ def test_a_spoiled_archive_is_unpacked_inside_or_refused(places, kind, data) -> 
         return
 
 
-# -- kills --------------------------------------------------------------------------------------
-
-
 def test_a_killed_download_is_finished_by_the_next_run_with_the_same_files(tmp_path) -> None:
     """Killed when it is about to touch a file; all files are compared, hidden ones among them."""
     server, place = Server(), tmp_path / "data"
@@ -136,8 +129,7 @@ def test_a_killed_download_is_finished_by_the_next_run_with_the_same_files(tmp_p
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     whole = Run("downloaded", empty(place)).end()
     expected = tree(place)
-    rng = random.Random(0)
-    for touch in rng.sample(range(1, whole["touches"] + 1), min(KILLS * 3, whole["touches"])):
+    for touch in random.Random(0).sample(range(1, whole["touches"] + 1), min(KILLS * 3, whole["touches"])):
         empty(place)
         assert Run("downloaded", place, Plan(signal.SIGKILL, touch)).end()["killed"]
         Run("downloaded", place).end()

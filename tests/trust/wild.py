@@ -1,14 +1,8 @@
-"""Sentences and vectors that nobody sends on purpose, and everybody sends one day."""
+"""Sentences that nobody sends on purpose, and everybody sends one day."""
 
 from __future__ import annotations
 
-import numpy as np
-import scipy.sparse as sp
 from hypothesis import strategies as st
-
-SEED = st.integers(0, 2**32 - 1)
-
-# -- sentences ----------------------------------------------------------------------------------
 
 SENTENCES = {
     "empty": "",
@@ -51,102 +45,3 @@ sentences = st.one_of(
     st.lists(_PIECES, max_size=5).map("".join),
 )
 batches = st.lists(sentences, min_size=1, max_size=6)
-
-MEGABYTES = {
-    "one word": lambda n: "x" * n,
-    "combining marks": lambda n: "e" + "\u0301" * n,
-    "words": lambda n: "the cat sat " * (n // 12),
-    "white space": lambda n: " " * n,
-    "zero bytes": lambda n: "\0" * n,
-}
-
-# -- vectors ------------------------------------------------------------------------------------
-
-NOT_FINITE = (np.nan, np.inf, -np.inf)
-_DTYPES = ("float32", "float64", "float16", "int8", "int64", "uint8", "bool", ">f4", ">f8", "longdouble")
-_LAYOUTS = ("C", "F", "reversed", "strided", "read-only", "unaligned", "list")
-
-
-@st.composite
-def matrices(draw, least: int = 1, most: int = 30, dim: int | None = None) -> np.ndarray:
-    """float64[n, d] of finite numbers: rows of any length, denormal ones, zero rows, and rows that repeat others."""
-    rng = np.random.default_rng(draw(SEED))
-    n, d = draw(st.integers(least, most)), draw(st.integers(1, 9)) if dim is None else dim
-    kind = draw(st.sampled_from(["normal", "lengths", "huge", "tiny", "denormal", "small integers", "near"]))
-    rows = rng.normal(size=(n, d))
-    if kind == "lengths":
-        rows *= 10.0 ** rng.integers(-300, 300, size=(n, 1))
-    if kind == "huge":
-        rows = np.clip(rows, -1, 1) * 1.7e308
-    if kind == "tiny":
-        rows *= 1e-300
-    if kind == "denormal":
-        rows = np.rint(3 * rows) * 5e-324
-    if kind == "small integers":
-        rows = rng.integers(-1, 2, size=(n, d)).astype(np.float64)
-    if kind == "near":
-        rows = rng.normal(size=(1, d)) + 1e-9 * rows
-    rows[rng.random(n) < draw(st.sampled_from([0, 0.2]))] = 0
-    return rows[rng.integers(0, n, n)] if draw(st.booleans()) else rows
-
-
-@st.composite
-def arrays(draw, rows: np.ndarray) -> tuple[object, np.ndarray]:
-    """The rows in some type and layout, and float64[n, d], what these are exactly."""
-    dtype = draw(st.sampled_from(_DTYPES))
-    kind = np.dtype(dtype)
-    if kind.kind in "iub":
-        scale = np.abs(rows).max(initial=0.0) or 1.0
-        typed = (rows / scale * (100 if kind.kind == "i" else 1)).clip(0 if kind.kind != "i" else None).astype(kind)
-    else:
-        with np.errstate(over="ignore", under="ignore"):
-            limits = np.finfo(kind)
-            typed = rows.clip(max(limits.min, -1.7e308), min(limits.max, 1.7e308)).astype(kind)
-    return laid_out(typed, draw(st.sampled_from(_LAYOUTS))), typed.astype(np.float64)
-
-
-def laid_out(array: np.ndarray, layout: str) -> object:
-    """The same numbers, lying differently in memory."""
-    if layout == "F":
-        return np.asfortranarray(array)
-    if layout == "reversed":
-        return array[::-1, ::-1].copy()[::-1, ::-1]
-    if layout == "strided":
-        return np.repeat(np.repeat(array, 2, axis=0), 3, axis=1)[::2, ::3]
-    if layout == "unaligned":
-        return np.frombuffer(b"." + array.tobytes(), np.uint8)[1:].view(array.dtype).reshape(array.shape)
-    if layout == "list":
-        return array.tolist()
-    copy = array.copy()
-    copy.flags.writeable = layout != "read-only"
-    return copy
-
-
-@st.composite
-def sparse(draw, rows: np.ndarray) -> tuple[sp.sparray, np.ndarray]:
-    """Some of the numbers as a sparse array: unsorted, repeated, zeros that are stored; and float64[n, d]."""
-    rng = np.random.default_rng(draw(SEED))
-    kept = np.where(rng.random(rows.shape) < 0.6, rows, 0.0)
-    coo = sp.coo_array(kept)
-    order = rng.permutation(coo.nnz)
-    r, c, v = coo.coords[0][order], coo.coords[1][order], coo.data[order]
-    if draw(st.booleans()):  # every entry in two halves, beside a zero that is stored
-        r, c, v = np.tile(r, 3), np.tile(c, 3), np.concatenate([v / 2, v - v / 2, 0 * v])
-    lines = np.argsort(r, kind="stable")
-    kind = draw(st.sampled_from([np.int32, np.int64]))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(r, minlength=len(rows)))]).astype(kind)
-    found = sp.csr_array((v[lines], c[lines].astype(kind), starts), shape=rows.shape)
-    form = draw(st.sampled_from(["csr", "csr", "csc", "coo", "lil", "matrix"]))
-    return (sp.csr_matrix(found) if form == "matrix" else found.asformat(form)), found.toarray()
-
-
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows of length 1 by plain arithmetic in long double, zero rows left as they are."""
-    wide = vectors.astype(np.longdouble)
-    lengths = np.sqrt((wide**2).sum(axis=1, keepdims=True))
-    return (wide / np.where(lengths > 0, lengths, 1)).astype(np.float64)
-
-
-def cosines(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """float64[n, m] by definition."""
-    return unit(left) @ unit(right).T
