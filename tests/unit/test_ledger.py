@@ -34,32 +34,18 @@ def verdict(ledger):
 
 
 @pytest.mark.parametrize(
-    ("holds", "fails", "low", "high", "expected"),
+    ("holds", "fails", "lows", "highs", "expected"),
     [
         ("> 0.9", "< 0.9", 0.91, 0.99, "holds"),
         ("> 0.9", "< 0.9", 0.8, 0.89, "fails"),
         ("> 0.9", "< 0.9", 0.89, 0.91, "undecided"),
         ("> 0.9", "< 0.9", 0.9, 0.91, "undecided"),
-        ("< 0", "> 0", -0.3, -0.1, "holds"),
         ("in -0.02 0.02", "outside -0.02 0.02", -0.02, 0.01, "holds"),
-        ("in -0.02 0.02", "outside -0.02 0.02", 0.03, 0.04, "fails"),
         ("in -0.02 0.02", "outside -0.02 0.02", -0.05, -0.03, "fails"),
         ("in -0.02 0.02", "outside -0.02 0.02", 0.01, 0.03, "undecided"),
-        ("meets 0.64", "outside 0.64 0.64", 0.6, 0.7, "holds"),
         ("meets 0.15 0.2", "outside 0.15 0.2", 0.1, 0.16, "holds"),
         ("meets 0.64", "outside 0.64 0.64", 0.65, 0.7, "fails"),
         ("> 0", "", -0.5, -0.1, "undecided"),
-    ],
-)
-def test_one_interval(ledger, holds, fails, low, high, expected):
-    judged = ledger({"holds": holds, "fails": fails})
-    judged.interval("c", (low + high) / 2, low, high)
-    assert verdict(judged) == expected
-
-
-@pytest.mark.parametrize(
-    ("holds", "fails", "lows", "highs", "expected"),
-    [
         ("> 0", "< 0", [0.1, 0.2], [0.3, 0.4], "holds"),
         ("> 0", "< 0", [0.1, -0.1], [0.3, 0.4], "undecided"),
         ("> 0", "< 0", [0.1, -0.2], [0.3, -0.1], "fails"),
@@ -70,7 +56,7 @@ def test_one_interval(ledger, holds, fails, low, high, expected):
         ("most > 0", "most < 0", [0.1, -0.2], [0.3, -0.1], "undecided"),
     ],
 )
-def test_a_family_of_intervals(ledger, holds, fails, lows, highs, expected):
+def test_intervals_by_hand(ledger, holds, fails, lows, highs, expected):
     judged = ledger({"holds": holds, "fails": fails})
     judged.interval("c", np.add(lows, highs) / 2, lows, highs)
     assert verdict(judged) == expected
@@ -144,28 +130,32 @@ def test_what_is_missing_and_what_is_pending(ledger):
     assert ledger(*rows, profile="paper").pending() == ["absent", "open a"]
 
 
-def test_refusals(ledger):
-    judged = ledger({"part": "a", "holds": "> 0"}, {"id": "same", "kind": "identity", "tolerance": "0"})
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda judged: Ledger("10_nothing", "default"), "study: '10_nothing' is not known"),
+        (lambda judged: judged.interval("d", 1, 0.5, 2), "'d' is not known"),
+        (lambda judged: judged.interval("c", 1, 0.5, 2, part="b"), "'c b' is not known"),
+        (lambda judged: judged.interval("c", 1, 0.5, 2, part="a"), "was judged before"),
+        (lambda judged: judged.interval("same", 1, 0.5, 2), "'same' is not known"),
+        (lambda judged: judged.missing("same", "nothing"), "is not listed as untestable"),
+        *(
+            (lambda judged, wrong=wrong: judged.interval("b", *wrong), "outside its interval")
+            for wrong in [(3, 0.5, 2), (1, 2, 0.5), (np.nan, 0, 1)]
+        ),
+    ],
+)
+def test_refusals(ledger, call, message):
+    judged = ledger(
+        {"part": "a", "holds": "> 0"}, {"id": "same", "kind": "identity", "tolerance": "0"}, {"id": "b", "holds": "> 0"}
+    )
     judged.interval("c", 1, 0.5, 2, part="a")
-    for call in (
-        lambda: Ledger("10_nothing", "default"),
-        lambda: judged.interval("d", 1, 0.5, 2),
-        lambda: judged.interval("c", 1, 0.5, 2, part="b"),
-        lambda: judged.interval("c", 1, 0.5, 2, part="a"),
-        lambda: judged.interval("same", 1, 0.5, 2),
-        lambda: judged.missing("same", "nothing"),
-    ):
-        with pytest.raises(InputError) as refused:
-            call()
-        assert str(refused.value).count("\n") == 0
-    for estimate, low, high in [(3, 0.5, 2), (0, 0.5, 2), (1, 2, 0.5), (np.nan, 0, 1)]:
-        with pytest.raises(InputError, match="outside its interval"):
-            ledger({"holds": "> 0"}).interval("c", estimate, low, high)
+    with pytest.raises(InputError, match=message) as refused:
+        call(judged)
+    assert "\n" not in str(refused.value)
 
 
-# The list itself.
-
-
+# README: "for each claim of the papers a verdict by a rule that was fixed before the run"
 def test_every_claim_of_the_five_papers_is_listed():
     claims = listed()
     assert not claims.duplicated(["id", "part"]).any()
@@ -180,27 +170,19 @@ def test_every_claim_of_the_five_papers_is_listed():
     assert into.isin(claims.loc[~put_away, "id"]).all()
 
 
-def test_every_rule_of_the_list_decides():
+def test_every_study_can_be_judged_to_its_end_by_rules_that_decide():
     claims = listed()
-    claims = claims[claims["kind"] != ""]
-    assert claims["default"].isin(["yes", "analogue", "no"]).all()
-    assert claims["paper"].isin(["yes", "analogue", "no"]).all()
-    assert (claims["needs"] != "")[(claims["default"] == "no") | (claims["paper"] == "no")].all()
-    identities = claims[claims["kind"] == "identity"]
-    assert (identities["tolerance"].astype(float) >= 0).all()
-    intervals = claims[claims["kind"] == "interval"]
-    assert len(identities) + len(intervals) == len(claims)
-    can_hold = intervals["holds"].ne("") | intervals["combine"].eq("one")
-    assert can_hold.all()
+    judged = claims[claims["kind"] != ""]
+    assert judged[["default", "paper"]].isin(["yes", "analogue", "no"]).all(axis=None)
+    assert (judged["needs"] != "")[(judged["default"] == "no") | (judged["paper"] == "no")].all()
+    identities = judged["kind"] == "identity"
+    assert (judged["tolerance"][identities].astype(float) >= 0).all()
+    intervals = judged[~identities]
+    assert (intervals["holds"].ne("") | intervals["combine"].eq("one")).all()
     for condition in {*intervals["holds"], *intervals["fails"]} - {""}:
         bounds = np.array([float(word) for word in condition.split() if word.strip("-").replace(".", "").isdigit()])
         points = np.concatenate([bounds - 1, bounds, bounds + 1])
         assert {stats._meets(condition, points[[i]], points[[i]], "all") for i in range(len(points))} == {True, False}
-
-
-def test_every_study_can_be_judged_to_its_end():
-    claims = listed()
-    judged = claims[claims["kind"] != ""]
     for study in claims["study"].unique():
         ledger = Ledger(study, "paper")
         for row in judged[judged["study"] == study].itertuples():

@@ -39,14 +39,10 @@ def test_what_would_open_a_list_a_title_or_a_quotation_does_not(opening) -> None
     assert shown(escaped) == opening
 
 
-def test_a_dollar_sign_stands_in_an_element_of_its_own() -> None:
-    assert markdown.escape("$5 or $6") == "<span>&#36;</span>5 or <span>&#36;</span>6"
-
-
-def test_plain_text_and_numbers_stay_readable() -> None:
-    text = 'In 1987, "it" fell 3.6 percent; why? Well-known: 0.5!'
+def test_plain_text_and_numbers_stay_readable_and_a_dollar_sign_has_an_element_of_its_own() -> None:
+    text = 'In 1987, "it" fell 3.6 percent; why? Well-known: 0.57 to 0.62!'
     assert markdown.escape(text) == text
-    assert markdown.escape("0.57 to 0.62") == "0.57 to 0.62"
+    assert markdown.escape("$5 or $6") == "<span>&#36;</span>5 or <span>&#36;</span>6"
 
 
 @pytest.mark.parametrize("render", [MarkdownIt().render, mistune.html], ids=["site", "report"])
@@ -54,11 +50,6 @@ def test_plain_text_and_numbers_stay_readable() -> None:
 def test_a_name_as_code_is_what_a_reader_sees_whatever_it_holds(render, name) -> None:
     rendered = render(f"Of {markdown.code(name)} it is known.").strip()
     assert html.unescape(rendered) == f"<p>Of <code>{name}</code> it is known.</p>"
-
-
-def test_names_as_code_by_hand() -> None:
-    assert markdown.code("lee") == "`lee`"
-    assert markdown.code("lines:a`b.txt") == "lines:a&#96;b.txt"
 
 
 def test_a_table_by_hand() -> None:

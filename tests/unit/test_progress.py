@@ -17,14 +17,9 @@ def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:
     assert not any("\r" in line or "\x1b" in line for line in lines)
 
 
-def test_nothing_is_shown_when_nothing_is_asked_for(tmp_path, monkeypatch, capsys) -> None:
-    monkeypatch.setenv(paths.LOG_VARIABLE, str(tmp_path / "run.log"))
-    assert list(progress.track(range(3), "quiet", show=False)) == [0, 1, 2]
-    assert not (tmp_path / "run.log").exists()
-    assert capsys.readouterr() == ("", "")
-
-
-def test_without_a_log_and_a_terminal_lines_go_to_standard_error(monkeypatch, capsys) -> None:
+def test_without_a_log_and_a_terminal_lines_go_to_standard_error_and_none_if_not_wanted(monkeypatch, capsys) -> None:
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
+    assert list(progress.track(range(3), "quiet", show=False)) == [0, 1, 2]
+    assert capsys.readouterr() == ("", "")
     list(progress.track(range(2), "plain"))
     assert "plain: 2 of 2 items (100 %)" in capsys.readouterr().err

@@ -43,6 +43,8 @@ def test_tokens_by_hand() -> None:
     assert text.word_tokens("He doesn't  know.") == ["He", "does", "n't", "know", "."]
     assert text.gensim_tokens("He doesn't know 3.") == ["he", "doesn", "t", "know"]
     assert text.content_types("The cat, the CAT!") == {"the", "cat"}
+    assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
+    assert text.treebank_tokens('They can\'t "stop".') == ["They", "ca", "n't", "``", "stop", "''", "."]
 
 
 def test_word_probabilities_are_probabilities() -> None:
@@ -55,17 +57,6 @@ def test_word_tokens_are_those_of_spacy() -> None:
     tokenizer = spacy.blank("en").tokenizer
     for sentence in corpora.load("wikipedia-sample").sentences[:3000]:
         assert text.word_tokens(sentence) == [token.text for token in tokenizer(sentence) if not token.is_space]
-
-
-def test_word_tokens_do_not_depend_on_what_was_tokenized_before() -> None:
-    tokens = ["Do", "n't", "stop", ",", "e.g.", "at", "5", "p.m.", "!"]
-    for _ in range(2):
-        assert text.word_tokens("Don't stop, e.g. at 5p.m.!") == tokens
-
-
-def test_tokenizers_by_hand() -> None:
-    assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
-    assert text.treebank_tokens('They can\'t "stop".') == ["They", "ca", "n't", "``", "stop", "''", "."]
 
 
 def test_counts_become_probabilities(tmp_path) -> None:

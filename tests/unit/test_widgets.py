@@ -6,46 +6,36 @@ import pytest
 
 from lib.run import paths, widgets
 
+RANGES = {"k": (5, 1, 20, 1), "beta": (2.0, 1.0, 4.0, 0.5), "who": {"the first": "a", "the second": "b"}}
+
 
 @pytest.fixture
 def displayed(monkeypatch) -> list:
-    """What is displayed, in order."""
+    """What is displayed in JupyterLab, in order."""
     shown = []
+    monkeypatch.delenv(paths.FIGURES_VARIABLE, raising=False)
     monkeypatch.setattr(widgets, "display", lambda *things: shown.extend(things))
     return shown
 
 
-def test_executed_headlessly_the_first_option_is_shown_without_a_widget(monkeypatch, tmp_path, displayed) -> None:
+def test_executed_headlessly_the_first_of_all_is_shown_without_a_widget(monkeypatch, tmp_path, displayed) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
     widgets.pick(lambda number: f"number {number}", {"one": 1, "two": 2}, "number")
-    assert displayed == ["number 1"]
+    widgets.slide(lambda **values: displayed.append(values), **RANGES)
+    assert displayed == ["number 1", {"k": 5, "beta": 2.0, "who": "a"}]
 
 
-def test_in_jupyterlab_the_first_option_is_shown_until_another_is_picked(monkeypatch, displayed) -> None:
-    monkeypatch.delenv(paths.FIGURES_VARIABLE, raising=False)
+def test_the_first_option_is_shown_until_another_is_picked(displayed) -> None:
     widgets.pick(lambda number: f"number {number}", {"one": 1, "two": 2}, "number")
     *_, box = displayed
     field = box.children[0]
     assert (list(field.options), field.description) == (["one", "two"], "number")
-    assert box.result == "number 1"
-    field.value = "two"
-    assert box.result == "number 2"
-    field.value = ""
-    assert box.result == "number 1"
+    for value, shown in (("one", "number 1"), ("two", "number 2"), ("", "number 1")):
+        field.value = value
+        assert box.result == shown
 
 
-RANGES = {"k": (5, 1, 20, 1), "beta": (2.0, 1.0, 4.0, 0.5), "who": {"the first": "a", "the second": "b"}}
-
-
-def test_executed_headlessly_sliders_and_menus_stand_at_their_first_value(monkeypatch, tmp_path, displayed) -> None:
-    monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
-    called = []
-    widgets.slide(lambda **values: called.append(values), **RANGES)
-    assert (called, displayed) == ([{"k": 5, "beta": 2.0, "who": "a"}], [])
-
-
-def test_in_jupyterlab_whole_numbers_stay_whole_and_a_menu_gives_the_value(monkeypatch, displayed) -> None:
-    monkeypatch.delenv(paths.FIGURES_VARIABLE, raising=False)
+def test_whole_numbers_stay_whole_and_a_menu_gives_the_value(displayed) -> None:
     called = []
     widgets.slide(lambda **values: called.append(values), **RANGES)
     k, beta, who = displayed[0].children[:3]
