@@ -19,7 +19,6 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
-from lib import neighborhoods
 from lib.embedders import hub, own
 from lib.embedders.elmo import Elmo
 from lib.embedders.infersent import InferSent
@@ -29,6 +28,7 @@ from lib.embedders.urae import PublishedURAE
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
+from lib.studies import situate
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.transformers import write_bert, write_gpt
@@ -161,7 +161,7 @@ def folder_of_vectors(file: Path) -> None:
         *((f"words.{kind}", partial(WordVectors.load, show_progress_bar=False)) for kind in ("bin", "txt", "vec.gz")),
         ("x_emb.npy", folder_of_vectors),
         ("sent2vec.bin", Sent2Vec.load),
-        ("neighbors.parquet", neighborhoods.read),
+        ("neighbors.parquet", situate.read),
     ],
 )
 def test_what_is_read_without_weights_runs_nothing_either(name, read, tmp_path, monkeypatch) -> None:
