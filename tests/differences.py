@@ -36,6 +36,7 @@ plt.style.use("ggplot")
 }
 DIFFERENT = {
     **{name: "2" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")},
+    "OMP_WAIT_POLICY": "PASSIVE",
     "PYTHONHASHSEED": "random",
     "TZ": "Asia/Kathmandu",
     "MPLBACKEND": "pdf",
