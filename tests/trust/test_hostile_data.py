@@ -37,9 +37,8 @@ class Case(NamedTuple):
     beside: dict[str, bytes]
 
 
-def _task(name: str, split: str, file: str, content: str, **beside: str) -> Case:
-    files = {path.replace("__", "/"): text.encode() for path, text in beside.items()}
-    return Case(lambda folder: tasks.load(name, split), file, content.encode(), files)
+def _task(name: str, split: str, file: str, content: str) -> Case:
+    return Case(lambda folder: tasks.load(name, split), file, content.encode(), {})
 
 
 def _corpus(name: str, file: str, content: bytes) -> Case:
@@ -90,24 +89,13 @@ CASES_OF_DATA = {
     "sick relatedness": _task(
         "SICK-R", "dev", "senteval/SICK/SICK_trial.txt", SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n"
     ),
-    "sick entailment": _task(
-        "SICK-E", "dev", "senteval/SICK/SICK_trial.txt", SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n"
-    ),
     "mrpc": _task("MRPC", "test", "senteval/MRPC/msr_paraphrase_test.txt", MRPC + "1\t12\t7\tone\ttwo\r\n"),
-    "msrp groups": _task(
-        "MSRP-groups",
-        "all",
-        "senteval/MRPC/msr_paraphrase_test.txt",
-        MRPC + "1\t1\t2\tone\ttwo\r\n1\t2\t3\ttwo\tthree\r\n",
-        senteval__MRPC__msr_paraphrase_train__txt="",
-    )._replace(beside={"senteval/MRPC/msr_paraphrase_train.txt": (MRPC + "0\t8\t9\tx\ty\r\n").encode()}),
     "one class a file": Case(
         lambda _: tasks.load("MR"), "senteval/MR/rt-polarity.pos", b"a fine clich\xe9\nbest\n",
         {"senteval/MR/rt-polarity.neg": b"dull\n"},
     ),
     "trec": _task("TREC", "test", "senteval/TREC/TREC_10.label", "NUM:dist How far is it ?\nABBR:exp What is B ?\n"),
     "sst2": _task("SST2", "dev", "senteval/SST/binary/sentiment-dev", "good , but no more\t0\nfine\t1\n"),
-    "sst5": _task("SST5", "dev", "senteval/SST/fine/sentiment-dev", "4 very good .\n0 very bad .\n"),
     "opinosis": Case(
         lambda _: tasks.load("Opinosis-groups"), "opinosis/paraphrase_groups/a.data",
         b"one\tclear\tlong\ntwo\tsharp\tlasts\nthree\tbright\t\n", {},
@@ -115,10 +103,6 @@ CASES_OF_DATA = {
     "lee items": Case(
         lambda _: tasks.load("Lee"), "gensim/test/test_data/lee.cor", b"first item\nsecond item\n",
         {"gensim/test/test_data/similarities0-1.txt": b"1.0\t0.5\n0.5\t1.0\n"},
-    ),
-    "lee scores": Case(
-        lambda _: tasks.load("Lee"), "gensim/test/test_data/similarities0-1.txt", b"1.0\t0.5\n0.5\t1.0\n",
-        {"gensim/test/test_data/lee.cor": b"first item\nsecond item\n"},
     ),
     "word pairs": Case(
         lambda _: tasks.load("WS353"), "gensim/test/test_data/wordsim353.tsv", b"# Word 1\nlove\tsex\t6.77\n", {}
@@ -129,9 +113,6 @@ CASES_OF_DATA = {
     "reuters": _corpus("reuters", "corpora/reuters21578/reut2-000.sgm", NEWS.encode()),
     "gigaword": _corpus(
         "gigaword:2010", "corpora/gigaword/data/foo_eng/foo_eng_201001.gz", gzip.compress(STORY.encode(), mtime=0)
-    ),
-    "lee background": _corpus(
-        "lee", "gensim/test/test_data/lee_background.cor", b"One item. With two.\nAnother item.\n"
     ),
     "wikipedia": _corpus("wikipedia-sample", f"gensim/test/test_data/{WIKIPEDIA}", bz2.compress(PAGE.encode())),
     "probing": Case(lambda _: probing.read("SentLen"), "senteval/probing/sentence_length.txt", PROBES.encode(), {}),
@@ -145,7 +126,7 @@ CASES_OF_DATA = {
     "neighbors": Case(_neighbors, "neighbors.parquet", b"", {}),
 }  # fmt: skip
 # What a reader of text takes for content: a sentence may well begin with a tag, a NUL or a lone quote.
-ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "lee background", "opinosis"}
+ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "opinosis"}
 
 
 @pytest.fixture(scope="module")

@@ -38,7 +38,6 @@ def verdict(ledger):
     [
         ("> 0.9", "< 0.9", 0.91, 0.99, "holds"),
         ("> 0.9", "< 0.9", 0.8, 0.89, "fails"),
-        ("> 0.9", "< 0.9", 0.89, 0.91, "undecided"),
         ("> 0.9", "< 0.9", 0.9, 0.91, "undecided"),
         ("in -0.02 0.02", "outside -0.02 0.02", -0.02, 0.01, "holds"),
         ("in -0.02 0.02", "outside -0.02 0.02", -0.05, -0.03, "fails"),
@@ -81,12 +80,10 @@ def test_an_identity_holds_up_to_its_tolerance(ledger):
     [
         ("", (1, 1), "holds"),
         ("", (1, -1), "fails"),
-        ("", (0, -1), "fails"),
         ("", (1, 0), "undecided"),
         ("", (1, None), "undecided"),
         ("one", (1, -1), "holds"),
         ("one", (-1, -1), "fails"),
-        ("one", (0, -1), "undecided"),
     ],
 )
 def test_parts_of_a_claim(ledger, combine, signs, expected):
