@@ -7,7 +7,6 @@ from pathlib import Path
 
 import gensim.models  # noqa: F401 - what the jobs import in their functions is imported here, once for all runs
 import numpy as np
-import scipy.sparse as sp
 
 from lib import catalog, corpora, embedders, store
 from lib.catalog import __main__ as fetching
@@ -32,24 +31,17 @@ def prepare(folder: Path) -> None:
 
 
 class Letters(Embedder):
-    """Weighted counts of letters, dense or sparse; the weights are learned from the text."""
+    """Weighted counts of letters; the weights are learned from the text."""
 
+    name = "letters"
     needs_fit = True
     learned = ("weights",)
-
-    def __init__(self, sparse: bool) -> None:
-        self.name, self.sparse = f"letters-{sparse}", sparse
-
-    @property
-    def settings(self) -> dict:
-        return {"sparse": self.sparse}
 
     def _fit(self, sentences, show_progress_bar):
         self.weights = 1 / (1 + _counts(sentences).sum(axis=0))
 
     def _encode(self, sentences):
-        vectors = (_counts(sentences) * self.weights).astype(np.float32)
-        return sp.csr_array(vectors) if self.sparse else vectors
+        return (_counts(sentences) * self.weights).astype(np.float32)
 
 
 def _counts(sentences) -> np.ndarray:
@@ -58,17 +50,12 @@ def _counts(sentences) -> np.ndarray:
 
 def dense(folder: Path) -> bytes:
     """Embeddings."""
-    return store.EmbeddingStore(folder / "embeddings").embed(Letters(False), SENTENCES).tobytes()
-
-
-def sparse(folder: Path) -> bytes:
-    """Sparse embeddings."""
-    return store.EmbeddingStore(folder / "embeddings").embed(Letters(True), SENTENCES).toarray().tobytes()
+    return store.EmbeddingStore(folder / "embeddings").embed(Letters(), SENTENCES).tobytes()
 
 
 def fitted(folder: Path) -> bytes:
     """What an embedder has learned from a text."""
-    return store.fit(Letters(False), SENTENCES).weights.tobytes()
+    return store.fit(Letters(), SENTENCES).weights.tobytes()
 
 
 def segmented(folder: Path) -> bytes:
@@ -104,13 +91,10 @@ def sent2vec(folder: Path) -> bytes:
     return model.encode(lines[:20]).tobytes()
 
 
-JOBS: dict[str, Callable[[Path], bytes]] = {
-    job.__name__: job for job in (dense, sparse, fitted, segmented, converted, trained)
-}
+JOBS: dict[str, Callable[[Path], bytes]] = {job.__name__: job for job in (dense, fitted, segmented, converted, trained)}
 # Where what a job reads when all is there lies in the cache.
 FOLDERS = {
     "dense": "embeddings",
-    "sparse": "embeddings",
     "fitted": "fitted",
     "segmented": "corpora",
     "converted": "vectors",

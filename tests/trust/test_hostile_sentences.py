@@ -61,13 +61,13 @@ def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(name)
         beside = encode(embedder, [TEXT[0], *batch])[0]
         assert np.abs(beside - plain).max() <= 1e-5 * np.linalg.norm(plain)
 
-    encode(embedder, list(wild.SENTENCES.values()))
+    encode(embedder, wild.SENTENCES)
     every()
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_anything_can_be_fitted_on_or_is_refused(name) -> None:
-    encode(fitted(name, [*TEXT, *wild.SENTENCES.values()] * 2), list(wild.SENTENCES.values()))
+    encode(fitted(name, [*TEXT, *wild.SENTENCES] * 2), wild.SENTENCES)
 
     @settings(max_examples=TRAININGS)
     @given(wild.batches)
