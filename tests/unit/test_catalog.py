@@ -29,6 +29,7 @@ def nowhere(tmp_path, monkeypatch):
     return tmp_path
 
 
+# README: "texts, vectors and weights have their own license, which the data page names"
 def test_every_entry_is_complete(asset) -> None:
     assert asset.access in ("free", "manual", "gated", "package")
     assert asset.title
@@ -82,6 +83,7 @@ def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> 
         assert catalog.status(asset) == ("here" if asset.access == "package" else "missing")
 
 
+# README: "name their folders in `SENTENCE_DATA`, separated by colons, or put them in `data/`"
 def test_data_folders_are_searched_in_order(nowhere, monkeypatch) -> None:
     first, second = nowhere / "first", nowhere / "second"
     for folder in (second, paths.DATA):
@@ -99,6 +101,7 @@ def test_another_copy_than_the_one_measured_on_is_named_so(nowhere) -> None:
     assert catalog.status(catalog.get("enwiki-frequencies")) == "here, another copy"
 
 
+# README: "`make data` fetches what is free and lists the rest"
 def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
     with pytest.raises(InputError) as error:
         catalog.locate("elmo-small")

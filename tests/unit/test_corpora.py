@@ -38,6 +38,7 @@ def test_ledes_are_ascending_and_open_documents(corpus) -> None:
     assert len(set(documents.tolist())) > 0.95 * len(set(corpus.documents.tolist()))
 
 
+# README: "English Bible translations, of which we know which sentences mean the same"
 def test_counts_of_the_gospels() -> None:
     corpus = corpora.load("bible-gospels")
     assert (len(corpus), len(corpus.ledes)) == (23_797, 579)
@@ -215,6 +216,7 @@ def test_a_document_whose_opening_was_left_out_has_no_lede() -> None:
 # -- the user's own file ------------------------------------------------------------------------
 
 
+# README: "`lines:PATH`, for a file with one sentence a line"
 def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
     content = "\ufeffA first  one.\nA second.\n\n\nA third.\nA second.\n"
     (tmp_path / "plain.txt").write_text(content, encoding="utf-8")
@@ -228,6 +230,7 @@ def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
         assert corpus.duplicates == 1
 
 
+# README: "`text:PATH` for running text, which is then cut into sentences"
 def test_running_text_plain_and_gzip_by_paragraphs(tmp_path) -> None:
     content = "\ufeffRain fell\r\non the town. It\n stopped.\n \n\n\nRain fell on the town. She left\nit.\n"
     (tmp_path / "plain.txt").write_bytes(content.encode())

@@ -107,6 +107,7 @@ KINDS = {
 }
 
 
+# README: "search or encode on a cluster"
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shards", [None, 7, 50])  # of 50 shards each is smaller than k
 def test_same_neighbors_as_one_process_with_ties_across_shards(client, vectors, tmp_path, kind, shards) -> None:
@@ -236,6 +237,7 @@ def listening(client) -> list[str]:
     return [client.scheduler.address, *client.nthreads(), *client.run(lambda dask_worker: dask_worker.nanny).values()]
 
 
+# SECURITY: "`cluster: local` on 127.0.0.1 with certificates that its own processes alone have"
 @pytest.mark.parametrize("protocol", ["tcp", "tls"])
 def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -> None:
     """Neither without certificates nor with others: its ports run what they are sent."""

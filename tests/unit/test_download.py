@@ -176,6 +176,7 @@ def test_archives_are_unpacked_in_their_folder(server, data, pack) -> None:
 # -- interruptions ------------------------------------------------------------------------------
 
 
+# README: "`make data` fetches what is free"
 def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     server.cut, server.cuts = 2_000_000, 1
     wanted = text(server)
@@ -275,6 +276,7 @@ REFUSED = {  # content, format, what is said
 }
 
 
+# SECURITY: "otherwise the first bytes of its format"
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_what_it_should_be_is_refused_and_not_kept(server, data, name) -> None:
     content, kind, said = REFUSED[name]
@@ -286,6 +288,7 @@ def test_what_is_not_what_it_should_be_is_refused_and_not_kept(server, data, nam
     assert left_over(data) == set()
 
 
+# SECURITY: "the SHA-256 where the catalog has one"
 def test_a_wrong_hash_is_refused_and_the_next_call_fetches_anew(server, data) -> None:
     with pytest.raises(InputError, match="does not match the known hash: expected 00"):
         download.download(text(server, sha256="00"))
@@ -317,6 +320,7 @@ def test_what_is_not_free_says_how_to_get_it(access) -> None:
 # -- where an address leads ---------------------------------------------------------------------
 
 
+# SECURITY: "https alone, wherever a redirect leads"
 @pytest.mark.parametrize(
     "url", ["http://example.org/x", "http://127.0.0.1/x", "file:///etc/passwd", "ftp://127.0.0.1/x"]
 )
@@ -335,6 +339,7 @@ def test_a_redirect_to_what_is_not_allowed_is_not_followed(server, data, target)
     assert left_over(data) == set()
 
 
+# SECURITY: "at most twice the known size, or 20 GB"
 def test_a_download_without_end_stops_at_twice_the_size_that_is_known(server, data) -> None:
     with pytest.raises(InputError, match="longer than 6,000,000 bytes"):
         download.download(one_file(server.url("endless"), size=3_000_000))

@@ -35,6 +35,7 @@ class Calls:
 # -- what is accepted ---------------------------------------------------------------------------
 
 
+# README: "anything whose `encode(sentences)` returns an array can take an embedder's place"
 @pytest.mark.parametrize(
     "encode",
     [

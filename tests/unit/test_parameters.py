@@ -37,6 +37,7 @@ def test_what_is_accepted(accepted, right, wrong) -> None:
     assert not any(accepted.accepts(value) for value in wrong)
 
 
+# README: "every key and value is checked against one table"
 def test_a_parameter_of_a_notebook_has_an_entry_and_an_entry_a_parameter() -> None:
     assert set().union(*map(of, NOTEBOOKS)) == set(ACCEPTED)
 

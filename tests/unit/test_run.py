@@ -57,6 +57,7 @@ def job(name: str, profile: str = "default") -> jobs.Job:
     return found
 
 
+# README: "Run again, it takes seconds." "A notebook whose source, parameters ... are unchanged is skipped."
 def test_done_then_unchanged_then_done_again_when_anything_changes(project) -> None:
     project("01_good", GOOD)
     assert runner.run(job("01")).startswith("done (")
@@ -69,6 +70,7 @@ def test_done_then_unchanged_then_done_again_when_anything_changes(project) -> N
     assert runner.run(job("01"), force=True).startswith("done (")
 
 
+# README: "run it quickly, on little text", "run it with the paper's settings"
 def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder(project) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()
@@ -150,6 +152,7 @@ def test_unknown_notebooks_and_profiles_point_to_the_nearest(project) -> None:
         jobs.select("", "papre")
 
 
+# README: "every key and value is checked against one table before anything runs"
 def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()
@@ -193,6 +196,7 @@ def start(tmp_path, temporary) -> Callable[..., subprocess.Popen]:
     return start
 
 
+# README: "When one notebook fails the others still run, the summary names it, and the exit status is not 0."
 def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(start, tmp_path) -> None:
     command = start("--jobs", "2", _01_bad=BAD, _02_good=GOOD, _03_broken=BROKEN)
     out, err = command.communicate(timeout=120)

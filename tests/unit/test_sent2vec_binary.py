@@ -17,6 +17,7 @@ from tests.official.sent2vec import WORDS, head_bytes, matrices, model_bytes, wr
 WHOLE = model_bytes(labels=["__label__x"])
 
 
+# README: "reads and writes the authors' model files"
 def test_everything_in_a_file_is_read(tmp_path) -> None:
     model = binary.read(write_model(tmp_path / "model.bin", labels=["__label__x"]))
     assert model.header == binary.Header(3, 5, 3, 1, 10, 2, 2, 4, 7, 3, 6, 100, 1e-4)

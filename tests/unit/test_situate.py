@@ -61,6 +61,7 @@ def test_the_file_gives_back_everything(file, tmp_path) -> None:
     assert (tmp_path / "again.parquet").read_bytes() == file.read_bytes()
 
 
+# README: "`neighbors.parquet` beside its figures, in this format"
 def test_plain_pandas_reads_the_documented_columns(file) -> None:
     table = pd.read_parquet(file)
     kinds = {"embedder": "category", "query": "int32", "rank": "int16", "neighbor": "int32", "similarity": "float32"}
@@ -239,6 +240,7 @@ def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored, 
     pd.testing.assert_series_equal(table["again"].drop("again"), table[name].drop("again"), check_names=False)
 
 
+# README: "It needs study 1's stored neighbors, not its embeddings"
 def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_plain_numpy(corpus, stored) -> None:
     placed, costs = situate.place(own.load(letters, "letters"), corpus, stored)
     assert list(placed.entries) == [*stored.entries, "letters"]
@@ -280,6 +282,7 @@ def code(tmp_path):
     return file
 
 
+# README: "`make situate EMBEDDER=file.py:function NAME=mine` places it among the others"
 def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp_path, capsys, monkeypatch) -> None:
     stored.write(tmp_path / "stored.parquet")
     monkeypatch.setattr(embedders, "load", None)  # nothing of the stored embedders is computed again

@@ -267,6 +267,7 @@ def test_what_is_complete_is_read_where_nothing_can_be_written(tmp_path, monkeyp
         store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES[1:])
 
 
+# README: "see or delete the cache: `make cache`, `make prune`"
 def test_size_and_prune(tmp_path) -> None:
     stored = store.EmbeddingStore(tmp_path / "cache")
     stored.embed(Letters(), SENTENCES)
