@@ -35,6 +35,9 @@ PAPERS = {
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
 RESTRICTED = ("reuters",)  # corpora whose license forbids to pass them on: their sentences are named by number
+REMARK = """> This is the lesson in the profile `paper`: the paper's own data and settings, as far as they are at hand.
+> Its text was written for the default run. Where the two differ, the tables, figures and verdicts on this page are
+> those of this run."""
 LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in percent, or correlation times 100.
 Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. An empty last cell: we
 cannot explain the difference."""
@@ -80,8 +83,23 @@ def renew(job: Job) -> Path:
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
+    if job.profile == "paper":
+        lesson = lesson.replace("\n\n", f"\n\n{_remark(job.name)}\n\n", 1)
     (folder / "README.md").write_text(withhold(lesson, secret), encoding="utf-8")
     return folder
+
+
+def _remark(study: str) -> str:
+    """What stands at the head of a page of the paper profile: its text was written for the default run."""
+    tables = [REFERENCE / profile / study / "claims.csv" for profile in ("default", "paper")]
+    if not all(table.exists() for table in tables):
+        return REMARK
+    default, paper = (pd.read_csv(table, index_col="id", keep_default_na=False) for table in tables)
+    both = default.join(paper["verdict"].rename("here"), how="inner")
+    both = both[~both[["verdict", "here"]].isin(["not testable here"]).any(axis=1)]
+    both = both[both["verdict"].str.split(" ").str[0] != both["here"].str.split(" ").str[0]]
+    changed = [f"> - {row['claim']} Default: {row['verdict']}; here: **{row['here']}**." for _, row in both.iterrows()]
+    return "\n".join([REMARK, ">", "> Other verdicts than in the default run:", ">", *changed] if changed else [REMARK])
 
 
 def _restricted(job: Job) -> dict[str, str]:
