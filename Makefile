@@ -65,8 +65,8 @@ page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]
 	@rm -rf .cache/site tools/site/api && $(BIN)/sphinx-build -q -j auto -c tools/site -d .cache/site/doctrees -D results="figures/$$PROFILE" . .cache/site/html && rm -rf site && mv .cache/site/html site && echo "open site/index.html"
 
-lint: $(READY) ## check style
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests
+lint: $(READY) ## check style, docstrings, which part of lib imports which, and spelling
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests && $(BIN)/lint-imports && $(BIN)/codespell
 
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
 	@"$$PYTHON" -I tools/bootstrap.py lock

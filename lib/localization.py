@@ -1,4 +1,4 @@
-"""Semantic localization: do sentences that mean the same lie together, apart from all others?
+"""Semantic localization: whether sentences that mean the same lie together, apart from all others.
 
 "How Well Sentence Embeddings Capture Meaning", section 3.3: a linear SVM learns from some sentences of each group of
 equal meaning, and says of the others which group they belong to.

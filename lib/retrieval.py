@@ -1,4 +1,4 @@
-"""Mean reciprocal rank: how near to the top of its list does an embedder put the right answer?
+"""Mean reciprocal rank: how near to the top of its list an embedder puts the right answer.
 
 "Situating Sentence Embedders with Nearest Neighbor Overlap", section 8 and appendix B.5 (Table 4).
 """

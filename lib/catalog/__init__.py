@@ -136,7 +136,7 @@ def fetch(id: str) -> list[Path]:
 
 
 def status(asset: Asset) -> str:
-    """ "here", "here, another copy" (not the bytes that this project's numbers were measured on), or "missing"."""
+    """Whether it is "here", "here, another copy" (other bytes than our numbers were measured on) or "missing"."""
     try:
         found = locate(asset.id)
     except InputError:
