@@ -20,7 +20,7 @@ from lib.embedders.static import WordVectors
 from lib.neighbors import distributed
 from lib.run import cluster, paths
 from lib.run.errors import InputError
-from tests.unit.test_store import SENTENCES, Letters, Twin, dense, files
+from tests.unit.test_store import SENTENCES, Letters, dense, files
 
 QUERIES = np.array([0, 3, 70, 119])
 
@@ -204,6 +204,21 @@ class Centered(Letters):
 
     def _encode(self, sentences):
         return super()._encode(sentences) - self.mean
+
+
+class Twin(Letters):
+    """One of two embedders whose vectors come out of the same pass."""
+
+    def __init__(self, name: str = "a") -> None:
+        super().__init__()
+        self.name = name
+
+    @property
+    def companions(self) -> list[Twin]:
+        return [Twin("b" if self.name == "a" else "a")]
+
+    def encode_with_companions(self, sentences) -> list:
+        return [self._encode(sentences), -self._encode(sentences)]
 
 
 EMBEDDERS = {"dense": Letters, "sparse": lambda: Letters(sparse=True), "companions": Twin, "fitted": Centered}
