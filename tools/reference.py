@@ -201,7 +201,8 @@ def verdicts() -> str:
     for source, title in PAPERS.items():
         claims = listed[listed["source"] == source]
         parts.append(f"## {title}")
-        parts += [_summary(table[table.index.isin(claims.index)], profile) for profile, table in found.items()]
+        judged = {profile: table[table.index.isin(claims.index)] for profile, table in found.items()}
+        parts += [_summary(table, profile) for profile, table in judged.items() if len(table)]
         rows = pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
         parts.append(_table(rows))
     parts += ["## Like for like", LIKE_FOR_LIKE, _table(like_for_like())]
