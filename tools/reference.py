@@ -39,10 +39,10 @@ REMARK = """> This is the lesson in the profile `paper`: the paper's own data an
 > Its text was written for the default run. Where the two differ, the tables, figures and verdicts on this page are
 > those of this run."""
 LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in percent, or correlation times 100.
-Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. An empty last cell: we
-cannot explain the difference."""
+Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. What
+differs is not shown to be the cause."""
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
-# For each study its table, the column with the method, and what explains differences.
+# For each study its table, the column with the method, and what differs from the paper.
 BESIDE = {
     "06_usif_derivation": ("beside_the_paper", "composition", {"SIF": SMALLER, "SIF tuned": SMALLER, "uSIF": SMALLER}),
     "08_semantic_localization": (
@@ -210,16 +210,16 @@ def verdicts() -> str:
 
 
 def like_for_like() -> pd.DataFrame:
-    """Where the same method ran on the same set: the paper's number, ours, the difference, and what explains it."""
+    """Where the same method ran on the same set: the paper's number, ours, the difference, and what differs in the means."""
     rows = []
-    for study, (name, method, explained_by) in BESIDE.items():
+    for study, (name, method, differs) in BESIDE.items():
         for file in sorted((REFERENCE / "paper").glob(f"{study}/{name}.csv")):
             for row in pd.read_csv(file).to_dict("records"):
                 ours, paper = 100 * row["ours"] if row["ours"] <= 1 else row["ours"], row["paper"]
                 paper = 100 * paper if paper <= 1 else paper
-                why = explained_by.get(row[method], "")
+                why = differs.get(row[method], "")
                 rows.append((study[:2], row["set"], row[method], paper, round(ours, 1), round(ours - paper, 1), why))
-    columns = ["study", "set", "method", "paper", "ours", "difference", "explained by"]
+    columns = ["study", "set", "method", "paper", "ours", "difference", "what differs"]
     return pd.DataFrame(rows, columns=columns)
 
 
