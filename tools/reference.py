@@ -210,7 +210,7 @@ def verdicts() -> str:
 
 
 def like_for_like() -> pd.DataFrame:
-    """Where the same method ran on the same set: the paper's number, ours, the difference, and other vectors or text."""
+    """Where the same method ran on the same set: the paper's number, ours, and what differs in the means."""
     rows = []
     for study, (name, method, differs) in BESIDE.items():
         for file in sorted((REFERENCE / "paper").glob(f"{study}/{name}.csv")):
