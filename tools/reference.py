@@ -19,7 +19,7 @@ import pandas as pd
 from nbconvert import MarkdownExporter
 from PIL import Image
 
-from lib import corpora, embedders
+from lib import corpora, embedders, tasks
 from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
@@ -34,7 +34,9 @@ PAPERS = {
     "usif": "Unsupervised Random Walk Sentence Embeddings",
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
-RESTRICTED = ("reuters",)  # corpora whose license forbids to pass them on: their sentences are named by number
+# Text whose license forbids to pass it on: its sentences are named by number.
+RESTRICTED = {"reuters": corpora.load, "MSRP-groups": tasks.load, "Opinosis-groups": tasks.load}
+SHOWN = 46  # characters of a long text that pandas shows
 REMARK = """> This is the lesson in the profile `paper`: the paper's own data and settings, as far as they are at hand.
 > Its text was written for the default run. Where the two differ, the tables, figures and verdicts on this page are
 > those of this run."""
@@ -103,21 +105,22 @@ def _remark(study: str) -> str:
 
 
 def _restricted(job: Job) -> dict[str, str]:
-    """What stands in a page for each sentence of a job's corpora that may not be passed on."""
+    """What stands in a page for each sentence of a job's corpora and sets that may not be passed on."""
     named = json.dumps(job.parameters)
     return {
         sentence: f"[{name} {i}]"
-        for name in RESTRICTED
+        for name, load in RESTRICTED.items()
         if f'"{name}"' in named
-        for i, sentence in enumerate(corpora.load(name).sentences)
+        for i, sentence in enumerate(load(name).sentences)
         if len(sentence.split()) > 3
     }
 
 
 def withhold(text: str, instead: dict[str, str]) -> str:
-    """A page or table with other text instead of some sentences, however they are escaped; long ones go first."""
+    """A page or table with other text instead of some sentences, escaped or cut as they may be; long ones go first."""
     for sentence in sorted(instead, key=len, reverse=True):
-        for form in (sentence, markdown.escape(sentence), html.escape(sentence), sentence.replace('"', '""')):
+        cut = html.escape(f"{sentence[:SHOWN]}...", quote=False)
+        for form in (sentence, markdown.escape(sentence), html.escape(sentence), sentence.replace('"', '""'), cut):
             if form in text:
                 text = text.replace(form, instead[sentence])
     return text
