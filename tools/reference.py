@@ -44,6 +44,7 @@ LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accura
 Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. What
 differs is not shown to be the cause."""
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
+GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
 # For each study its table, the column with the method, and what differs from the paper.
 BESIDE = {
     "06_usif_derivation": ("beside_the_paper", "composition", {"SIF": SMALLER, "SIF tuned": SMALLER, "uSIF": SMALLER}),
@@ -51,8 +52,8 @@ BESIDE = {
         "protocols_beside_table_1",
         "model",
         {
-            "MOWE": SMALLER,
-            "SOWE": SMALLER,
+            "MOWE": GOOGLE,
+            "SOWE": GOOGLE,
             "PV-DM": "trained on Reuters, not on the paper's text",
             "PV-DBOW": "trained on Reuters, not on the paper's text",
             "URAE": "trained here, on Reuters; the paper has published weights",
@@ -219,7 +220,7 @@ def like_for_like() -> pd.DataFrame:
         for file in sorted((REFERENCE / "paper").glob(f"{study}/{name}.csv")):
             for row in pd.read_csv(file).to_dict("records"):
                 ours, paper = 100 * row["ours"] if row["ours"] <= 1 else row["ours"], row["paper"]
-                paper = 100 * paper if paper <= 1 else paper
+                paper = round(100 * paper if paper <= 1 else paper, 2)
                 why = differs.get(row[method], "")
                 rows.append((study[:2], row["set"], row[method], paper, round(ours, 1), round(ours - paper, 1), why))
     columns = ["study", "set", "method", "paper", "ours", "difference", "what differs"]
