@@ -151,6 +151,6 @@ def test_params_hold_only_what_differs() -> None:
 # README: "a run writes to `figures/<profile>/`, which git ignores"
 def test_committed_results_are_of_the_default_and_paper_profiles_and_without_times() -> None:
     listed = subprocess.run(["git", "ls-files", "figures"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    of_study = r"\w+/(?!timings)(\w+\.(png|csv)|README\.md|parameters\.json)"
+    of_study = r"\w+/(?!timings)([\w-]+\.(png|csv)|README\.md|parameters\.json)"
     kept = rf"figures/reference/((default|paper)/({of_study}|claims\.csv)|README\.md)"
     assert [name for name in listed if not re.fullmatch(kept, name)] == []
