@@ -19,7 +19,7 @@ import pandas as pd
 from nbconvert import MarkdownExporter
 from PIL import Image
 
-from lib import corpora, embedders, tasks
+from lib import catalog, corpora, embedders, tasks
 from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
@@ -77,18 +77,18 @@ def renew(job: Job) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for file in reference.kept(folder, ".csv", ".png"):
         file.unlink()
-    secret = _restricted(job)
+    instead = _instead(job)
     for file in reference.kept(job.results, ".png"):
         shutil.copy(file, folder)
     for file in reference.kept(job.results, ".csv"):
-        table = withhold(file.read_text(encoding="utf-8"), secret)
+        table = withhold(file.read_text(encoding="utf-8"), instead)
         (folder / file.name).write_text(table, encoding="utf-8")
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
     if job.profile == "paper":
         lesson = lesson.replace("\n\n", f"\n\n{_remark(job.name)}\n\n", 1)
-    (folder / "README.md").write_text(withhold(lesson, secret), encoding="utf-8")
+    (folder / "README.md").write_text(withhold(lesson, instead), encoding="utf-8")
     return folder
 
 
@@ -105,10 +105,11 @@ def _remark(study: str) -> str:
     return "\n".join([REMARK, ">", "> Other verdicts than in the default run:", ">", *changed] if changed else [REMARK])
 
 
-def _restricted(job: Job) -> dict[str, str]:
-    """What stands in a page for each sentence of a job's corpora and sets that may not be passed on."""
+def _instead(job: Job) -> dict[str, str]:
+    """What stands in a page for places on this machine, and for sentences that may not be passed on."""
     named = json.dumps(job.parameters)
-    return {
+    places = {", ".join(map(str, catalog.folders())): "data", f"{paths.ROOT}/": ""}
+    return places | {
         sentence: f"[{name} {i}]"
         for name, load in RESTRICTED.items()
         if f'"{name}"' in named
@@ -118,7 +119,7 @@ def _restricted(job: Job) -> dict[str, str]:
 
 
 def withhold(text: str, instead: dict[str, str]) -> str:
-    """A page or table with other text instead of some sentences, escaped or cut as they may be; long ones go first."""
+    """A page or table with other text instead of some, escaped or cut as it may be; the longest goes first."""
     for sentence in sorted(instead, key=len, reverse=True):
         cut = html.escape(f"{sentence[:SHOWN]}...", quote=False)
         for form in (sentence, markdown.escape(sentence), html.escape(sentence), sentence.replace('"', '""'), cut):

@@ -154,3 +154,8 @@ def test_committed_results_are_of_the_default_and_paper_profiles_and_without_tim
     of_study = r"\w+/(?!timings)([\w-]+\.(png|csv)|README\.md|parameters\.json)"
     kept = rf"figures/reference/((default|paper)/({of_study}|claims\.csv)|README\.md)"
     assert [name for name in listed if not re.fullmatch(kept, name)] == []
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "figures" / "reference").rglob("*.md")), ids=lambda page: page.parent.name)
+def test_a_page_of_results_names_no_place_on_a_machine(page) -> None:
+    assert re.findall(r"(?<![\w.:/])/(?:home|media|mnt|opt|root|tmp|Users|var|work)/\S*", page.read_text()) == []
