@@ -14,6 +14,7 @@ import transformers
 from safetensors.numpy import load_file
 from scipy.special import erf, softmax
 
+from lib import embedders, similarity
 from lib.corpora import text
 from lib.embedders.transformer import Transformer
 from lib.run.errors import InputError
@@ -178,6 +179,15 @@ def test_a_vector_does_not_depend_on_its_batch(request, model, position) -> None
         alone = np.vstack([companion.encode([sentence]) for sentence in sentences])
         np.testing.assert_allclose(vectors, alone, atol=1e-5)
         np.testing.assert_allclose(companion.encode(sentences[::-1], batch_size=3)[::-1], vectors, atol=1e-5)
+
+
+def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only() -> None:
+    embedder = embedders.load("minilm-avg", precision="bfloat16", device="cpu")
+    sentences = [*SENTENCES, LONG]
+    together, full = embedder.encode(sentences), embedders.load("minilm-avg", precision="float32").encode(sentences)
+    for vectors in (together, np.vstack([embedder.encode([sentence]) for sentence in sentences])):
+        read = np.linalg.norm(full, axis=1) > 0
+        assert similarity.cosine(vectors[read], full[read]).min() > 0.9999
 
 
 def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> None:
