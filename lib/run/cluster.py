@@ -254,6 +254,7 @@ def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) 
             "workers: one of several processes was killed, most often for lack of memory; give fewer, or free memory"
         ) from error
     except BaseException:  # an interrupt, too: nobody waits for what is still being computed
+        pool._work_ids.queue.clear()  # loky would look for work that its shutdown has removed, and fail aloud
         pool.shutdown(wait=False, kill_workers=True)
         raise
 
