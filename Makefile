@@ -2,7 +2,7 @@
 PYTHON ?= python3
 PROFILE ?= default
 NOTEBOOK ?=
-JOBS ?= 1
+JOBS ?= 2
 ASSET ?=
 TASK ?= multinli
 MODEL ?=
@@ -29,7 +29,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|hub|paper] [JOBS=1]
+figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|hub|paper] [JOBS=2]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]

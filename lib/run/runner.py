@@ -7,6 +7,7 @@ results only when it succeeded. Kernels end with this process; what a killed run
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 import tempfile
@@ -163,12 +164,15 @@ def reason(error: Exception, job: Job) -> str:
 def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
     """Execute jobs, `workers` at a time; returns the reasons of those that failed, which do not stop the others.
 
-    What ends this by an exception, an interrupt say, ends all of them.
+    Notebooks that follow each other often need the same embeddings, and would wait for each other: those that run
+    side by side are from different parts of the list. What ends this by an exception, an interrupt say, ends all of
+    them.
     """
     failed = {}
     stopping = threading.Event()
+    part = math.ceil(len(jobs) / workers)
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(run, job, force, stopping): job for job in jobs}
+        futures = {pool.submit(run, job, force, stopping): job for i in range(part) for job in jobs[i::part]}
         try:
             pending = set(futures)
             while pending:
@@ -204,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--profile", default="default", help="default, smoke, paper, or another folder of params/")
     parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
-    parser.add_argument("--jobs", type=int, default=1, help="how many notebooks at a time (default 1)")
+    parser.add_argument("--jobs", type=int, default=2, help="how many notebooks at a time (default 2)")
     parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
     options = parser.parse_args(arguments)
     parameters.in_range("--jobs", options.jobs, 1, 64)
