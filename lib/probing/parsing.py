@@ -6,129 +6,93 @@ object relations of Universal Dependencies are accepted too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from importlib import metadata
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from lib.corpora import text
 from lib.run.errors import InputError
 from lib.run.parameters import shown
 
-EXAMPLE = "en_core_web_sm"
-HOW_TO_GET = f"python -m spacy download {EXAMPLE}"
+HOW_TO_GET = "python -m spacy download en_core_web_sm"
 
-PAST, PRESENT = {"VBD"}, {"VBP", "VBZ"}
+TENSES = {"VBD": "PAST", "VBP": "PRES", "VBZ": "PRES"}
 NUMBERS = {"NN", "NNS"}  # of common nouns: singular; plural, or mass nouns tagged so
 SUBJECTS = {"nsubj", "nsubjpass", "nsubj:pass"}
 OBJECTS = {"dobj", "obj"}
 OF_CLAUSES = {*SUBJECTS, "expl"}  # what makes a verb and its words a clause: "there was room", too
 
 
-class Marked(NamedTuple):
-    """A class, and the word (in lower case) that decides it."""
-
-    label: str
-    target: str
-
-
-class Inversion(NamedTuple):
-    """A sentence whose two clauses have changed places, and which is longer in the original: 1 the first, -1, or 0."""
-
-    sentence: str
-    longer: int
-
-
 class Parse(NamedTuple):
-    """What probing tasks need of a sentence's parse; None for what it does not have."""
+    """What probing tasks need of a sentence's parse; None for what it does not have.
 
-    tense: Marked | None = None
-    subject: Marked | None = None
-    object: Marked | None = None
-    inversion: Inversion | None = None
+    Attributes
+    ----------
+    tense, subject, object : (str, str), optional
+        A class, and the word (in lower case) that decides it.
+    inversion : (str, int), optional
+        The sentence with its two clauses in the other order, and which of them is longer in the original: 1 the first,
+        -1 the second, 0 neither.
+    depth : int, optional
+        Arcs on the longest way from the root to a word.
+    """
+
+    tense: tuple[str, str] | None = None
+    subject: tuple[str, str] | None = None
+    object: tuple[str, str] | None = None
+    inversion: tuple[str, int] | None = None
     depth: int | None = None
 
 
-def loaded(name: str, pipeline: Any) -> Any:
-    """The pipeline itself, or the installed one of this name; InputError, naming the task, if there is none."""
+@lru_cache(maxsize=1)
+def loaded(pipeline: Any) -> Any:
+    """The pipeline itself, or the installed one of this name; InputError if there is none."""
     if hasattr(pipeline, "pipe"):
         return pipeline
-    if not isinstance(pipeline, str):
-        raise InputError(
-            f"pipeline: {name} needs a spaCy pipeline with a tagger and a parser, got {pipeline!r}; give a loaded one "
-            f"or the name of an installed one, such as {EXAMPLE!r} (to get it: {HOW_TO_GET})"
-        )
-    return _installed(pipeline)
-
-
-@lru_cache(maxsize=1)
-def _installed(name: str) -> Any:
     known = sorted(metadata.entry_points(group="spacy_models").names)
-    if name not in known:  # spaCy would also import any package of that name, or read any folder
+    if pipeline not in known:  # spaCy would also import any package of that name, or read any folder
         raise InputError(
-            f"pipeline: no spaCy pipeline {shown(name)} is installed (installed: {', '.join(known) or 'none'}); "
-            f"get one, for instance by {HOW_TO_GET}"
+            f"pipeline: no spaCy pipeline {shown(pipeline)} is installed (installed: {', '.join(known) or 'none'}); "
+            f"get one with a tagger and a parser, for instance by {HOW_TO_GET}"
         )
     import spacy  # heavy: two seconds
 
-    return spacy.load(name, exclude=["ner", "lemmatizer"])
+    return spacy.load(pipeline, exclude=["ner", "lemmatizer"])
 
 
-# Parsing a corpus takes minutes, and five tasks are made from it.
-_parsed: WeakKeyDictionary[Any, tuple[str, list[Parse]]] = WeakKeyDictionary()
-
-
-def parses(pipeline: Any, sentences: Sequence[str]) -> list[Parse]:
-    """A Parse for each sentence; those of the text that a pipeline parsed last are kept.
-
-    Raises InputError for a pipeline that does not tag words or does not parse.
-    """
-    fingerprint = text.fingerprint(sentences)
-    if pipeline not in _parsed or _parsed[pipeline][0] != fingerprint:
-        docs = pipeline.pipe([text.mend(sentence) for sentence in sentences])
-        _parsed[pipeline] = fingerprint, [parse(doc) for doc in docs]
-    return _parsed[pipeline][1]
+@lru_cache(maxsize=1)  # parsing a corpus takes minutes, and five tasks are made from it
+def parses(pipeline: Any, sentences: tuple[str, ...]) -> list[Parse]:
+    """A Parse for each sentence; InputError for a pipeline that does not tag words or does not parse."""
+    return [parse(doc) for doc in pipeline.pipe([text.mend(sentence) for sentence in sentences])]
 
 
 def parse(doc: Any) -> Parse:
     """What a spaCy Doc says; nothing, if it is not one sentence with one root. Raises InputError as `parses` does."""
-    for kind, what in (("TAG", "part-of-speech tags"), ("DEP", "dependencies")):
-        if len(doc) and not doc.has_annotation(kind):
-            raise InputError(
-                f"pipeline: it gives no {what}; give one with a tagger and a parser, such as {EXAMPLE!r} "
-                f"(to get it: {HOW_TO_GET})"
-            )
+    if len(doc) and not (doc.has_annotation("TAG") and doc.has_annotation("DEP")):
+        raise InputError(f"pipeline: has no tagger or no parser; get one that has both, for instance by {HOW_TO_GET}")
     roots = [token for token in doc if token.head.i == token.i and not token.is_space]
     if len(roots) != 1 or not _is_word(roots[0]):
         return Parse()
-    root = roots[0]
-    return Parse(_tense(root), _number(root, SUBJECTS), _number(root, OBJECTS), _inversion(doc), _depth(doc))
+    (root,) = roots
+    tense = (TENSES[root.tag_], root.lower_) if root.tag_ in TENSES else None
+    depth = max(len(list(token.ancestors)) for token in doc if _is_word(token))
+    return Parse(tense, _number(root, SUBJECTS), _number(root, OBJECTS), _inversion(doc), depth)
 
 
-def _tense(root: Any) -> Marked | None:
-    if root.tag_ in PAST | PRESENT:
-        return Marked("PAST" if root.tag_ in PAST else "PRES", root.lower_)
-    return None
-
-
-def _number(root: Any, relations: set[str]) -> Marked | None:
+def _number(root: Any, relations: set[str]) -> tuple[str, str] | None:
     """The number of the noun in one of these relations to the main verb; None if there are two, joined or not."""
     nouns = [child for child in root.children if child.dep_ in relations]
     if len(nouns) != 1 or nouns[0].tag_ not in NUMBERS or any(child.dep_ == "conj" for child in nouns[0].children):
         return None
-    return Marked(nouns[0].tag_, nouns[0].lower_)
-
-
-def _depth(doc: Any) -> int:
-    """Arcs on the longest way from the root to a word."""
-    return max(sum(1 for _ in token.ancestors) for token in doc if _is_word(token))
+    return nouns[0].tag_, nouns[0].lower_
 
 
 # -- two clauses that change places -------------------------------------------------------------
 
 
-def _inversion(doc: Any) -> Inversion | None:
+def _inversion(doc: Any) -> tuple[str, int] | None:
     """The sentence with its two coordinated main clauses swapped; None if it is not made of two such clauses."""
     conjunctions = [token for token in doc if token.tag_ == "CC"]
     if len(conjunctions) != 1 or any(token.is_quote for token in doc):
@@ -138,9 +102,9 @@ def _inversion(doc: Any) -> Inversion | None:
     if not first or not second or first.start or not _are_clauses(first, second, conjunctions[0]):
         return None
     between, after = doc.text[first.end_char : second.start_char], doc.text[second.end_char :]
-    inverted = _opening(second) + between + _inside(first) + after
+    opening = second.text[0].upper() + second.text[1:]
     lengths = [sum(map(_is_word, clause)) for clause in (first, second)]
-    return Inversion(inverted, (lengths[0] > lengths[1]) - (lengths[0] < lengths[1]))
+    return opening + between + _inside(first) + after, int(np.sign(lengths[0] - lengths[1]))
 
 
 def _words_at_ends(span: Any) -> Any:
@@ -151,20 +115,14 @@ def _words_at_ends(span: Any) -> Any:
 
 def _are_clauses(first: Any, second: Any, conjunction: Any) -> bool:
     """Whether both are whole clauses with a subject, the second joined to the main one by the conjunction."""
-    if conjunction.head.i != first.root.i or first.root.head.i != first.root.i:
-        return False
-    joined = second.root.dep_ == "conj" and second.root.head.i == first.root.i
-    return joined and all(_is_clause(clause) for clause in (first, second))
+    joined = conjunction.head == first.root == first.root.head and second.root.dep_ == "conj"
+    return joined and second.root.head == first.root and _is_clause(first) and _is_clause(second)
 
 
 def _is_clause(span: Any) -> bool:
     """Whether nothing in the span but its root hangs from outside, and its root has a subject."""
-    apart = [token for token in span if token.i != span.root.i and not span.start <= token.head.i < span.end]
+    apart = [token for token in span if token != span.root and token.head not in span]
     return not apart and any(child.dep_ in OF_CLAUSES for child in span.root.children)
-
-
-def _opening(clause: Any) -> str:
-    return clause.text[0].upper() + clause.text[1:]
 
 
 def _inside(clause: Any) -> str:
