@@ -20,6 +20,7 @@ from lib.run import files, progress
 from lib.run.errors import InputError, one_line
 
 Embeddings = np.ndarray | sp.csr_array
+Tokenizer = Callable[[str], list[str]]
 FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
 
 
@@ -159,11 +160,13 @@ class Concatenation(Embedder):
 
 
 def described(value: Any) -> Any:
-    """What stands for a value in the settings of an embedder: digests of files and mappings, names of functions."""
+    """What stands for a value in the settings of an embedder: a digest of a file or mapping, the name of a function."""
     if isinstance(value, Path):
         return files.sha256(value)
     if isinstance(value, Mapping):
         return digest_of_mapping(value)
+    if hasattr(value, "settings"):
+        return value.settings
     return name_of_function(value) if callable(value) else value
 
 

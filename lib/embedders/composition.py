@@ -3,80 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
+from lib import catalog
 from lib.corpora import text
-from lib.embedders import word_probabilities
-from lib.embedders.base import Embedder, described, packed, unpacked
+from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
 from lib.embedders.registry import composition
-from lib.embedders.tokens import Lexicon, Tokenizer, Words
 from lib.embedders.trained import Training
+from lib.embedders.words import WordComposition
 from lib.run import progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
-
-VERSION = 2
-
-
-class WordComposition(Embedder):
-    """An embedder that composes a sentence's vector of those of its words.
-
-    Parameters
-    ----------
-    name : str
-    vectors : mapping or trained.Training
-        From words to float32[d] (a dict will do), or what `fit` trains.
-    tokenize : callable
-        From a sentence to its tokens.
-    """
-
-    version = VERSION
-    batch_size = 8192
-    parameters = ("tokenize",)
-
-    def __init__(
-        self, name: str, vectors: Mapping[str, np.ndarray] | Training, tokenize: Tokenizer = text.word_tokens
-    ) -> None:
-        self.name, self.tokenize = name, tokenize
-        self.training = vectors if isinstance(vectors, Training) else None
-        if self.training:
-            self.needs_fit = True
-            vectors = {}
-        elif not vectors:
-            raise InputError(f"{name}: vectors is empty; give a mapping from words to vectors")
-        self.vectors = vectors
-        self._lexicon: Lexicon | None = None
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"vectors": self.training.settings if self.training else described(self.vectors)}
-
-    def __getstate__(self) -> dict[str, Any]:
-        # What was looked up stays here: a copy in another process looks up what it meets.
-        return vars(self) | {"_lexicon": None}
-
-    @property
-    def lexicon(self) -> Lexicon:
-        """The vectors and weights of the types met so far."""
-        if self._lexicon is None:
-            self._lexicon = Lexicon(self.vectors, self.tokenize, self._weights)
-        return self._lexicon
-
-    def _weights(self, words: Sequence[str]) -> np.ndarray:
-        """float64, a weight for each of some words."""
-        return np.ones(len(words))
-
-    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        if self.training:
-            self.vectors, self._lexicon = self.training.train(sentences, show_progress_bar), None
-
-    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        if self.training:  # which keeps the vectors
-            self.vectors = self.training.trained(fitted_on)
-        self._lexicon = None
-        return super().restore(state, fitted_on)
 
 
 @composition("mowe", "mean of word embeddings, as without a suffix", "Mikolov et al. 2013")
@@ -84,7 +22,7 @@ class Average(WordComposition):
     """The mean of the vectors of a sentence's words."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return self.lexicon.words(sentences).means()
+        return self._words(sentences).means().astype(np.float32)
 
 
 @composition("sowe", "sum of word embeddings", "White et al. 2015, section 3.2.3")
@@ -92,17 +30,28 @@ class Sum(WordComposition):
     """The sum of the vectors of a sentence's words (SOWE)."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return self.lexicon.words(sentences).means(average=False)
+        words = self._words(sentences)
+        return words.sums(words.vectors).astype(np.float32)
 
 
-# What the papers leave open, and the values that are accepted; the first of each is SIF's.
-DECISIONS: dict[str, tuple[str | None, ...]] = {
+# -- SIF and uSIF ---------------------------------------------------------------------------------
+
+# What the papers leave open, and what is accepted.
+DECISIONS = {
     "normalize": (None, "divide", "multiply"),
     "removal": ("whole", "share", "share-squared"),
     "one_word": ("normalize", "keep"),
     "unlisted": ("rarest", "never", "skip"),
     "unknown": ("skip", "count"),
 }
+
+
+def named_probabilities(source: str) -> Mapping[str, float] | None:
+    """p(w) by the name of its source, "wordfreq" or "enwiki"; None for "corpus", those of the fitted text."""
+    one_of("probabilities", source, ("wordfreq", "enwiki", "corpus"))
+    if source == "enwiki":
+        return text.read_probabilities(catalog.file("frequencies/enwiki_vocab_min200.txt"))
+    return text.word_probabilities() if source == "wordfreq" else None
 
 
 @composition("sif", "smoothed inverse frequency", "Arora et al. 2017")
@@ -120,6 +69,9 @@ class SIF(WordComposition):
         The smoothing parameter, above 0.
     m : int
         How many first singular vectors of the fitted text's embeddings are removed; 0 for none.
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
     normalize : {None, "divide", "multiply"}
         How the vectors of a sentence's words are evened out in each dimension before they are weighted: divided by the
         dimension's L2 norm across the sentence (a dimension of zeros stays zero), or multiplied by it.
@@ -140,13 +92,13 @@ class SIF(WordComposition):
     Raises
     ------
     InputError
-        Options that are not accepted; probabilities that are none (`word_probabilities.checked`); from `fit`, fewer
-        sentences than `m`, or vectors that are all zero or not finite.
+        Options that are not accepted; probabilities that are none; from `fit`, fewer sentences than `m`, or vectors
+        that are not finite.
     """
 
+    parameters = (*WordComposition.parameters, "given", "a", "m", *DECISIONS)
     needs_fit = True
-    learned = ("components", "removed", "a")
-    own: ClassVar[dict[str, str | None]] = {decision: accepted[0] for decision, accepted in DECISIONS.items()}
+    learned = ("components", "removed")
 
     def __init__(
         self,
@@ -156,37 +108,41 @@ class SIF(WordComposition):
         m: int = 1,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "sif",
-        **decisions: str | None,
+        normalize: str | None = None,
+        removal: str = "whole",
+        one_word: str = "normalize",
+        unlisted: str = "rarest",
+        unknown: str = "skip",
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.a, self.m = in_range("a", a, 1e-300, 1e300), in_range("m", m, 0, 10**6, "components")
-        self.given = word_probabilities.named(probabilities)
-        for decision, chosen in decisions.items():
-            if decision not in DECISIONS:
-                raise TypeError(f"{type(self).__name__} has no option {decision!r}")
-            if chosen is not None or decision != "normalize":
-                one_of(decision, chosen, filter(None, DECISIONS[decision]))
-        self.decisions = self.own | decisions
+        self.normalize, self.removal, self.one_word = normalize, removal, one_word
+        self.unlisted, self.unknown = unlisted, unknown
+        for decision, accepted in DECISIONS.items():
+            if getattr(self, decision) is not None:
+                one_of(decision, getattr(self, decision), filter(None, accepted))
+        self.given = named_probabilities(probabilities) if isinstance(probabilities, str) else probabilities
         self.probabilities: Mapping[str, float] = {}
         if self.given is not None:
             self._look_up_in(self.given)
         self.components = self.removed = None
 
-    @property
-    def settings(self) -> dict[str, Any]:
-        probabilities = "of the fitted text" if self.given is None else described(self.given)
-        differing = {decision: chosen for decision, chosen in self.decisions.items() if chosen != self.own[decision]}
-        return super().settings | {"probabilities": probabilities, "a": self.a, "m": self.m} | differing
-
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
-        self.listed = word_probabilities.checked(self.name, probabilities)
-        self.probabilities = probabilities
-        # The weight of a word that never ceases to occur is 0, by which it is told from the others.
-        self.unlisted = {"rarest": self.listed.min(), "never": 0.0, "skip": np.inf}[self.decisions["unlisted"]]
+        """Take p(w) from here; InputError for an empty mapping, and for a number that is not above 0 and at most 1."""
+        if not probabilities:
+            raise InputError(f"{self.name}: probabilities is empty; give a mapping from words to p(w)")
+        values = np.fromiter(probabilities.values(), np.float64, len(probabilities))
+        wrong = np.flatnonzero(~((values > 0) & (values <= 1)))
+        if len(wrong):
+            shown = f"{list(probabilities)[wrong[0]]!r} has {values[wrong[0]]:g}"
+            raise InputError(f"{self.name}: probabilities: {shown}; give numbers above 0 and at most 1")
+        self.probabilities, self.listed = probabilities, values
+        # The weight of a word that never ceases to occur is 0, so that it is skipped.
+        self._of_unlisted = {"rarest": values.min(), "never": 0.0, "skip": np.inf}[self.unlisted]
 
     def _probability(self, word: str) -> float:
         p = self.probabilities.get(word)
-        return self.probabilities.get(word.lower(), self.unlisted) if p is None else p
+        return self.probabilities.get(word.lower(), self._of_unlisted) if p is None else p
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         return self.a / (self.a + np.array([self._probability(word) for word in words]))
@@ -195,7 +151,6 @@ class SIF(WordComposition):
         super()._fit(sentences, show_progress_bar)
         if self.given is None:
             self._look_up_in(text.relative_frequencies(sentences, self.tokenize))
-            self._lexicon = None
         self._derive_weights(sentences)
         self._find_components(sentences, show_progress_bar)
 
@@ -205,56 +160,44 @@ class SIF(WordComposition):
     def _find_components(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         if len(sentences) < self.m:
             raise InputError(
-                f"{self.name}: fitted on {len(sentences)} sentences, which cannot have {self.m} common components; "
-                f"give {self.m} sentences or more, or fewer components (m)"
+                f"{self.name}: fitted on {len(sentences)} sentences; give {self.m} or more, or a smaller m"
             )
-        gram = 0.0
+        self.components, gram = None, np.zeros((self.word_dim, self.word_dim))
         starts = range(0, len(sentences), self.batch_size)
         for start in progress.track(starts, f"fit {self.name}", "batches", show_progress_bar):
-            vectors = self._composed(self._words(sentences[start : start + self.batch_size])).astype(np.float64)
-            gram = gram + vectors.T @ vectors
+            vectors = self._encode(sentences[start : start + self.batch_size]).astype(np.float64)
+            gram += vectors.T @ vectors
         if not np.isfinite(gram).all():
             raise InputError(f"{self.name}: vectors: those of the fitted text hold NaN or infinity; give numbers")
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues their squared values.
         squares, directions = np.linalg.eigh(gram)
-        self.components = directions[:, ::-1][:, : self.m].T
-        self.removed = self._shares(squares[::-1][: self.m])
-
-    def _shares(self, squares: np.ndarray) -> np.ndarray:
-        """float64[m]: how much of the projection on each component is removed; nothing where there is none."""
+        self.components, squares = directions[:, ::-1][:, : self.m].T, squares[::-1][: self.m]
+        exponent = {"whole": 0, "share": 1, "share-squared": 2}[self.removal]
         total = squares.sum()
-        if total <= 0:
-            return np.zeros(len(squares))
-        exponent = {"whole": 0, "share": 1, "share-squared": 2}[self.decisions["removal"]]
-        return (squares / total) ** exponent
-
-    def _words(self, sentences: Sequence[str]) -> Words:
-        words = self.lexicon.words(sentences)
-        if self.decisions["unlisted"] == "skip":
-            words = words._replace(rows=np.where(words.weights > 0, words.rows, -1))
-        return words
-
-    def _composed(self, words: Words, *removal: np.ndarray) -> np.ndarray:
-        """float32[n, d]: the weighted means, less what `removal` (components and shares) takes away."""
-        means = words.means(self.decisions["normalize"], *removal)
-        if self.decisions["one_word"] == "normalize" and self.decisions["unknown"] == "skip":
-            return means
-        lengths = np.diff(words.starts)
-        known = np.diff(words.known_starts)
-        if self.decisions["one_word"] == "keep" and (known == 1).any():
-            means[known == 1] = words.means(None, *removal)[known == 1]
-        if self.decisions["unknown"] == "count":
-            means *= np.divide(known, lengths, out=np.zeros(len(lengths)), where=lengths > 0)[:, None]
-        return means
+        self.removed = (squares / total) ** exponent if total > 0 else np.zeros(len(squares))
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return self._composed(self._words(sentences), self.components, self.removed)
+        words = self._words(sentences)
+        means = words.means()
+        if self.normalize:
+            norms = np.sqrt(words.sums(np.square(words.vectors, dtype=np.float64)))
+            if self.normalize == "multiply":
+                evened = means * norms
+            else:
+                evened = np.divide(means, norms, out=np.zeros_like(means), where=norms > 0)
+            is_kept = (words.known == 1) & (self.one_word == "keep")
+            means = np.where(is_kept[:, None], means, evened)
+        if self.components is not None:
+            means -= (means @ self.components.T * self.removed) @ self.components
+        vectors = means.astype(np.float32)
+        if self.unknown == "count":
+            vectors *= (words.known / np.maximum(words.lengths, 1))[:, None]
+        return vectors
 
     def state(self) -> dict[str, np.ndarray]:
         state = super().state()
         if self.given is None:
-            words = list(self.probabilities)
-            state |= {"words": packed(words), "p": np.array([self.probabilities[word] for word in words])}
+            state |= {"words": packed(list(self.probabilities)), "p": self.listed}
         return state
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
@@ -280,8 +223,10 @@ class USIF(SIF):
         Number of common components.
     normalize : {"divide", "multiply", None}
         As for `SIF`. The author's program divides, the text of section 3.3 multiplies, Algorithm 1 does neither.
-    **decisions
+    removal : {"share", "whole", "share-squared"}
         As for `SIF`.
+    **decisions
+        The others of `SIF`.
 
     Attributes
     ----------
@@ -293,8 +238,8 @@ class USIF(SIF):
         (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given.
     """
 
-    learned = (*SIF.learned, "alpha", "partition")
-    own: ClassVar[dict[str, str | None]] = SIF.own | {"normalize": "divide", "removal": "share"}
+    parameters = (*WordComposition.parameters, "given", "n", "m", *DECISIONS)
+    learned = (*SIF.learned, "a", "alpha", "partition")
 
     def __init__(
         self,
@@ -304,40 +249,34 @@ class USIF(SIF):
         m: int = 5,
         tokenize: Tokenizer = text.word_tokens,
         name: str = "usif",
-        **decisions: str | None,
+        normalize: str | None = "divide",
+        removal: str = "share",
+        **decisions: str,
     ) -> None:
+        decisions |= {"normalize": normalize, "removal": removal}
         super().__init__(vectors, probabilities, m=m, tokenize=tokenize, name=name, **decisions)
         self.n = n
         self.a = self.alpha = self.partition = float("nan")
         if n is not None:
             in_range("n", n, 1, 10**6, "words of a sentence")
             if self.given is not None:
-                self._derive(float(n))
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        # `a` follows from n, the probabilities and the fitted text.
-        return super().settings | {"a": None, "n": self.n, "normalize": self.decisions["normalize"]}
+                self._derive(n)
 
     def _derive(self, n: float) -> None:
-        if n <= 0:
-            raise InputError(f"{self.name}: the fitted text has no words; give sentences with words, or n")
-        walk = word_probabilities.random_walk(self.listed, n)
-        if not 0 < walk.alpha < 1:
+        """Section 3.3: `n` steps of the random walk over the vocabulary."""
+        size = len(self.listed)
+        threshold = 1 - (1 - 1 / size) ** n  # that a random word is produced by a discourse vector at least once
+        self.alpha, self.partition = float(np.mean(self.listed > threshold)), size / 2
+        if not 0 < self.alpha < 1:
             raise InputError(
-                f"probabilities: equation (11) gives alpha = {walk.alpha:g} for {len(self.listed)} words; give the "
-                "probabilities of a larger vocabulary"
+                f"probabilities: equation (11) gives alpha = {self.alpha:g} for {size} words and sentences of {n:g}; "
+                "give the probabilities of a larger vocabulary, or sentences with words"
             )
-        self.alpha, self.partition, self.a = walk.alpha, walk.partition, walk.a
+        self.a = (1 - self.alpha) / (self.alpha * self.partition)
 
     def _derive_weights(self, sentences: Sequence[str]) -> None:
-        if self.n is not None:
-            return self._derive(float(self.n))
-        # The random walk visits every token, with a vector or without.
-        starts = range(0, len(sentences), self.batch_size)
-        batches = (self.lexicon.tokens.of(sentences[start : start + self.batch_size]) for start in starts)
-        self._derive(sum(len(batch.ids) for batch in batches) / max(1, len(sentences)))
-        self._lexicon = None  # its weights are those of another a
+        tokens = sum(len(self.tokenize(sentence)) for sentence in sentences)  # with a vector or without
+        self._derive(tokens / max(1, len(sentences)) if self.n is None else self.n)
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
@@ -360,8 +299,12 @@ class PowerMeans(WordComposition):
         From words to float32[d].
     powers : sequence of float
         Exponents; the result has d dimensions for each. The default is the paper's choice for English.
+    tokenize : callable
+        From a sentence to its tokens.
+    name : str
     """
 
+    parameters = (*WordComposition.parameters, "powers")
     batch_size = 1024  # the words' vectors of a batch lie in memory, one after the other
 
     def __init__(
@@ -372,22 +315,20 @@ class PowerMeans(WordComposition):
         name: str = "power-means",
     ) -> None:
         super().__init__(name, vectors, tokenize)
-        wrong = [p for p in powers if not np.isinf(p) and not (p > 0 and p % 2 == 1)]
-        if wrong or not powers:
-            raise InputError(f"powers: {wrong or powers!r} is not accepted; give 1, 3, 5, ..., inf or -inf")
-        self.powers = tuple(float(p) for p in powers)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"powers": [str(p) for p in self.powers]}
+        if not powers or not all(np.isinf(p) or (p > 0 and p % 2 == 1) for p in powers):
+            raise InputError(f"powers: {powers!r} is not accepted; give 1, 3, 5, ..., inf or -inf")
+        self.powers = tuple(powers)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        vectors, starts = self.lexicon.sequences(sentences)
-        worded = np.flatnonzero(np.diff(starts))
-        means = np.zeros((len(sentences), len(self.powers), self.lexicon.dim), np.float32)
-        for j, power in enumerate(self.powers if len(worded) else ()):
-            means[worded, j] = _power_means(vectors, starts[worded], np.diff(starts)[worded, None], power)
-        return means.reshape(len(sentences), len(self.powers) * self.lexicon.dim)
+        words = self._words(sentences)
+        vectors, worded = words.vectors[words.ids], np.flatnonzero(words.known)
+        pooled = []
+        for power in self.powers:
+            means = np.zeros((len(sentences), self.word_dim), np.float32)
+            if len(worded):
+                means[worded] = _power_means(vectors, words.starts[worded], words.known[worded, None], power)
+            pooled.append(means)
+        return np.hstack(pooled)
 
 
 def _power_means(vectors: np.ndarray, starts: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.composition import WordComposition
+from lib.embedders.base import Tokenizer
 from lib.embedders.registry import composition
-from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
+from lib.embedders.words import WordComposition
 from lib.run.errors import InputError
 
 VERSION = 1
@@ -37,7 +37,7 @@ class _RandomEncoder(WordComposition):
 
     version = VERSION
     batch_size = 1024
-    parameters = ("tokenize", "dim", "seed")
+    parameters = (*WordComposition.parameters, "dim", "seed")
 
     def __init__(
         self,
@@ -62,18 +62,17 @@ class BOREP(_RandomEncoder):
     """Bag of random embedding projections: each word's vector times one random matrix, the maximum (section 3.1.1)."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        vectors, starts = self.lexicon.sequences(sentences)
-        lengths = np.diff(starts)
+        words = self._words(sentences)
         pooled = np.zeros((len(sentences), self.dim), np.float32)
-        for rows in _groups(np.flatnonzero(lengths), lengths):
-            first, last = starts[rows[0]], starts[rows[-1] + 1]
-            projected = vectors[first:last] @ self._matrix
-            pooled[rows] = np.maximum.reduceat(projected, starts[rows] - first, axis=0)
+        for rows in _groups(np.flatnonzero(words.known), words.known):
+            first, last = words.starts[rows[0]], words.starts[rows[-1] + 1]
+            projected = words.vectors[words.ids[first:last]] @ self._matrix
+            pooled[rows] = np.maximum.reduceat(projected, words.starts[rows] - first, axis=0)
         return pooled
 
     @cached_property
     def _matrix(self) -> np.ndarray:
-        d = self.lexicon.dim
+        d = self.word_dim
         return self._uniform(np.random.default_rng(self.seed), d, d, self.dim)
 
 
@@ -87,33 +86,25 @@ class RandomLSTM(_RandomEncoder):
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         import torch
-
-        vectors, starts = self.lexicon.sequences(sentences)
-        lengths = np.diff(starts)
-        pooled = np.zeros((len(sentences), self.dim), np.float32)
-        worded = np.flatnonzero(lengths)
-        by_length = worded[np.argsort(lengths[worded], kind="stable")]
-        with torch.inference_mode():
-            for rows in _groups(by_length, lengths):
-                sequences = [torch.from_numpy(vectors[starts[i] : starts[i + 1]]) for i in rows]
-                pooled[rows] = self._pooled(sequences).numpy()
-        return pooled
-
-    def _pooled(self, sequences: list[Any]) -> Any:
-        """float[n, dim]: the maxima of states over each of some sentences."""
-        import torch
         from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
 
-        packed, _ = self._lstm(pack_sequence(sequences, enforce_sorted=False))
-        states, _ = pad_packed_sequence(packed, batch_first=True, padding_value=-torch.inf)
-        return states.amax(1)
+        words = self._words(sentences)
+        pooled = np.zeros((len(sentences), self.dim), np.float32)
+        by_length = np.argsort(words.known, kind="stable")
+        with torch.inference_mode():
+            for rows in _groups(by_length[words.known[by_length] > 0], words.known):
+                sequences = [torch.from_numpy(words.of(row)) for row in rows]
+                states, _ = self._lstm(pack_sequence(sequences, enforce_sorted=False))
+                padded, _ = pad_packed_sequence(states, batch_first=True, padding_value=-torch.inf)
+                pooled[rows] = padded.amax(1).numpy()
+        return pooled
 
     @cached_property
     def _lstm(self) -> Any:
         import torch
 
         rng, hidden = np.random.default_rng(self.seed), self.dim // 2
-        lstm = torch.nn.LSTM(self.lexicon.dim, hidden, bidirectional=True, batch_first=True)
+        lstm = torch.nn.LSTM(self.word_dim, hidden, bidirectional=True, batch_first=True)
         with torch.no_grad():
             for parameter in lstm.parameters():
                 parameter.copy_(torch.from_numpy(self._uniform(rng, hidden, *parameter.shape)))

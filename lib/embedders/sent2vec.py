@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.registry import CORPUS, ENCODER, embedder
-from lib.embedders.tokens import Tokenizer
 from lib.run.errors import InputError
 
 if TYPE_CHECKING:  # the compiler is imported when a model is

@@ -9,9 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
 from lib.embedders.registry import CORPUS, SPARSE, embedder
-from lib.embedders.tokens import Tokenizer
 
 VERSION = 2
 DIM = 300

@@ -2,10 +2,9 @@
 
 A published file is converted once, into an entry of the cache (`lib.run.cache`)::
 
-    matrix.npy               float32[v, d]
-    buckets.npy              float32[b, d], fastText's character n-grams, of models that have them
-    words.npy                the words, a line each
-    hashes.npy, order.npy    the index: hashes of the words, ascending, and the row of each
+    matrix.npy     float32[v, d]
+    buckets.npy    float32[b, d], fastText's character n-grams, of models that have them
+    words.npy      the words, a line each
 
 It takes 4 d bytes for each word and each bucket: 3.7 GB for GoogleNews-vectors-negative300, 4.9 GB for
 crawl-300d-2M-subword.
@@ -31,7 +30,7 @@ from lib.run import paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
-MATRIX, BUCKETS, WORDS, HASHES, ORDER = "matrix.npy", "buckets.npy", "words.npy", "hashes.npy", "order.npy"
+MATRIX, BUCKETS, WORDS = "matrix.npy", "buckets.npy", "words.npy"
 HEADER = 128  # bytes of NumPy's, in which there is room for the number of rows
 
 _log = logging.getLogger(__name__)
@@ -48,8 +47,6 @@ class WordVectors(Mapping[str, np.ndarray]):
         All different.
     matrix : float32[v, d]
         A memory-map will do.
-    index : (uint64[v], int64[v]), optional
-        Of the words, if it has been made before (`_index`).
 
     Attributes
     ----------
@@ -59,20 +56,18 @@ class WordVectors(Mapping[str, np.ndarray]):
         d
     """
 
-    def __init__(
-        self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
-    ) -> None:
+    def __init__(self, name: str, words: Sequence[str], matrix: np.ndarray) -> None:
         self.name, self.words, self.matrix = name, words, matrix
-        self._hashes, self._order = map(np.asarray, index or _index(map(_encoded, words)))
-        if matrix.ndim != 2 or len(self._order) != len(matrix):
+        self._rows = {word: row for row, word in enumerate(words)}
+        if matrix.ndim != 2 or len(self._rows) != len(matrix):
             raise InputError(f"{name}: {len(words)} words and a matrix of shape {matrix.shape}; give one row a word")
 
     @classmethod
     def load(cls, path: str | Path, show_progress_bar: bool = True) -> WordVectors:
         """The vectors of a published file.
 
-        The first call converts the file into the cache; later ones map the result, so that they take no time and all
-        processes share one copy in memory.
+        The first call converts the file into the cache; later ones map the result, so that all processes share one
+        copy of the matrix in memory.
 
         Parameters
         ----------
@@ -87,7 +82,7 @@ class WordVectors(Mapping[str, np.ndarray]):
         -------
         WordVectors
             `SubwordVectors` for a fastText ``.bin`` with character n-grams. Of the rows that repeat a word, the first
-            is used, and a warning says how many there are. A word whose bytes are not UTF-8 is read as Latin-1.
+            is used, and a warning says how many there are.
 
         Raises
         ------
@@ -111,29 +106,8 @@ class WordVectors(Mapping[str, np.ndarray]):
     def dim(self) -> int:
         return self.matrix.shape[1]
 
-    def rows(self, words: Sequence[str]) -> np.ndarray:
-        """int64[n]: the row of each word in `matrix`, -1 for an unknown one."""
-        hashes = _hashed(map(_encoded, words))
-        places = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-        return np.where(self._hashes[places] == hashes, self._order[places], -1)
-
     def __getitem__(self, word: str) -> np.ndarray:
-        row = self._row(word)
-        if row is None:
-            raise KeyError(word)
-        return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
-
-    def __contains__(self, word: object) -> bool:
-        return self._row(word) is not None
-
-    def _row(self, word: object) -> int | None:
-        """As `rows`, in half the time for one word."""
-        if not isinstance(word, str):
-            return None
-        hashed = _hashed([_encoded(word)])[0]
-        place = self._hashes.searchsorted(hashed)
-        found = place < len(self._hashes) and self._hashes[place] == hashed
-        return int(self._order[place]) if found else None
+        return np.asarray(self.matrix)[self._rows[word]]  # a row of a memory-map costs more to make than an array
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
@@ -144,7 +118,7 @@ class WordVectors(Mapping[str, np.ndarray]):
     @cached_property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that change with any word or number, and with nothing else."""
-        digest = hashlib.sha256(b"\n".join(map(_encoded, self.words)))
+        digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         for part in self._parts():
             digest.update(np.ascontiguousarray(part))
         return digest.hexdigest()[:32]
@@ -157,12 +131,12 @@ class WordVectors(Mapping[str, np.ndarray]):
 class SubwordVectors(WordVectors):
     """fastText's vectors: a word outside of the dictionary has one too, the mean over its character n-grams.
 
-    Iteration, `len`, `words`, `matrix` and `rows` are those of the dictionary. A word without n-grams (shorter than
+    Iteration, `len`, `words` and `matrix` are those of the dictionary. A word without n-grams (shorter than
     the shortest, or fastText's "</s>") is unknown, unless the dictionary has it.
 
     Parameters
     ----------
-    name, words, index
+    name, words
         As for WordVectors.
     matrix : float32[v, d]
         Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
@@ -173,81 +147,34 @@ class SubwordVectors(WordVectors):
     """
 
     def __init__(
-        self,
-        name: str,
-        words: Sequence[str],
-        matrix: np.ndarray,
-        buckets: np.ndarray,
-        lengths: tuple[int, int],
-        index: Sequence[np.ndarray] | None = None,
+        self, name: str, words: Sequence[str], matrix: np.ndarray, buckets: np.ndarray, lengths: tuple[int, int]
     ) -> None:
-        super().__init__(name, words, matrix, index)
+        super().__init__(name, words, matrix)
         self.buckets, self.lengths = buckets, lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
-        if super().__contains__(word):
+        if word in self._rows:
             return super().__getitem__(word)
-        composed = self._composed(word)
-        if composed is None:
+        total = np.zeros(self.dim, np.float32)
+        count = _add_ngrams(word, self.lengths, np.asarray(self.buckets), total)
+        if not count:
             raise KeyError(word)
-        return composed
-
-    def __contains__(self, word: object) -> bool:
-        return super().__contains__(word) or self._composed(word) is not None
-
-    def _composed(self, word: object) -> np.ndarray | None:
-        """float32[d]: the mean over the vectors of the word's n-grams; None if it has none."""
-        if not isinstance(word, str):
-            return None
-        sums = np.zeros((1, self.dim), np.float32)
-        count = _add_ngrams([_encoded(word)], self.lengths, self.buckets, sums)[0]
-        return sums[0] * np.float32(1 / count) if count else None
+        return total * np.float32(1 / count)
 
     def _parts(self) -> list[np.ndarray]:
         return [*super()._parts(), self.buckets, np.array(self.lengths)]
 
 
-def _add_ngrams(*arguments: Any) -> np.ndarray:
-    from lib.embedders.word_means import add_ngrams  # imports the compiler
+def _add_ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray, total: np.ndarray) -> int:
+    """Add the vectors of a word's n-grams to float32[d], by start and then by length; returns how many it has."""
+    from gensim.models.fasttext import ft_ngram_hashes
 
-    return add_ngrams(*arguments)
-
-
-# -- words --------------------------------------------------------------------------------------
-
-
-def _encoded(word: str) -> bytes:
-    return word.encode("utf-8", "surrogatepass")
-
-
-def _hashed(words: Iterable[bytes]) -> np.ndarray:
-    """uint64[n]: of 3 million words, two have the same hash once in 4 million sets."""
-    digests = [hashlib.blake2b(word, digest_size=8).digest() for word in words]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
-
-
-def _index(words: Iterable[bytes]) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of words, ascending, and the row of each."""
-    hashes = _hashed(words)
-    order = np.argsort(hashes, kind="stable")
-    return hashes[order], order
-
-
-class _Words(Sequence[str]):
-    """The words of an entry, decoded when one is asked for."""
-
-    def __init__(self, letters: np.ndarray) -> None:
-        self._letters = letters
-
-    @cached_property
-    def _decoded(self) -> list[str]:
-        return self._letters.tobytes().decode("utf-8", "surrogatepass").split("\n")
-
-    def __len__(self) -> int:
-        return len(self._decoded)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._decoded[i]
+    if not isinstance(word, str) or word == "</s>":  # fastText's mark at the end of a line
+        return 0
+    rows = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
+    for row in rows:
+        total += buckets[row]
+    return len(rows)
 
 
 # -- the cache ----------------------------------------------------------------------------------
@@ -255,13 +182,14 @@ class _Words(Sequence[str]):
 
 def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     """The vectors that `write` has put into an entry of the cache."""
-    words, matrix = _Words(entry.array(WORDS)), entry.array(MATRIX)
-    index = entry.array(HASHES), entry.array(ORDER)
+    words = entry.array(WORDS).tobytes().decode("utf-8", "surrogatepass").split("\n")
     if facts["lengths"] is None:
-        vectors = WordVectors(entry.name, words, matrix, index)
+        vectors = WordVectors(entry.name, words, entry.array(MATRIX))
     else:
-        vectors = SubwordVectors(entry.name, words, matrix, entry.array(BUCKETS), tuple(facts["lengths"]), index)
-    vectors.fingerprint = facts.get("fingerprint") or vectors.fingerprint  # in the place of the cached property
+        lengths = tuple(facts["lengths"])
+        vectors = SubwordVectors(entry.name, words, entry.array(MATRIX), entry.array(BUCKETS), lengths)
+    if "fingerprint" in facts:
+        vectors.fingerprint = facts["fingerprint"]  # in the place of the cached property
     return vectors
 
 
@@ -270,11 +198,10 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
 
     Raises InputError for a full disk, ValueError for a vector with NaN or infinity.
     """
-    buckets = None
     if vectors.lengths:
         _write_rows(entry, BUCKETS, vectors.dim, vectors.buckets)
-        buckets = entry.array(BUCKETS)
-    words: dict[bytes, None] = {}
+        buckets = np.asarray(entry.array(BUCKETS))
+    words: dict[str, None] = {}
     repeated = 0
 
     def kept() -> Iterator[np.ndarray]:
@@ -282,39 +209,30 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
         with progress.bar(vectors.count, f"convert {entry.name}", unit="words", show=show) as bar:
             for names, rows in vectors.blocks:
                 new = []
-                for i, name in enumerate(map(_as_utf8, names)):
+                for i, name in enumerate(names):
+                    name = name.replace("\n", " ")  # it is kept on a line
                     if name not in words:
                         words[name] = None
                         new.append(i)
-                if len(new) < len(names):
-                    repeated += len(names) - len(new)
-                    names, rows = [names[i] for i in new], rows[new]
-                yield _with_ngrams(names, rows, vectors.lengths, buckets) if vectors.lengths else rows
+                repeated += len(names) - len(new)
+                rows = rows[new]
+                if vectors.lengths:
+                    rows = _with_ngrams([names[i] for i in new], rows, vectors.lengths, buckets)
+                yield rows
                 bar.update(len(names))
 
     _write_rows(entry, MATRIX, vectors.dim, kept())
     if repeated:
         _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
-    hashes, order = _index(words)
-    letters = np.frombuffer(b"\n".join(words), np.uint8)
-    for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
-        entry.save(file, array)
+    entry.save(WORDS, np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8))
     facts = {"lengths": vectors.lengths}
     return facts | {"fingerprint": of_entry(entry, facts).fingerprint}
 
 
-def _as_utf8(word: bytes) -> bytes:
-    try:
-        word.decode()
-    except UnicodeDecodeError:
-        word = word.decode("latin-1").encode()
-    return word.replace(b"\n", b" ")  # it is kept on a line
-
-
-def _with_ngrams(words: list[bytes], rows: np.ndarray, lengths: tuple[int, int], buckets: np.ndarray) -> np.ndarray:
+def _with_ngrams(words: list[str], rows: np.ndarray, lengths: tuple[int, int], buckets: np.ndarray) -> np.ndarray:
     """float32[n, d]: the mean of each word's own row and those of its n-grams."""
     sums = rows.copy()
-    counts = _add_ngrams(words, lengths, buckets, sums)
+    counts = np.array([_add_ngrams(word, lengths, buckets, total) for word, total in zip(words, sums, strict=True)])
     return sums * (1 / (counts + 1)).astype(np.float32)[:, None]
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, packed, unpacked
+from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
 from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.static import WordVectors, of_entry, write
-from lib.embedders.tokens import Tokenizer
 from lib.embedders.word_files import Vectors
 from lib.run import paths, progress
 from lib.run.cache import Entry
@@ -118,7 +117,7 @@ class Training:
         if not len(model.wv):
             raise InputError(f"{self.name}: no word occurs {COMMON['min_count']} times; fit it on more text")
         run_epochs(model, tokens, self.epochs, self.name, show)
-        words = [word.encode("utf-8", "surrogatepass") for word in model.wv.index_to_key]
+        words = model.wv.index_to_key
         rows = getattr(model.wv, "vectors_vocab", model.wv.vectors)  # fastText's, without their n-grams
         lengths = (self.options["min_n"], self.options["max_n"]) if self.options.get("max_n") else None
         ngrams = iter([model.wv.vectors_ngrams]) if lengths else iter(())

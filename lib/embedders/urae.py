@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, described, finite, reading
-from lib.embedders.composition import WordComposition
+from lib.embedders.base import Embedder, Tokenizer, described, finite, reading
 from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
-from lib.embedders.tokens import Tokenizer
 from lib.embedders.trained import Training
+from lib.embedders.words import WordComposition
 from lib.run import progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
@@ -70,7 +69,7 @@ class URAE(WordComposition):
 
     version = VERSION
     libraries = ("torch",)
-    parameters = ("tokenize", "sentences", "trees")
+    parameters = (*WordComposition.parameters, "sentences", "trees")
     needs_fit = True
     batch_size = 512
     unit_length = True
@@ -105,9 +104,9 @@ class URAE(WordComposition):
         import torch
         from torch.nn.functional import normalize
 
-        vectors, starts = self.lexicon.sequences(sentences)
-        words = list(torch.from_numpy(vectors).split(np.diff(starts).tolist()))
-        return [normalize(vectors) for vectors in words] if self.unit_length else words
+        words = self._words(sentences)
+        leaves = [torch.from_numpy(words.of(i)) for i in range(len(sentences))]
+        return [normalize(vectors) for vectors in leaves] if self.unit_length else leaves
 
     def _grown(self, weights: Weights, words: Sequence[Tensor]) -> list[np.ndarray]:
         """The trees over the words of sentences that have some."""
@@ -122,7 +121,7 @@ class URAE(WordComposition):
 
         super()._fit(sentences, show_progress_bar)
         words = self._training_set(sentences)
-        weights = urae_network.initial(self.lexicon.dim, self.seed)
+        weights = urae_network.initial(self.word_dim, self.seed)
         total = self.training_options["epochs"] * len(words)
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
             for number in urae_network.train(weights, words, self._grown, **self.training_options):
@@ -145,7 +144,7 @@ class URAE(WordComposition):
 
         from lib.embedders import urae_network
 
-        encoded = np.zeros((len(sentences), self.lexicon.dim), np.float32)
+        encoded = np.zeros((len(sentences), self.word_dim), np.float32)
         with torch.inference_mode(), urae_network.one_thread():
             words = self._leaves(sentences)
             worded = [i for i, vectors in enumerate(words) if len(vectors)]
@@ -235,7 +234,7 @@ class PublishedURAE(URAE):
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         encoded = super()._encode(sentences)
         for row, sentence in enumerate(sentences):
-            if all(self.vectors.get(token) is None for token in self.tokenize(sentence)):
+            if not any(token in self.vectors for token in self.tokenize(sentence)):
                 encoded[row] = 0
         return finite(encoded, self.params)
 
@@ -243,11 +242,8 @@ class PublishedURAE(URAE):
 class _WithUnknown(dict):
     """Word vectors in which each word has one: an unknown word that of ``*UNKNOWN*``."""
 
-    def __contains__(self, word: object) -> bool:
-        return True
-
-    def __missing__(self, word: str) -> np.ndarray:
-        return self[UNKNOWN]
+    def get(self, word: str, default: object = None) -> np.ndarray:
+        return self[word if word in self else UNKNOWN]
 
 
 def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:

@@ -18,9 +18,8 @@ import pandas as pd
 from lib import corpora, embedders, similarity, stats, tasks
 from lib.catalog import published
 from lib.corpora import text
-from lib.embedders import word_probabilities
 from lib.embedders.base import Embedder
-from lib.embedders.composition import SIF, USIF, Average
+from lib.embedders.composition import SIF, USIF, Average, named_probabilities
 from lib.retrieval import ranks
 from lib.run import progress
 from lib.run.errors import InputError
@@ -254,7 +253,7 @@ def beyond_the_fifth(rows: np.ndarray) -> float:
 def frequencies(name: str) -> Mapping[str, float]:
     """p(w) by the name of a list, "wordfreq" or "enwiki" (the paper's), or of a corpus: its own words, lower case."""
     if name in ("wordfreq", "enwiki"):
-        return word_probabilities.named(name)
+        return named_probabilities(name)
     return text.relative_frequencies(corpora.load(name).sentences, text.lower_words)
 
 
@@ -288,7 +287,7 @@ class Words:
     def of(cls, name: str, probabilities: Mapping[str, float], n: int, m: int) -> Words:
         """The word vectors of that name in the registry; InputError for what is no set of published vectors."""
         embedder = embedders.load(name)
-        if not isinstance(embedder, Average) or embedder.training:
+        if not isinstance(embedder, Average) or embedder.needs_fit:
             raise InputError(f"vector_names: {name!r} has no published word vectors; give one such as glove-6b-50d")
         cased = embedder.tokenize("A") == ["A"]
         return cls(name, embedder.vectors, probabilities, text.cased_words if cased else text.lower_words, n, m)
