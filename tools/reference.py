@@ -235,12 +235,17 @@ def _summary(table: pd.DataFrame, profile: str) -> str:
 
 def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
     row = {"claim": f"{claim['claim']} ({claim['where']})", "published": claim["published"]}
+    notes = {}
     for profile, judged in found.items():
         if id in judged.index:
             row[f"ours, {profile}"] = judged.loc[id, "ours"]
             row[f"verdict, {profile}"] = f"[{judged.loc[id, 'verdict']}]({_place(id, claim['study'], profile)})"
-            row["note"] = judged.loc[id, "note"]
-    return row
+            notes[profile] = str(judged.loc[id, "note"]).split("; ")
+    common = [note for note in next(iter(notes.values())) if all(note in others for others in notes.values())]
+    for profile, some in notes.items():
+        own = ", ".join(note for note in some if note not in common)
+        common += [f"{profile}: {own}"] if own else []
+    return row | {"note": "; ".join(common)}
 
 
 def _place(id: str, study: str, profile: str) -> str:
@@ -258,18 +263,23 @@ def _place(id: str, study: str, profile: str) -> str:
 
 
 def choosing() -> str:
-    """What each embedder of the default group reaches in retrieval, similarity and classification."""
-    found = REFERENCE / "default"
+    """What each embedder of the default group reaches in retrieval, similarity and classification, in both profiles."""
+    both = _scores("default", "verses").join(_scores("paper", "paper's data"))
+    both.insert(0, "family", [embedders.family(name) for name in both.index])
+    return _table(both.rename_axis("embedder").reset_index())
+
+
+def _scores(profile: str, what: str) -> pd.DataFrame:
+    found = REFERENCE / profile
     mrr = pd.read_csv(found / "04_paraphrase_mrr" / "mrr.csv", index_col="embedder")
     similar = pd.read_csv(found / "07_ucp_normalization" / "table2.csv")
     similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(index="embedder", columns="what", values="value")
     classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv").query("condition == 'logistic'")
-    rows = pd.DataFrame({"family": [embedders.family(name) for name in mrr.index]}, mrr.index)
-    rows["retrieval (MRR)"] = mrr["mrr"].round(2)
-    rows["similarity (Pearson)"] = similar["raw"].round(2)
-    rows["z-normalized"] = similar["z"].round(2)
-    rows["classification (accuracy)"] = classified.groupby("embedder")["accuracy"].mean().round(2)
-    return _table(rows.rename_axis("embedder").reset_index())
+    rows = pd.DataFrame({f"retrieval, {what}": mrr["mrr"]})
+    rows[f"similarity, {what}"] = similar["raw"]
+    rows["z-normalized" if profile == "default" else "z-normalized, paper's"] = similar["z"]
+    rows[f"classification, {what}"] = classified[classified["task"] == "mean"].set_index("embedder")["accuracy"]
+    return rows.round(2)
 
 
 def tables() -> str:
