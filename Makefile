@@ -12,10 +12,9 @@ POOLING ?=
 PROMPT ?=
 NAME ?=
 NEIGHBORS ?=
-CHECK ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
-GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS CHECK
+GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -71,8 +70,8 @@ lint: $(READY) ## check style, docstrings, which part of lib imports which, and 
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
 	@"$$PYTHON" -I tools/bootstrap.py lock
 
-cache: $(READY) ## show the cache's place and size, or compare checksums  [CHECK=1]
-	@$(BIN)/python -m lib.run.cache $${CHECK:+--check}
+cache: $(READY) ## show the cache's place and size
+	@$(BIN)/python -m lib.run.cache
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
 	@$(BIN)/python -m lib.run.cache --prune

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from lib.corpora import Corpus, text
 from lib.embedders.base import Embedder, Embeddings
 from lib.embedders.own import checked, kind
-from lib.run import cache, cluster, paths, progress
+from lib.run import cluster, paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
@@ -94,14 +94,6 @@ class EmbeddingStore:
                 for entry in entries:
                     entry.complete({}, keep=[VECTORS] if entry.has(VECTORS) else CSR)
         return _open(entries[0])
-
-    def size(self) -> int:
-        """Bytes on disk."""
-        return cache.size(self.path)
-
-    def prune(self) -> int:
-        """Delete every entry; returns the bytes that were freed."""
-        return cache.delete(self.path)
 
 
 def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: bool = False) -> Embedder:

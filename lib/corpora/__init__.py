@@ -27,7 +27,6 @@ segmented can be read with ``lines:PATH``.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import metadata
@@ -40,7 +39,7 @@ import pyarrow as pa
 from lib import catalog
 from lib.corpora import bible, newswire, running_text, segmentation
 from lib.corpora.corpus import UNKNOWN_GROUP, Corpus, Record, Sentences, assemble
-from lib.run import parameters, paths
+from lib.run import files, parameters, paths
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
@@ -80,12 +79,11 @@ def load(name: str) -> Corpus:
     InputError
         An unknown name; a file that is missing, empty or not what it should be; a cache that cannot be written.
     """
-    source = _source(parameters.text("corpus", name))
+    source = _source(name)
     if not source.files:
         return assemble(name, source.records())
-    digests = [_digest(file) for file in source.files]
     packages = {package: metadata.version(package) for package in ("gensim", "spacy")}
-    key = {"version": VERSION, "packages": packages, "files": digests}
+    key = {"version": VERSION, "packages": packages, "files": list(map(files.sha256, source.files))}
     entry = Entry(paths.CACHE / "corpora", name, key)
     facts = entry.made(lambda: _save(entry, assemble(name, source.records())), f"segmenting {name}")
     return _read(entry, facts)
@@ -134,14 +132,6 @@ def _groups(part: str) -> dict[str, int]:
 
 
 # -- the cache ----------------------------------------------------------------------------------
-
-
-def _digest(file: Path) -> str:
-    try:
-        with file.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"corpus: {file}: cannot be read ({error.strerror}); give a text file") from error
 
 
 def _save(entry: Entry, corpus: Corpus) -> dict[str, int]:

@@ -53,7 +53,7 @@ def save(figure: Figure, folder: Path, name: str, alt: str) -> None:
     for kind, metadata in bare.items():
         drawn = BytesIO()
         figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
-        with files.writing(folder), files.replacing(folder / f"{name}.{kind}") as stream:
+        with files.replacing(folder / f"{name}.{kind}") as stream:
             stream.write(_numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue())
 
 
@@ -78,5 +78,5 @@ def save_table(table: pd.DataFrame, folder: Path, name: str, index: bool = False
     Raises InputError if the folder cannot be written.
     """
     content = table.to_csv(index=index, float_format="%.6g", lineterminator="\n")
-    with files.writing(folder), files.replacing(folder / f"{name}.csv") as stream:
+    with files.replacing(folder / f"{name}.csv") as stream:
         stream.write(content.encode())

@@ -4,14 +4,13 @@
 
     .cache/embeddings/glove-6b-50d-1f8d.../
         vectors.npy     the files, each written under a temporary name, flushed and renamed
-        about.json      written last: the key, facts, and the size and checksum of each file
+        about.json      written last: the key, facts, and the size of each file
 
 The key holds everything that the files depend on, and its digest is part of the folder's name: when anything changes,
 another folder is made. A folder with ``about.json`` is complete. What a kill leaves in one without are whole files,
-from which the next run goes on. Opening compares sizes, ``make cache CHECK=1`` checksums.
+from which the next run goes on. Opening compares sizes.
 
-``python -m lib.run.cache [--check] [--prune]`` shows, checks or deletes the cache. Downloads in ``data/`` are not part
-of it.
+``python -m lib.run.cache [--prune]`` shows or deletes the cache. Downloads in ``data/`` are not part of it.
 """
 
 from __future__ import annotations
@@ -19,12 +18,11 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -34,8 +32,8 @@ from filelock import FileLock, Timeout
 from lib.run import files, paths, progress
 from lib.run.errors import InputError, command
 
-FORMAT = 1  # of every entry; another number means that all are made again
-ABOUT, LOCK = "about.json", "lock"
+FORMAT = 2  # of every entry; another number means that all are made again
+ABOUT, LOCK = "about.json", ".lock"
 SECONDS = 3.0  # of waiting in silence
 
 
@@ -81,12 +79,11 @@ class Entry:
 
     def facts(self) -> dict[str, Any] | None:
         """What was recorded when the entry was completed; None if it is not complete, or a file has another size."""
-        try:
-            about = json.loads((self.folder / ABOUT).read_bytes())
-            whole = all((self.folder / file).stat().st_size == size for file, (size, _) in about["files"].items())
-        except (FileNotFoundError, NotADirectoryError):
+        about = self.folder / ABOUT
+        if not about.exists():
             return None
-        return about["facts"] if whole else None
+        recorded = json.loads(about.read_bytes())
+        return recorded["facts"] if recorded["files"] == self._sizes(recorded["files"]) else None
 
     def made(self, make: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
         """The entry's facts. What is not complete is made first, by one run at a time.
@@ -126,11 +123,9 @@ class Entry:
         """Whether a file is there, and then it is whole."""
         return (self.folder / file).exists()
 
-    @contextmanager
-    def writing(self, file: str) -> Iterator[BinaryIO]:
+    def writing(self, file: str) -> AbstractContextManager[BinaryIO]:
         """A stream whose bytes are in the file once all of them have been written."""
-        with files.writing(self.folder), files.replacing(self.folder / file) as stream:
-            yield stream
+        return files.replacing(self.folder / file)
 
     def save(self, file: str, *parts: np.ndarray) -> None:
         """Write an array, or several of one type that are joined row by row."""
@@ -155,54 +150,33 @@ class Entry:
         keep : collection of str
             The files that make up the entry; the others are deleted. By default all of them.
         """
-        keep = keep or [file.name for file in self._files()]
-        self._delete_all_but({*keep, ABOUT})
-        written = {file: [(self.folder / file).stat().st_size, _checksum(self.folder / file)] for file in sorted(keep)}
+        keep = keep or [file.name for file in self.folder.iterdir() if file.name[0] != "."]
+        self._delete_all_but(keep)
+        about = {"key": self.key, "facts": facts, "files": self._sizes(keep)}
         with self.writing(ABOUT) as stream:
-            stream.write(json.dumps({"key": self.key, "facts": facts, "files": written}, indent=1).encode())
+            stream.write(json.dumps(about, indent=1, sort_keys=True).encode())
 
-    def _files(self) -> list[Path]:
-        return [file for file in self.folder.iterdir() if file.name not in (ABOUT, LOCK) and file.name[0] != "."]
+    def _sizes(self, names: Collection[str]) -> dict[str, int]:
+        """In bytes, of those files that are there."""
+        return {file: (self.folder / file).stat().st_size for file in names if self.has(file)}
 
     def _delete_all_but(self, keep: Collection[str]) -> None:
         for file in list(self.folder.iterdir()):
-            if file.name not in keep and file.name != LOCK:
+            if file.name not in (*keep, LOCK):
                 file.unlink()
-
-
-def _checksum(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def damaged(folder: Path) -> list[Path]:
-    """The files of complete entries in a folder whose contents are not what was written."""
-    found = []
-    for about in sorted(folder.rglob(ABOUT)):
-        for file, (size, checksum) in json.loads(about.read_bytes())["files"].items():
-            path = about.with_name(file)
-            if not path.exists() or path.stat().st_size != size or _checksum(path) != checksum:
-                found.append(path)
-    return found
 
 
 def size(folder: Path) -> int:
     """Bytes in a folder; 0 if it is not there."""
-    total = 0
-    for place, _, names in os.walk(folder):
-        for name in names:
-            with suppress(FileNotFoundError):  # another run has just renamed it
-                total += Path(place, name).stat().st_size
-    return total
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def delete(folder: Path) -> int:
     """Delete a folder; returns the bytes that were freed. Raises InputError if another run is at work in it."""
     freed = size(folder)
-    for lock in [*folder.rglob(LOCK), *folder.rglob("*.lock")]:
+    for lock in folder.rglob("*.lock"):
         try:
-            with FileLock(lock, timeout=0):
-                continue
+            FileLock(lock).acquire(timeout=0).lock.release()
         except Timeout as error:
             raise InputError(f"{folder}: a run is at work in {lock.parent}; wait until it ends, or stop it") from error
     if folder.exists():
@@ -213,19 +187,12 @@ def delete(folder: Path) -> int:
 
 @command
 def main(arguments: list[str] | None = None) -> int:
-    """Print each part of the cache with its size; the exit status is 1 if the check finds a damaged file."""
+    """Print each part of the cache with its size."""
     parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the cache's place and size.")
-    parser.add_argument("--check", action="store_true", help="compare checksums")
     parser.add_argument("--prune", action="store_true", help="delete it")
     options = parser.parse_args(arguments)
     for folder in sorted(paths.CACHE.glob("*")):
         print(f"{size(folder) / 1e6:10.1f} MB  {folder}")
-    if options.check:
-        found = damaged(paths.CACHE)
-        for file in found:
-            print(f"   damaged  {file}: delete its folder, and the next run makes it again")
-        print(f"{len(found) or 'no'} damaged files")
-        return 1 if found else 0
     if options.prune:
         print(f"{delete(paths.CACHE) / 1e6:10.1f} MB  freed")
     return 0

@@ -16,9 +16,15 @@ from lib.run.errors import InputError
 
 
 def sha256(file: Path) -> str:
-    """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same."""
-    status = file.stat()
-    return _sha256(file, status.st_size, status.st_mtime_ns)
+    """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same.
+
+    Raises InputError for a file that cannot be read.
+    """
+    try:
+        status = file.stat()
+        return _sha256(file, status.st_size, status.st_mtime_ns)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror}); give a file") from error
 
 
 @lru_cache(maxsize=256)
@@ -53,24 +59,32 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
+def writing(place: Path, remedy: str = "make room there, or make it writable, and run again") -> Iterator[None]:
+    """Whatever the system refuses while something below `place` is written, as InputError with a remedy."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+        raise InputError(f"{place}: cannot be written ({reason}); {remedy}") from error
+
+
+@contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """A stream whose bytes are in the file once all of them have been written, and not before.
 
-    Until then they are in a hidden file beside it, whose name (``stream.name``) may be given to a library that writes
-    to paths only.
+    Until then they are in a hidden file beside it. Raises InputError if the system refuses to write it.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with open(temporary, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = error.filename or str(path)  # errors of writing do not have one
-        raise
+    with writing(path):
+        try:
+            with open(temporary, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
 
 
 @contextmanager
@@ -79,54 +93,13 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
 
     Who calls this holds a lock against others that write the same folder.
     """
-    tidy(folder)
-    new, old = _waiting(folder), _discarded(folder)
+    new = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     try:
         yield new
-        for file in new.rglob("*"):
-            _flush(file)
         if folder.exists():
-            folder.rename(old)
+            shutil.rmtree(folder)
         new.rename(folder)
     finally:
-        tidy(folder)
-
-
-def tidy(folder: Path) -> None:
-    """Remove what a killed `replacing_folder` has left, and put back what it had taken away.
-
-    Who calls this holds the lock against others that write the folder.
-    """
-    old = _discarded(folder)
-    if old.exists() and not folder.exists():
-        old.rename(folder)
-    for left in (_waiting(folder), old):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _waiting(path: Path) -> Path:
-    """Where the content of a file or folder waits until it is whole."""
-    return path.with_name(f".{path.name}.partial")
-
-
-def _discarded(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.old")
-
-
-@contextmanager
-def writing(place: Path, remedy: str = "make room there, or make it writable, and run again") -> Iterator[None]:
-    """Whatever the system refuses while something below `place` is written, as InputError with a remedy."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
-        raise InputError(f"{place}: cannot be written ({reason}); {remedy}") from error
+        shutil.rmtree(new, ignore_errors=True)

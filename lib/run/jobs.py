@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -10,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any
 
@@ -117,33 +117,14 @@ def select(prefix: str, profile: str) -> list[Job]:
 
 
 def library_files(sources: Iterable[str]) -> list[Path]:
-    """Files of `lib` that these sources import, and those that these import in turn; tables beside them, too."""
-    found: set[Path] = set()
-    waiting = list(sources)
-    while waiting:
-        new = set(_imported(waiting.pop())) - found
-        packages = [file.parent for file in new if file.suffix == ".py" and "iter_modules" in file.read_text("utf-8")]
-        new |= {file for folder in packages for file in folder.glob("*.py")} - found  # which import all their modules
-        found |= new
-        waiting += [file.read_text(encoding="utf-8") for file in new if file.suffix == ".py"]
-    return sorted(found)
-
-
-def _imported(source: str) -> Iterator[Path]:
-    """Files of what is imported from `lib` anywhere in a source, in functions too, and of the packages around it."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for first, *rest in (name.split(".") for name in names):
-            path = paths.ROOT / first
-            for part in ["", *rest] if first == "lib" else ():
-                path /= part
-                yield from (file for file in (path.with_suffix(".py"), path / "__init__.py") if file.exists())
-                yield from (file for kind in ("*.toml", "*.csv") for file in path.glob(kind))
+    """Files of `lib` that these sources import, those that these import in turn, and all tables of `lib`."""
+    finder = ModuleFinder([str(paths.ROOT)])
+    for source in sources:
+        finder.scan_code(compile(source, "cell", "exec"), finder.add_module("__main__"))
+    finder.import_hook("lib.embedders", None, ["*"])  # which imports its modules by their names
+    modules = [Path(module.__file__) for module in finder.modules.values() if module.__file__]
+    tables = [table for kind in ("*.toml", "*.csv") for table in (paths.ROOT / "lib").rglob(kind)]
+    return sorted([*modules, *tables])
 
 
 def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:

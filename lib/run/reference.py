@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import re
 from collections.abc import Sequence
-from itertools import chain
+from functools import partial
 from pathlib import Path
+
+import pandas as pd
 
 from lib.run import files, paths
 from lib.run.jobs import Job
@@ -50,27 +50,11 @@ def agree(table: Path, reference: Path) -> bool:
     """Whether two CSV files have the same columns and rows, the same text, and nearly the same numbers."""
     if not (table.exists() and reference.exists()):
         return False
-    rows, expected = _read(table), _read(reference)
-    if rows[0] != expected[0] or [len(row) for row in rows] != [len(row) for row in expected]:
+    text, expected = (file.read_text(encoding="utf-8") for file in (table, reference))
+    if NUMBER.sub("#", text) != NUMBER.sub("#", expected):
         return False
-    return all(map(_cells_agree, chain(*rows), chain(*expected)))
-
-
-def _read(table: Path) -> list[list[str]]:
-    with table.open(encoding="utf-8", newline="") as lines:
-        return list(csv.reader(lines))
-
-
-def _cells_agree(cell: str, expected: str) -> bool:
-    """Whether two cells have the same text but for nearly equal numbers in it."""
-    numbers, expected_numbers = NUMBER.findall(cell), NUMBER.findall(expected)
-    if NUMBER.sub("#", cell) != NUMBER.sub("#", expected):
-        return False
-    return all(map(_close, numbers, expected_numbers))
-
-
-def _close(number: str, expected: str) -> bool:
-    return math.isclose(float(number), float(expected), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+    numbers = zip(NUMBER.findall(text), NUMBER.findall(expected), strict=True)
+    return all(math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE) for a, b in numbers)
 
 
 def folder(job: Job) -> Path:
@@ -85,13 +69,9 @@ def kept(folder: Path, *kinds: str) -> list[Path]:
 
 def gather_claims(folder: Path) -> None:
     """Write the verdicts of all studies in a folder of results, ``*/claims.csv``, to its ``claims.csv``."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    for table in sorted(folder.glob("*/claims.csv")):
-        header, *judged = _read(table)
-        if not text.tell():
-            writer.writerow(["study", *header])
-        writer.writerows([table.parent.name, *row] for row in judged)
-    if text.tell():
+    files_of = sorted(folder.glob("*/claims.csv"))
+    if files_of:
+        read = partial(pd.read_csv, dtype=str, keep_default_na=False)
+        judged = pd.concat({file.parent.name: read(file) for file in files_of}, names=["study", None])
         with files.replacing(folder / "claims.csv") as stream:
-            stream.write(text.getvalue().encode())
+            stream.write(judged.droplevel(1).to_csv(lineterminator="\n").encode())

@@ -176,7 +176,7 @@ def write(path: str | Path, model: ModelFile) -> None:
 
     A process that is killed leaves the old file as it was. Raises InputError if the file cannot be written.
     """
-    with files.writing(Path(path)), files.replacing(Path(path)) as stream:
+    with files.replacing(Path(path)) as stream:
         _write(stream, model)
 
 

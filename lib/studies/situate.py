@@ -147,7 +147,7 @@ class Neighborhoods:
         """Write the file, whole or not at all: the same neighbors give the same bytes."""
         from pyarrow import parquet
 
-        with files.writing(Path(path)), files.replacing(Path(path)) as stream:
+        with files.replacing(Path(path)) as stream:
             parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from lib import plotting
-from lib.run import files, paths
+from lib.run import paths
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from tests.trust.launcher import files_of_at_most
@@ -57,12 +57,3 @@ def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(tmp_path, monkeyp
         assert "cannot be written (File too large)" in str(error.value)
         assert "\n" not in str(error.value)
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_results_come_back_when_a_kill_falls_between_two_renames(tmp_path) -> None:
-    results, old = tmp_path / "results", tmp_path / ".results.old"
-    old.mkdir()
-    (old / "figure.csv").write_text("1")
-    (tmp_path / ".results.partial").mkdir()
-    files.tidy(results)
-    assert [file.name for file in tmp_path.rglob("*")] == ["results", "figure.csv"]

@@ -152,7 +152,7 @@ def test_unknown_notebooks_and_profiles_point_to_the_nearest(project) -> None:
         jobs.select("", "papre")
 
 
-# README: "every key and value is checked against one table before anything runs"
+# README: "every key and value is checked ... before anything runs"
 def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()

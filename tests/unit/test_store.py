@@ -1,10 +1,9 @@
-"""The store encodes once, resumes after a kill with the same bytes, and notices damage."""
+"""The store encodes once what is asked for; kills and damage are tested in `tests.trust.test_cache`."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from filelock import FileLock
 
 from lib import embedders, store
 from lib.corpora import text
 from lib.embedders.base import Embedder
-from lib.run import paths
+from lib.run import cache, paths
 from lib.run.errors import InputError
 
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
@@ -79,17 +79,6 @@ def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
         assert embedder.encoded == len(sentences)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_a_file_of_another_size_is_made_again(tmp_path, sparse) -> None:
-    stored = store.EmbeddingStore(tmp_path)
-    expected = dense(stored.embed(Letters(sparse), SENTENCES)).copy()
-    (entry,) = tmp_path.iterdir()
-    os.truncate(entry / ("data.npy" if sparse else "vectors.npy"), 150)
-    embedder = Letters(sparse)
-    np.testing.assert_array_equal(dense(stored.embed(embedder, SENTENCES)), expected)
-    assert embedder.encoded == 50
-
-
 # -- processes: children forked from one without threads start at once ----------------------------
 
 
@@ -126,34 +115,6 @@ def files(folder: Path) -> dict[str, bytes]:
 
 def embed(folder: Path, embedder: Embedder) -> None:
     store.EmbeddingStore(folder).embed(embedder, SENTENCES)
-
-
-class Deadly(Letters):
-    """Kills its process when it has encoded so many sentences."""
-
-    def __init__(self, after: int) -> None:
-        super().__init__()
-        self.after = after
-
-    def _encode(self, sentences):
-        if self.encoded >= self.after:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return super()._encode(sentences)
-
-
-def die_on_the_way(folder: Path) -> None:
-    for after in (0, 8, 40):
-        assert ending(child(embed, folder / str(after), Deadly(after))) == -signal.SIGKILL
-
-
-def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(tmp_path) -> None:
-    embed(tmp_path / "whole", Letters())
-    apart(die_on_the_way, tmp_path)
-    for after in (0, 8, 40):
-        embedder = Letters()
-        embed(tmp_path / str(after), embedder)
-        assert embedder.encoded == 50 - after
-        assert files(tmp_path / str(after)) == files(tmp_path / "whole")
 
 
 class Sharing(Letters):
@@ -254,27 +215,16 @@ def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 
-def test_what_is_complete_is_read_where_nothing_can_be_written(tmp_path, monkeypatch) -> None:
-    expected = dense(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES)).copy()
-
-    def refuse(*arguments, **keywords):
-        raise PermissionError(13, "Permission denied")
-
-    # The superuser, whom no mode keeps from writing, runs tests too.
-    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
-    np.testing.assert_array_equal(store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES), expected)
-    with pytest.raises(InputError, match=r"cannot be written \(Permission denied\)"):
-        store.EmbeddingStore(tmp_path).embed(Letters(), SENTENCES[1:])
-
-
 # README: "see or delete the cache: `make cache`, `make prune`"
-def test_size_and_prune(tmp_path) -> None:
-    stored = store.EmbeddingStore(tmp_path / "cache")
-    stored.embed(Letters(), SENTENCES)
-    size = stored.size()
+def test_a_deleted_cache_frees_its_bytes_and_one_at_work_is_left(tmp_path) -> None:
+    embed(tmp_path, Letters())
+    (entry,) = tmp_path.iterdir()
+    with FileLock(entry / cache.LOCK), pytest.raises(InputError, match="a run is at work in"):
+        cache.delete(tmp_path)
+    size = cache.size(tmp_path)
     assert size > 50 * 26 * 4
-    assert stored.prune() == size
-    assert stored.size() == 0
+    assert cache.delete(tmp_path) == size
+    assert not tmp_path.exists()
 
 
 # -- fitting --------------------------------------------------------------------------------------
@@ -283,7 +233,7 @@ TEXT = ["the dog barks", "a cat and a dog", "the cat sleeps", "dogs and cats bar
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
+def place(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "CACHE", tmp_path)
     return tmp_path
 
@@ -303,7 +253,7 @@ def fits(monkeypatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["tfidf", "glove-6b-50d+sif"])
-def test_what_was_learned_from_a_text_is_read_the_second_time(name, cache, fits) -> None:
+def test_what_was_learned_from_a_text_is_read_the_second_time(name, place, fits) -> None:
     first, second = (store.fit(embedders.load(name), TEXT) for _ in range(2))
     assert fits == [name]
     assert first.fitted_on == second.fitted_on
@@ -311,7 +261,7 @@ def test_what_was_learned_from_a_text_is_read_the_second_time(name, cache, fits)
     np.testing.assert_array_equal(a.toarray() if name == "tfidf" else a, b.toarray() if name == "tfidf" else b)
 
 
-def test_another_text_or_setting_is_learned_anew(cache, fits) -> None:
+def test_another_text_or_setting_is_learned_anew(place, fits) -> None:
     store.fit(embedders.load("tfidf"), TEXT)
     store.fit(embedders.load("tfidf"), TEXT[1:])
     store.fit(embedders.load("glove-6b-50d+sif", a=0.01), TEXT)
@@ -319,9 +269,9 @@ def test_another_text_or_setting_is_learned_anew(cache, fits) -> None:
     assert len(fits) == 4
 
 
-def test_what_needs_no_text_or_has_it_is_left_alone(fits, cache) -> None:
+def test_what_needs_no_text_or_has_it_is_left_alone(fits, place) -> None:
     store.fit(embedders.load("glove-6b-50d"), TEXT)
     once = embedders.load("bow").fit(["other words"])
     assert store.fit(once, TEXT).vocabulary == {"other": 0, "words": 1}
     assert fits == ["bow"]
-    assert not (cache / "fitted").exists()
+    assert not (place / "fitted").exists()
