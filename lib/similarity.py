@@ -7,19 +7,21 @@ cosine and Pearson) is the usual evaluation; z-normalization and a learned simil
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import pearsonr, spearmanr
 from threadpoolctl import threadpool_limits
 
+from lib import stats
 from lib.embedders.base import Embeddings, narrow
 from lib.neighbors.contract import unit
 from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import nearest, one_of
+from lib.run.parameters import one_of
 
 LEAST_PAIRS = 3
 SAME = 1e-12  # relative; numbers that differ by less differ by rounding
@@ -31,9 +33,7 @@ PENALTIES = {
 }
 ITERATIONS = 1000  # of L-BFGS, at most
 
-# Sentences have one matrix, pairs of sentences two: a row of each is a pair.
-Vectors = Embeddings | tuple[Embeddings, Embeddings]
-Predictor = Callable[[Embeddings], np.ndarray]
+Sides = Sequence[Embeddings]  # one matrix of sentences, or two of pairs: a row of each is a pair
 
 
 def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | None = None) -> dict[str, float]:
@@ -58,47 +58,33 @@ def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | 
     InputError
         Fewer than three pairs, numbers of rows that differ, NaN, constant gold scores, constant similarity.
     """
-    return correlations(similarities(left, right, normalize), gold)
-
-
-def correlations(predicted: np.ndarray, gold: np.ndarray) -> dict[str, float]:
-    """`pearson` and `spearman` of predicted similarities with gold scores, float[n] each; both in [-1, 1].
-
-    Raises InputError for fewer than three pairs, lengths that differ, NaN, and a side that is constant.
-    """
-    from scipy.stats import pearsonr, spearmanr
-
-    predicted, gold = arrays.column("similarity", predicted), arrays.column("gold", gold)
-    if predicted.shape != gold.shape:
-        raise InputError(f"gold: shape {gold.shape} for similarities of {predicted.shape}; give one score a pair")
+    similarity, gold = similarities(left, right, normalize), arrays.column("gold", gold)
+    if similarity.shape != gold.shape:
+        raise InputError(f"gold: shape {gold.shape} for similarities of {similarity.shape}; give one score a pair")
     if len(gold) < LEAST_PAIRS:
         raise InputError(f"gold: {len(gold)} pairs; give {LEAST_PAIRS} or more")
-    for name, values in (("gold", gold), ("similarity", predicted)):
+    for name, values in (("gold", gold), ("similarity", similarity)):
         if np.ptp(values) <= SAME * np.abs(values).max():
             raise InputError(f"{name}: the same for all {len(values)} pairs; a correlation needs two that differ")
     return {
-        "pearson": float(pearsonr(predicted, gold).statistic),
-        "spearman": float(spearmanr(predicted, gold).statistic),
+        "pearson": float(pearsonr(similarity, gold).statistic),
+        "spearman": float(spearmanr(similarity, gold).statistic),
     }
 
 
-def cosine(left: Embeddings, right: Embeddings) -> np.ndarray:
-    """The cosine of each row of `left` and the same row of `right`, float64[n]; 0 for a zero vector.
-
-    Raises InputError for shapes that differ, and for NaN or infinity.
-    """
-    return similarities(left, right)
-
-
 def similarities(left: Embeddings, right: Embeddings, normalize: str | None = None) -> np.ndarray:
-    """The cosine of each pair, float64[n] in [-1, 1], of the embeddings as they are or (``"z"``) `z_normalized`.
+    """The cosine of each row of `left` and the same row of `right`, float64[n] in [-1, 1]; 0 for a zero vector.
+
+    With ``"z"`` both sides are z-normalized before (the paper's footnote 1): from each column the mean over all 2n rows
+    is subtracted, and it is divided by its standard deviation. A constant column becomes 0. This looks at the pairs
+    that are evaluated, both sides together, but not at their gold scores.
 
     Raises InputError for another `normalize`, for shapes that differ, and for NaN or infinity.
     """
     if normalize not in (None, "z"):
-        raise InputError(f"normalize: {normalize!r} is not known; {nearest(str(normalize), ['None', 'z'])}")
-    left, right = _sides(left, right)
-    columns = None if normalize is None else column_statistics(left, right)
+        raise InputError(f"normalize: {normalize!r} is not known; give None or 'z'")
+    left, right = checked("left and right", left, right)
+    columns = column_statistics(left, right) if normalize else None
     found = np.empty(left.shape[0])
     step = max(1, BLOCK // max(1, left.shape[1]))
     for start in range(0, len(found), step):
@@ -107,33 +93,21 @@ def similarities(left: Embeddings, right: Embeddings, normalize: str | None = No
     return np.clip(found, -1.0, 1.0)
 
 
-def z_normalized(left: Embeddings, right: Embeddings) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides z-normalized, float64[n, d] each (the paper's footnote 1).
-
-    From each column the mean over all 2n rows is subtracted, and it is divided by its standard deviation; then each row
-    gets length 1. A constant column, and a row that is the mean, becomes 0. This looks at the pairs that are evaluated,
-    both sides together, but not at their gold scores.
-
-    Raises InputError for shapes that differ, and for NaN or infinity.
-    """
-    left, right = _sides(left, right)
-    columns = column_statistics(left, right)
-    return _units(left, columns), _units(right, columns)
-
-
 def _units(rows: Embeddings, columns: Columns | None) -> np.ndarray:
     """Rows of length 1, float64[n, d]; with `columns` after z-normalization."""
     rows = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64, copy=False)
-    return unit(rows if columns is None else standardized(rows, columns), "left and right", 0)
+    return unit(standardized(rows, columns) if columns else rows)
 
 
-def _sides(left: Embeddings, right: Embeddings) -> tuple[Embeddings, Embeddings]:
-    left, right = (arrays.matrix(name, side) for name, side in (("left", left), ("right", right)))
-    if sp.issparse(left) != sp.issparse(right) or left.shape != right.shape:
-        raise InputError(
-            f"left and right: shapes {left.shape} and {right.shape}; give two arrays of one shape (n, d) and kind"
-        )
-    return left, right
+def checked(name: str, *sides: Embeddings) -> Sides:
+    """The sides as arrays; InputError unless all are arrays or CSR arrays of one shape, of finite numbers."""
+    sides = [arrays.matrix(name, side) for side in sides]
+    if len({(side.shape, sp.issparse(side)) for side in sides}) > 1:
+        shapes = " and ".join(str(side.shape) for side in sides)
+        raise InputError(f"{name}: have shapes {shapes}; give two arrays of one shape (n, d) and kind")
+    for side in sides:
+        arrays.finite(name, side.data if sp.issparse(side) else side)
+    return sides
 
 
 # -- columns, and what a classifier or a regression is given to see -------------------------------
@@ -147,26 +121,18 @@ class Columns(NamedTuple):
 
 
 def column_statistics(*matrices: Embeddings) -> Columns:
-    """Mean and standard deviation (over all rows, no correction) of the columns of matrices laid below each other.
-
-    Raises InputError for NaN or infinity, or if there is no row or no column.
-    """
-    if not sum(matrix.shape[0] for matrix in matrices) or not matrices[0].shape[1]:
-        raise InputError("vectors: there are no rows or no dimensions; give at least one")
+    """Mean and standard deviation (over all rows, no correction) of the columns of matrices laid below each other."""
     if sp.issparse(matrices[0]):
-        from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+        from sklearn.preprocessing import StandardScaler
 
-        rows = sp.csr_array(sp.vstack(matrices, format="csr"), dtype=np.float64)
-        mean, variance = mean_variance_axis(rows, axis=0)
-        lowest, highest = min_max_axis(rows, axis=0)
-    else:
-        rows = np.concatenate(matrices)
-        mean, variance = rows.mean(axis=0, dtype=np.float64), rows.var(axis=0, dtype=np.float64)
-        lowest, highest = rows.min(axis=0), rows.max(axis=0)
-    if not np.isfinite(mean).all():
-        raise InputError(f"vectors: column {int(np.argmin(np.isfinite(mean)))} holds NaN or infinity")
+        scaler = StandardScaler(with_mean=False).fit(sp.vstack(matrices, format="csr", dtype=np.float64))
+        # scikit-learn scales a column by 1 if it is constant but for rounding.
+        varies = scaler.scale_ == np.sqrt(scaler.var_)
+        return Columns(scaler.mean_, np.where(varies, scaler.scale_, 0.0))
+    rows = np.concatenate(matrices)
+    deviation = rows.std(axis=0, dtype=np.float64)
     # By the extremes, for the mean of equal numbers may be rounded to another one.
-    return Columns(mean, np.where(highest > lowest, np.sqrt(variance), 0.0))
+    return Columns(rows.mean(axis=0, dtype=np.float64), np.where(np.ptp(rows, axis=0) > 0, deviation, 0.0))
 
 
 def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
@@ -211,32 +177,28 @@ class Features:
     def __init__(self, normalize: bool, dtype: type = np.float32) -> None:
         self.normalize, self.dtype = normalize, dtype
 
-    def fit(self, vectors: Vectors) -> Features:
-        """Estimate everything on training rows; returns itself. InputError for NaN, or for rows that are all alike."""
-        sides = vectors if isinstance(vectors, tuple) else (vectors,)
+    def fit(self, sides: Sides) -> Features:
+        """Estimate everything on training rows; returns itself. InputError for rows that are all alike."""
         self.columns = column_statistics(*sides) if self.normalize else None
-        mean, deviation = column_statistics(self._features(vectors))
+        mean, deviation = column_statistics(self._features(sides))
         scale = np.sqrt((deviation**2).mean())
         if not scale > 0:
             raise InputError("vectors: all training rows are alike; give vectors that differ")
         self.mean, self.factor = mean.astype(self.dtype), self.dtype(1 / scale)
         return self
 
-    def transform(self, vectors: Vectors) -> Embeddings:
+    def transform(self, sides: Sides) -> Embeddings:
         """``dtype[n, d]``, or [n, 2 d] for pairs; CSR if the vectors are."""
-        features = self._features(vectors)
+        features = self._features(sides)
         if sp.issparse(features):
             return narrow(sp.csr_array(features * self.factor))
         return (features - self.mean) * self.factor
 
-    def _features(self, vectors: Vectors) -> Embeddings:
-        if isinstance(vectors, tuple):
-            return pair_features(*map(self._normalized, vectors))
-        return self._normalized(vectors)
-
-    def _normalized(self, vectors: Embeddings) -> Embeddings:
-        vectors = vectors.astype(self.dtype, copy=False)
-        return vectors if self.columns is None else standardized(vectors, self.columns)
+    def _features(self, sides: Sides) -> Embeddings:
+        sides = [side.astype(self.dtype, copy=False) for side in sides]
+        if self.columns:
+            sides = [standardized(side, self.columns) for side in sides]
+        return pair_features(*sides) if len(sides) > 1 else sides[0]
 
 
 # -- a similarity that is learned -----------------------------------------------------------------
@@ -250,26 +212,15 @@ class Pairs(NamedTuple):
     gold: np.ndarray
 
 
-class Regression(NamedTuple):
-    """What a learned similarity predicts of the test pairs, float64[n] on the gold scale, and what was chosen for it.
-
-    `penalty` is larger where it is stronger; `normalized` is whether columns were z-normalized (by the training pairs).
-    """
-
-    predicted: np.ndarray
-    penalty: float
-    normalized: bool
-
-
 def regress(
     train: Pairs,
     dev: Pairs,
     test: Pairs,
     method: str = "softmax",
-    normalize: Sequence[bool] = (False, True),
+    normalize: bool = False,
     penalties: Sequence[float] | None = None,
-) -> Regression:
-    """Predict gold scores from ``[|u - v|, u * v]``; penalty and normalization are those with the best Pearson on dev.
+) -> np.ndarray:
+    """Predict the gold scores of the test pairs, float64[n], from ``[|u - v|, u * v]``.
 
     Parameters
     ----------
@@ -280,56 +231,42 @@ def regress(
         is 1, which is wrong for sets that begin at 0, and it stops a stochastic descent where dev is best; here the
         scores are those of the training pairs and the penalized optimum is found. "ridge": least squares, in a
         fraction of the time.
-    normalize : sequence of bool
-        Which to choose from: embeddings as they are (False), z-normalized (True).
+    normalize : bool
+        Whether columns are z-normalized, by the training pairs.
     penalties : sequence of float, optional
-        Which to choose from, strong to weak; None for `PENALTIES`. Of equally good ones the first is taken.
+        Strong to weak; None for `PENALTIES`. That with the best Pearson on dev is taken, the first of equally good
+        ones.
 
     Raises
     ------
     InputError
-        A split with fewer than three pairs or with constant gold scores, sides that do not match, NaN, embeddings
-        that are all alike.
+        Sides that do not match, NaN, embeddings that are all alike.
     """
-    fitted_path = {"softmax": _softmax, "ridge": _ridge}[one_of("method", method, PENALTIES)]
-    penalties = PENALTIES[method] if penalties is None else penalties
-    train, dev, test = (_checked(*each) for each in (("train", train), ("dev", dev), ("test", test)))
-    best = (-np.inf, None)
+    predictions = {"softmax": _softmax, "ridge": _ridge}[one_of("method", method, PENALTIES)]
+    sides = [checked("train, dev and test", *split[:2]) for split in (train, dev, test)]
+    gold, of_dev = (arrays.column("gold", split[2]) for split in (train, dev))
     with quiet(), threadpool_limits(1):  # as in `lib.transfer`
-        for normalized in normalize:
-            features = Features(normalized, np.float64).fit(train[:2])
-            rows, on_dev, on_test = (features.transform(split[:2]) for split in (train, dev, test))
-            for penalty, predict in zip(penalties, fitted_path(rows, train.gold, penalties), strict=True):
-                predicted = predict(on_dev)
-                varies = np.ptp(predicted) > 1e-9 * np.ptp(dev.gold)
-                agreement = correlations(predicted, dev.gold)["pearson"] if varies else -np.inf
-                if agreement > best[0]:
-                    best = agreement, (predict(on_test), penalty, normalized)
-    if best[1] is None:
-        raise InputError("dev: every regression predicts one score for all its pairs; give embeddings that differ")
-    return Regression(*best[1])
+        features = Features(normalize, np.float64).fit(sides[0])
+        rows, *asked = (features.transform(each) for each in sides)
+        found = list(predictions(rows, gold, penalties or PENALTIES[method], asked))
+    best = np.nanargmax([stats.pearson(on_dev, of_dev) for on_dev, _ in found])
+    return found[best][1]
 
 
-def _ridge(features: Embeddings, gold: np.ndarray, penalties: Sequence[float]) -> Iterator[Predictor]:
-    """One predictor after another; features are centered, so that the intercept is the mean of the gold scores."""
-    n, d = features.shape
-    mean, targets = gold.mean(), gold - gold.mean()
-    if sp.issparse(features):
-        from sklearn.linear_model import Ridge
+def _ridge(
+    features: Embeddings, gold: np.ndarray, penalties: Sequence[float], asked: Sequence[Embeddings]
+) -> Iterator[list[np.ndarray]]:
+    """For each penalty the predicted scores of each matrix of `asked`."""
+    from sklearn.linear_model import Ridge
 
-        for penalty in penalties:
-            yield Ridge(alpha=penalty * d, solver="sparse_cg", tol=1e-6).fit(features, gold).predict
-        return
-    # One decomposition, of the features' products or of the pairs', serves all penalties.
-    values, directions = np.linalg.eigh(features @ features.T if d > n else features.T @ features)
-    known = directions.T @ (targets if d > n else features.T @ targets)
     for penalty in penalties:
-        weights = directions @ (known / (values + penalty * d))
-        weights = features.T @ weights if d > n else weights
-        yield lambda rows, weights=weights: mean + rows @ weights
+        model = Ridge(alpha=penalty * features.shape[1], tol=1e-6).fit(features, gold)
+        yield [model.predict(rows) for rows in asked]
 
 
-def _softmax(features: Embeddings, gold: np.ndarray, penalties: Sequence[float]) -> Iterator[Predictor]:
+def _softmax(
+    features: Embeddings, gold: np.ndarray, penalties: Sequence[float], asked: Sequence[Embeddings]
+) -> Iterator[list[np.ndarray]]:
     """Each pair counts for the whole score below and the one above, by how near they are: the targets of Tai et al."""
     from sklearn.linear_model import LogisticRegression
 
@@ -343,19 +280,8 @@ def _softmax(features: Embeddings, gold: np.ndarray, penalties: Sequence[float])
     for penalty in penalties:
         model.C = 1 / (penalty * features.shape[1])
         model.fit(twice, label[counts], sample_weight=weights[counts])
-        yield lambda rows: model.predict_proba(rows.astype(np.float32)).astype(np.float64) @ scores[model.classes_]
-
-
-def _checked(name: str, split: Pairs) -> Pairs:
-    left, right = _sides(*split[:2])
-    gold = arrays.column(f"{name}: gold", split[2])
-    if left.shape[0] != len(gold):
-        raise InputError(f"{name}: {left.shape[0]} pairs and {len(gold)} gold scores; give a score for each pair")
-    try:
-        correlations(gold, gold)
-    except InputError as error:
-        raise InputError(f"{name}: {error}") from error
-    return Pairs(left, right, gold)
+        shares = (model.predict_proba(rows.astype(np.float32)).astype(np.float64) for rows in asked)
+        yield [each @ scores[model.classes_] for each in shares]
 
 
 @contextmanager

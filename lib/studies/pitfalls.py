@@ -256,7 +256,7 @@ def measures(left: Embeddings, right: Embeddings) -> np.ndarray:
     squared = difference.multiply(difference) if sp.issparse(left) else difference**2
     return np.column_stack(
         [
-            similarity.cosine(left, right),
+            similarity.similarities(left, right),
             product.sum(axis=1),
             -np.sqrt(squared.sum(axis=1)),
             -abs(difference).sum(axis=1),
@@ -297,8 +297,7 @@ def learn(pairs: Rated, encoders: Mapping[str, Callable], method: str) -> Judged
 
 def _learned(gold: np.ndarray, split: np.ndarray, left: Embeddings, right: Embeddings, method: str) -> np.ndarray:
     parts = [similarity.Pairs(left[split == part], right[split == part], gold[split == part]) for part in range(3)]
-    predicted = [similarity.regress(*parts, method, normalize=(how,)).predicted for how in (False, True)]
-    return np.stack(predicted, axis=1)
+    return np.stack([similarity.regress(*parts, method, normalize) for normalize in (False, True)], axis=1)
 
 
 # -- findings -------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> Sco
 
     def answers(embedder: Embedder) -> np.ndarray:
         vectors = embedder.fit_encode(left + right)
-        return similarity.cosine(vectors[: len(rows)], vectors[len(rows) :])
+        return similarity.similarities(vectors[: len(rows)], vectors[len(rows) :])
 
     return ScoredSet(name, group, answers, np.arange(len(rows)), task.score[rows], text.fingerprint(left))
 

@@ -25,7 +25,7 @@ from lib.run.parameters import in_range
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
-from lib.similarity import cosine
+from lib.similarity import similarities
 from lib.store import EmbeddingStore, fit
 from lib.studies.scores import Fitted, ScoredSet, Scores, labelled, rated
 from lib.transfer import Logistic
@@ -70,7 +70,7 @@ def verses(count: int, seed: int, group: str = "similarity", translation: str = 
         return 1 / ranks(embedder.encode(queries), vectors[wanted], vectors, same).ranks
 
     def cosines(embedder: Fitted) -> np.ndarray:
-        return cosine(embedder.encode(queries), embedder.encode(sentences)[wanted])
+        return similarities(embedder.encode(queries), embedder.encode(sentences)[wanted])
 
     key = text.fingerprint(queries)
     answers = {group: found, "cosine": cosines}

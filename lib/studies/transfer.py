@@ -54,7 +54,7 @@ class Task:
         return np.arange(len(self.labels))[-self.sizes[-1] :]
 
     def evaluate(self, vectors: Embeddings, folds: int, **options: Any) -> transfer.Result:
-        """By the splits, or by cross-validation; `options` are `transfer.Options`."""
+        """By the splits, or by cross-validation; `options` are those of `transfer.Evaluation`."""
         if len(self.sizes) == 1:
             return transfer.cross_validate(vectors, self.labels, folds=folds, groups=self.groups, **options)
         ends = np.cumsum(self.sizes)[:-1]
@@ -186,7 +186,7 @@ def evaluate(
     Parameters
     ----------
     jobs : mapping
-        For each name what encodes, and its conditions: `transfer.Options` by name.
+        For each name what encodes, and its conditions: options of `transfer.Evaluation` by name.
     labelled : mapping
         Tasks by name.
     folds, seed : int
@@ -214,7 +214,7 @@ def evaluate(
 
 
 def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, np.ndarray]:
-    common = {"folds": folds, "seed": seed, "inner_folds": 1, "sampling": None}
+    common = {"folds": folds, "seed": seed, "inner_folds": 1}
     results = {how: task.evaluate(vectors, **common, **options) for how, options in conditions.items()}
     return {how: found.correct.astype(np.float32) for how, found in results.items()}
 

@@ -118,7 +118,7 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
     }
     jobs = {name: (each, {"never": {"normalize": [False]}}) for name, each in encode.items()}
     results = transfer.evaluate(jobs, {"toy": task}, 2, seed=0)
-    expected = task.evaluate(vectors["bad"], 2, normalize=[False], seed=0, inner_folds=1, sampling=None).correct.mean()
+    expected = task.evaluate(vectors["bad"], 2, normalize=[False], seed=0, inner_folds=1).correct.mean()
     table = results.table(["never"], ["good", "bad"], SAMPLING).set_index(["embedder", "task"])
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)

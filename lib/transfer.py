@@ -1,0 +1,396 @@
+"""Transfer: what a classifier learns from frozen embeddings, by cross-validation or on official splits.
+
+"Pitfalls in the Evaluation of Sentence Embeddings", sections 2 and 3; "Unsupervised Learning of Sentence Embeddings
+using Compositional n-Gram Features", section 4.
+
+Nothing of a fold's test sentences is seen before they are labelled: normalization, penalty and size are chosen inside
+the training sentences. What an embedder was fitted on is another matter.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from lib import stats, tasks
+from lib.embedders.base import Embeddings
+from lib.run.errors import InputError
+from lib.run.parameters import in_range, one_of
+from lib.similarity import ITERATIONS, Features, Sides, checked, quiet
+from lib.tasks import PairTask
+
+# -- classifiers ------------------------------------------------------------------------------------
+
+BATCH = 128  # sentences that the multi-layer perceptron takes a step by
+PATIENCE = 5, 100  # it ends after so many epochs, and so many steps, without progress: an epoch may be few steps
+RATE = 0.003  # of Adam; its usual 0.001 gives up too early on a thousand sentences, 0.01 is worse on ten thousand
+LONGEST = 20  # times its patience, after which it has not converged
+HELD_OUT = 0.1  # of its training data, to see progress by
+
+
+class Setting(NamedTuple):
+    """What is chosen for a classifier: the strength of its penalty, and for a perceptron the size of its layer."""
+
+    penalty: float
+    hidden: int | None = None
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A kind of classifier with the settings that it chooses from, of equally good ones the first.
+
+    Penalties are L2, larger is stronger. Those of the two linear ones are divided by the number of features, as if the
+    variances of all features together were 1; `lib.similarity.Features` has seen to it that their mean is 1.
+    """
+
+    penalties: Sequence[float]
+    hidden: Sequence[int | None] = (None,)
+
+    @property
+    def settings(self) -> list[Setting]:
+        """The settings, the strongest penalty first."""
+        return [Setting(penalty, size) for size in self.hidden for penalty in sorted(self.penalties, reverse=True)]
+
+    def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        """A trained model with ``predict``, from float[n, d], dense or CSR, and the labels [n]."""
+        return next(model for reached, model in self.path(features, labels, seed) if reached == setting)
+
+    def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
+        """A trained model for each setting, good until the next is asked for."""
+        for setting in self.settings:
+            yield setting, self.fit(features, labels, setting, seed)
+
+
+@dataclass(frozen=True)
+class Logistic(Classifier):
+    """Logistic regression, multinomial for more than two classes; the intercept has no penalty.
+
+    L-BFGS in float32 goes from the strongest penalty to the weakest, each fit starting where the last one ended. That
+    costs a tenth of fits from zero in float64, and the predictions differ in one sentence of a thousand or so.
+    """
+
+    penalties: Sequence[float] = (10, 3, 1, 0.3, 0.1, 0.01, 0.001)
+
+    def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
+        from sklearn.linear_model import LogisticRegression
+
+        features = features.astype(np.float32)
+        model = LogisticRegression(max_iter=ITERATIONS, warm_start=True)
+        for setting in self.settings:
+            model.C = 1 / (setting.penalty * features.shape[1])
+            yield setting, model.fit(features, labels)
+
+
+@dataclass(frozen=True)
+class SVM(Classifier):
+    """Linear support vector machine (LIBLINEAR: squared hinge, one class against the rest)."""
+
+    penalties: Sequence[float] = (100, 10, 1, 0.1, 0.01)
+
+    def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        from sklearn.svm import LinearSVC
+
+        # LIBLINEAR's own tolerance is 1e-2; scikit-learn's 1e-4 takes five times as long as 1e-3 for the same labels.
+        model = LinearSVC(C=1 / (setting.penalty * features.shape[1]), dual=False, tol=1e-3, max_iter=ITERATIONS)
+        return model.fit(features.astype(np.float64), labels)
+
+
+@dataclass(frozen=True)
+class MLP(Classifier):
+    """Multi-layer perceptron with one hidden layer of rectified linear units, trained by Adam.
+
+    A tenth of the training data is held out, and training ends when its accuracy rises no more (`PATIENCE`);
+    where a tenth cannot hold every class, the training loss is watched instead.
+    """
+
+    penalties: Sequence[float] = (1, 0.01)
+    hidden: Sequence[int] = (50, 200)
+
+    def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        from sklearn.neural_network import MLPClassifier
+
+        counts = np.unique(labels, return_counts=True)[1]
+        held_out = bool(counts.min() >= 2 and HELD_OUT * len(labels) >= len(counts))
+        known = len(labels) - (int(np.ceil(HELD_OUT * len(labels))) if held_out else 0)
+        epochs, steps = PATIENCE
+        patience = max(epochs, steps // -(-known // BATCH))
+        model = MLPClassifier(
+            hidden_layer_sizes=(setting.hidden,),
+            alpha=setting.penalty,
+            learning_rate_init=RATE,
+            batch_size=min(BATCH, known),
+            max_iter=LONGEST * patience,
+            early_stopping=held_out,
+            validation_fraction=HELD_OUT,
+            n_iter_no_change=patience,
+            random_state=seed,
+        )
+        return model.fit(features.astype(np.float32), labels)
+
+
+CLASSIFIERS = {"logistic": Logistic, "svm": SVM, "mlp": MLP}
+
+
+# -- evaluation -------------------------------------------------------------------------------------
+
+VALIDATION_FOLDS = 10  # of which one is held out where `inner_folds` is 1
+
+# Sets that come with splits; all others are cross-validated.
+OFFICIAL = {
+    "TREC": ("train", "test"),
+    "MRPC": ("train", "test"),
+    "SST2": ("train", "dev", "test"),
+    "SST5": ("train", "dev", "test"),
+    "SICK-E": ("train", "dev", "test"),
+}
+
+
+class Choice(NamedTuple):
+    """What was chosen inside a fold's training data: whether to z-normalize, and the classifier's setting."""
+
+    normalized: bool
+    setting: Setting
+
+
+class Result(NamedTuple):
+    """How well a classifier does on frozen embeddings.
+
+    Attributes
+    ----------
+    accuracy : float
+        In [0, 1], the mean over folds. Its interval: ``stats.bootstrap(stats.mean, result.correct, ...)``.
+    choices : list of Choice
+        One for each fold.
+    predicted : [n]
+        Label of each test sentence, in the order given.
+    correct : bool[n]
+    """
+
+    accuracy: float
+    choices: Sequence[Choice]
+    predicted: np.ndarray
+    correct: np.ndarray
+
+
+class Labelled(NamedTuple):
+    """Embeddings of n sentences, or of the two sides of n pairs, their labels [n] and groups int[n]."""
+
+    sides: Sides
+    labels: np.ndarray
+    groups: np.ndarray
+
+    def rows(self, some: np.ndarray) -> Labelled:
+        """Some of the sentences or pairs."""
+        return Labelled([side[some] for side in self.sides], self.labels[some], self.groups[some])
+
+
+Vectors = Embeddings | tuple[Embeddings, Embeddings]
+
+
+def labelled(name: str, vectors: Vectors, labels: np.ndarray, groups: np.ndarray | None = None) -> Labelled:
+    """What is evaluated; InputError for vectors that are not finite numbers, or not one for each label."""
+    sides = checked(name, *(vectors if isinstance(vectors, tuple) else (vectors,)))
+    labels = np.asarray(labels)
+    groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
+    if not sides[0].shape[0] == len(labels) == len(groups):
+        counts = f"{sides[0].shape[0]} rows, {len(labels)} labels and {len(groups)} groups"
+        raise InputError(f"{name}: has {counts}; give one of each for each sentence")
+    return Labelled(sides, labels, groups)
+
+
+def cross_validate(
+    vectors: Vectors, labels: np.ndarray, *, folds: int = 10, groups: np.ndarray | None = None, **options: Any
+) -> Result:
+    """Nested cross-validation: each fold is labelled by a classifier that was chosen and trained on the others.
+
+    Parameters
+    ----------
+    vectors : float[n, d], dense or CSR, or a tuple of two
+        Two for pairs, of which the classifier sees ``[|u - v|, u * v]``.
+    labels : int[n] or str[n]
+    groups : int[n], optional
+        Sentences that must stay in one fold, in the inner folds too; a negative number stands alone.
+    **options
+        Those of `Evaluation`.
+
+    Raises
+    ------
+    InputError
+        Rows and labels that do not match, NaN, a class with fewer members (groups) than folds, vectors all alike.
+    """
+    run, data = Evaluation(**options), labelled("vectors", vectors, labels, groups)
+    fold = deal(data.labels, folds, np.random.default_rng(run.seed), data.groups)
+    predicted = np.empty_like(data.labels)
+    for number in range(folds):
+        train, test = data.rows(fold != number), data.rows(fold == number)
+        predicted[fold == number] = run.predict(train, run.validation(train, number), test, number)
+    return run.result(data.labels, predicted, fold)
+
+
+def train_test(
+    train: tuple[Vectors, np.ndarray],
+    test: tuple[Vectors, np.ndarray],
+    dev: tuple[Vectors, np.ndarray] | None = None,
+    **options: Any,
+) -> Result:
+    """Official splits: chosen on dev, or without one by folds inside the training data; trained on train; one test.
+
+    Parameters
+    ----------
+    train, test, dev : tuple
+        Embeddings (a tuple of two for pairs) and labels of each split. InputError where these do not match, and for a
+        label that the training split does not have.
+    **options
+        Those of `Evaluation`.
+    """
+    run = Evaluation(**options)
+    known, tested = labelled("train", *train), labelled("test", *test)
+    strange = np.setdiff1d(tested.labels, known.labels)
+    if len(strange):
+        raise InputError(f"test: has the label {strange[0]}, which train does not have; give splits of one task")
+    validation = run.validation(known, 0) if dev is None else [(known, labelled("dev", *dev))]
+    predicted = run.predict(known, validation, tested, 0)
+    return run.result(tested.labels, predicted, np.zeros(len(predicted)))
+
+
+def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], *, folds: int = 10, **options: Any) -> Result:
+    """Evaluate on a labelled set: by its official splits (`OFFICIAL`) if it has any, else by cross-validation.
+
+    Parameters
+    ----------
+    name : str
+        Of `lib.tasks`: sentences with classes, or pairs with labels.
+    encode : callable
+        From sentences to embeddings, such as ``partial(store.embed, embedder)``. It is called once, with the sentences
+        of all splits; an embedder that it fits on them is transductive.
+    folds : int
+        Of cross-validation, which keeps the groups of a task together if it has any.
+    **options
+        Those of `Evaluation`.
+    """
+    parts = [tasks.load(name, split) for split in OFFICIAL.get(name, ("all",))]
+    pairs = isinstance(parts[0], PairTask)
+    sides = [side for part in parts for side in ((part.left, part.right) if pairs else (part.sentences,))]
+    vectors = encode([sentence for side in sides for sentence in side])
+    ends = np.cumsum([len(side) for side in sides])
+    pieces = iter([vectors[end - len(side) : end] for side, end in zip(sides, ends, strict=True)])
+    data = [((next(pieces), next(pieces)), part.label) if pairs else (next(pieces), part.labels) for part in parts]
+    if name in OFFICIAL:
+        train, *dev, test = data
+        return train_test(train, test, *dev, **options)
+    return cross_validate(*data[0], folds=folds, groups=getattr(parts[0], "groups", None), **options)
+
+
+@dataclass
+class Evaluation:
+    """One evaluation: what it is asked for, and what it has chosen.
+
+    Attributes
+    ----------
+    classifier : str or Classifier
+        "logistic", "svm", "mlp", or one with settings of your own.
+    normalize : sequence of bool
+        Which to choose from: embeddings as they are (False), z-normalized (True).
+    inner_folds : int
+        Settings are chosen by so many folds inside the training data, but no more than the rarest class has members;
+        1: by one tenth of it, held out (a fifth of the time of 5, and noisier choices).
+    seed : int
+        Of folds, of validation sets, of a perceptron's weights.
+    choices : list of Choice
+    """
+
+    classifier: str | Classifier = "logistic"
+    normalize: Sequence[bool] = (False, True)
+    inner_folds: int = 5
+    seed: int = 0
+    choices: list[Choice] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.classifier, str):
+            known = {"logistic": Logistic, "svm": SVM, "mlp": MLP}
+            self.classifier = known[one_of("classifier", self.classifier, known)]()
+
+    def validation(self, train: Labelled, number: int) -> Iterator[tuple[Labelled, Labelled]]:
+        """What to train on and what to validate by, one after the other, inside the training data."""
+        rng = np.random.default_rng([self.seed, number])
+        held_out = self.inner_folds == 1
+        wanted = VALIDATION_FOLDS if held_out else self.inner_folds
+        folds = max(2, min(wanted, smallest_class(train.labels, train.groups)))
+        fold = deal(train.labels, folds, rng, train.groups)
+        for inner in range(1 if held_out else folds):
+            yield train.rows(fold != inner), train.rows(fold == inner)
+
+    def predict(self, train: Labelled, validation: Iterable[tuple], test: Labelled, number: int) -> np.ndarray:
+        """Choose by `validation`, train on all of `train`, and label `test`."""
+        seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
+        # One thread: products of a matrix and a vector wait for memory, not for cores, and the sums stay the same.
+        with quiet(), threadpool_limits(1):
+            choice = self._choose(validation, seed)
+            features = Features(choice.normalized).fit(train.sides)
+            model = self.classifier.fit(features.transform(train.sides), train.labels, choice.setting, seed)
+            self.choices.append(choice)
+            return model.predict(features.transform(test.sides))
+
+    def _choose(self, validation: Iterable[tuple], seed: int) -> Choice:
+        """The choice with the most validation sentences labelled right; the first of equally good ones."""
+        candidates = [Choice(z, setting) for z in self.normalize for setting in self.classifier.settings]
+        if len(candidates) == 1:
+            return candidates[0]
+        right: Counter[Choice] = Counter()
+        for train, held_out in validation:
+            for normalized in self.normalize:
+                features = Features(normalized).fit(train.sides)
+                known, asked = features.transform(train.sides), features.transform(held_out.sides)
+                for setting, model in self.classifier.path(known, train.labels, seed):
+                    right[Choice(normalized, setting)] += int((model.predict(asked) == held_out.labels).sum())
+        return max(candidates, key=right.__getitem__)
+
+    def result(self, gold: np.ndarray, predicted: np.ndarray, fold: np.ndarray) -> Result:
+        """What has come out: gold and predicted labels [n], and the fold int[n] of each sentence."""
+        correct = gold == predicted
+        return Result(float(pd.Series(correct).groupby(fold).mean().mean()), self.choices, predicted, correct)
+
+
+# -- folds ------------------------------------------------------------------------------------------
+
+
+def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.ndarray | None = None) -> np.ndarray:
+    """The fold of each sentence, int64[n], from 0 on.
+
+    Groups are shuffled, ordered by the label of their first member, and dealt out in turn like cards, so that sizes of
+    folds differ by one group at most, and so do a class's shares of them. (StratifiedGroupKFold of scikit-learn
+    balances mixed groups better, in seconds where this takes none.)
+
+    Parameters
+    ----------
+    labels : float[n] or str[n]
+    groups : int[n], optional
+        Equal for sentences that must be in one fold; a negative number stands for a group of its own.
+
+    Raises
+    ------
+    InputError
+        A class with fewer members (in different groups) than there are folds.
+    """
+    in_range("folds", folds, 2, 10**6)
+    groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
+    fewest = smallest_class(labels, groups)
+    if fewest < folds:
+        raise InputError(f"labels: a class has {fewest} members in different groups; give {folds} or fewer folds")
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    shuffled = rng.permutation(len(first))
+    in_turn = shuffled[np.argsort(labels[first][shuffled], kind="stable")]
+    fold = np.empty(len(first), np.int64)
+    fold[in_turn] = np.arange(len(first)) % folds
+    return fold[member]
+
+
+def smallest_class(labels: np.ndarray, groups: np.ndarray) -> int:
+    """In how many groups the rarest class has members."""
+    return int(pd.Series(groups).groupby(labels).nunique().min())
