@@ -21,7 +21,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
 from lib import corpora, embedders, n2o
-from lib.neighbors import Neighbors, approximate, tuning
+from lib.neighbors import Neighbors, approximate
 from lib.neighbors.brute_force import choose, nearest
 from lib.neighbors.contract import exclusions
 from lib.run import paths
@@ -103,7 +103,7 @@ def compare(vectors: np.ndarray, queries: Queries, k: int, methods: list[str]) -
         index = approximate.build(vectors, method)
         for recall in RECALLS:
             held_out = queries.held_out
-            tuned = tuning.tune(index, vectors[held_out], k, recall, truth=held_truth, exclude=held_out)
+            tuned = approximate.tune(index, vectors[held_out], k, recall, truth=held_truth, exclude=held_out)
             print(f"  {method}: {tuned}", file=sys.stderr, flush=True)
             searches[f"{method} {recall}"] = partial(search_index, index, k, tuned.effort)
             rows[f"{method} {recall}"] = {"tuning": tuned, "build": index.build_seconds}
@@ -117,8 +117,8 @@ def recalls(found: Mapping[str, Neighbors]) -> pd.DataFrame:
     truth = found["exact"]
     shares = {
         label: (
-            tuning.recall_by_ids(each.ids, truth.ids).mean(),
-            tuning.recall_by_distance(each.similarities, truth.similarities).mean(),
+            approximate.recall_by_ids(each.ids, truth.ids).mean(),
+            approximate.recall_by_distance(each.similarities, truth.similarities).mean(),
         )
         for label, each in found.items()
     }
@@ -156,7 +156,7 @@ def n2o_table(ids: Mapping[str, Ids]) -> pd.DataFrame:
 
 def shown(name: str, dimensions: int, table: pd.DataFrame) -> pd.DataFrame:
     """`compare`'s table with its numbers as text."""
-    tunings = [row if isinstance(row, tuning.Tuning) else None for row in table["tuning"]]
+    tunings = [row if isinstance(row, approximate.Tuning) else None for row in table["tuning"]]
     columns = {
         "effort": [f"{tuned.effort_name} {tuned.effort:g}" if tuned else "" for tuned in tunings],
         "recall held out": [f"{tuned.recall_by_ids:.4f}" if tuned else "" for tuned in tunings],

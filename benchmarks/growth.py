@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.approximate import one_by_one, search_exactly, search_index
 from lib import corpora, embedders
-from lib.neighbors import approximate, tuning
+from lib.neighbors import approximate
 from lib.store import EmbeddingStore
 from lib.studies.robustness import BENCHMARK
 
@@ -57,7 +57,7 @@ def prepared(name: str, vectors: np.ndarray) -> dict[tuple, Callable[[], object]
     truth = found["exact"](held_out)
     for method in ("hnsw", "ivf"):
         index = approximate.build(vectors, method)
-        effort = tuning.tune(index, vectors[held_out], K, RECALL, truth=truth, exclude=held_out).effort
+        effort = approximate.tune(index, vectors[held_out], K, RECALL, truth=truth, exclude=held_out).effort
         found[method] = partial(search_index, index, K, effort)
     together = {(name, method, QUERIES, *vectors.shape): partial(find, queries) for method, find in found.items()}
     alone = {(name, method, 1, *vectors.shape): partial(one_by_one, find, queries) for method, find in found.items()}

@@ -1,8 +1,9 @@
 """Approximate nearest neighbors by cosine similarity: an index is built once, then searched in less than linear time.
 
-"Situating Sentence Embedders with Nearest Neighbor Overlap", appendix C, which searched with NGT and advises to
-tune on a few held-out queries: `lib.neighbors.tuning` does so. What comes back has the form of `exact`; only some of
-the true neighbors may be missing.
+"Situating Sentence Embedders with Nearest Neighbor Overlap", appendix C, which searched with NGT and advises the "use
+of a small held-out set of queries to tune the ANN method parameters towards higher precision/recall (vs. speed)":
+`tune` does so. What comes back has the form of `exact`; only some of the true neighbors may be missing. The two
+measures of recall are those of Aumueller, Bernhardsson and Faithfull, ANN-Benchmarks (2019).
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
@@ -21,21 +23,17 @@ import scipy.sparse as sp
 
 from lib.neighbors.brute_force import exact
 from lib.neighbors.contract import Exclude, Neighbors, check, nearest_first, rounded, unit
-from lib.run import arrays, parameters
+from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
+from lib.run.parameters import one_of
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
 QUERY_BLOCK = 256
 NONE = -1  # stands where an index found nothing, in faiss and here
+TOLERANCE = 1e-6  # of a float32 similarity
 # IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no more than 256.
 LEAST_PER_CELL, MOST_PER_CELL = 39, 256
 MOST_EF = 4096  # where tuning gives up: a graph that has not found them by then is not connected well enough
-SETTINGS: dict[str, dict[str, int]] = {
-    "hnsw": {"M": 32, "ef_construction": 100},
-    "ivf": {"nlist": 0},
-    "ngt": {"edge_size_for_creation": 10, "edge_size_for_search": 40},
-}
 
 
 def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int = 1, **settings: int) -> Index:
@@ -60,14 +58,12 @@ def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int 
     Raises
     ------
     InputError
-        NaN or infinity, no vector that is not zero, an unknown method or setting, more cells than vectors, or ngt is
-        not installed.
+        NaN or infinity, no vector that is not zero, an unknown method, or ngt is not installed.
     """
     if sp.issparse(corpus):
         raise InputError("corpus: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
     one_of("method", method, _METHODS)
-    parameters.check(settings, SETTINGS[method], method)
-    return _METHODS[method](arrays.matrix("corpus", corpus), seed, threads, SETTINGS[method] | settings)
+    return _METHODS[method](arrays.matrix("corpus", corpus), seed, threads, settings)
 
 
 class Index:
@@ -78,7 +74,7 @@ class Index:
     corpus : float[n, d]
         What it was built from.
     settings : dict
-        What it was built with.
+        Those that it was given; for ivf the number of cells that it has.
     effort_name : str
         The parameter that trades time for recall: ef_search (hnsw), nprobe (ivf), epsilon (ngt).
     default_effort : float
@@ -125,9 +121,9 @@ class Index:
         Returns
         -------
         Neighbors
-            Always k of them: where the index finds fewer, it is searched wider and at last exactly. Similarities
-            are computed anew from the corpus in float64; ties among the found go to the lower index. A zero vector
-            has similarity 0 to everything.
+            Always k of them: a query for which the index finds fewer is searched exactly. Similarities are computed
+            anew from the corpus in float64; ties among the found go to the lower index. A zero vector has similarity 0
+            to everything.
 
         Raises
         ------
@@ -141,15 +137,13 @@ class Index:
         similarities, ids = np.full((q, k), -np.inf), np.full((q, k), NONE)
         for start in range(0, q, QUERY_BLOCK):
             directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
-            short = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
-            tried = self.default_effort if effort is None else effort
-            while len(short) and tried is not None:
-                candidates = self._candidates(directions[short - start], width, tried)
-                found = self._similarities(directions[short - start], candidates)
-                found[np.isin(short[:, None] * n + candidates, hidden)] = -np.inf
-                similarities[short], ids[short] = nearest_first(found, candidates, k)
-                short = short[similarities[short, -1] == -np.inf]
-                tried = self._wider(tried)
+            some = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
+            if len(some):
+                tried = self.default_effort if effort is None else effort
+                candidates = self._candidates(directions[some - start], width, tried)
+                found = self._similarities(directions[some - start], candidates)
+                found[np.isin(some[:, None] * n + candidates, hidden)] = -np.inf
+                similarities[some], ids[some] = nearest_first(found, candidates, k)
         rest = np.flatnonzero(similarities[:, -1] == -np.inf)
         if len(rest):
             entries = None if exclude is None else [exclude[i] for i in rest]
@@ -178,10 +172,6 @@ class Index:
 
     def _finish(self) -> None:
         """Called once, after the last `_add`."""
-
-    def _wider(self, effort: float) -> float | None:
-        """The effort to try next for a query that got too few; None where more effort would not help."""
-        return None
 
 
 def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
@@ -213,8 +203,7 @@ class Hnsw(_Faiss):
     effort_name = "ef_search"
     default_effort = 128
 
-    def _create(self, seed: int, M: int, ef_construction: int) -> None:
-        in_range("M", M, 2, 512, "links of a vector")
+    def _create(self, seed: int, M: int = 32, ef_construction: int = 100) -> None:
         self.index = faiss.IndexHNSWFlat(self.corpus.shape[1], M, faiss.METRIC_INNER_PRODUCT)
         self.index.hnsw.efConstruction = ef_construction
         self.index.hnsw.rng = faiss.RandomGenerator(seed)
@@ -232,9 +221,8 @@ class Ivf(_Faiss):
 
     effort_name = "nprobe"
 
-    def _create(self, seed: int, nlist: int) -> None:
+    def _create(self, seed: int, nlist: int = 0) -> None:
         n, dimensions = len(self._kept), self.corpus.shape[1]
-        in_range("nlist", nlist, 0, n, "0 for the usual; no more cells than vectors that are not zero")
         nlist = nlist or max(1, min(round(4 * n**0.5), n // LEAST_PER_CELL))
         self.settings, self.default_effort = {"nlist": nlist}, max(1, nlist // 8)
         self._cells = faiss.IndexFlatIP(dimensions)
@@ -253,10 +241,6 @@ class Ivf(_Faiss):
     def efforts(self, k: int) -> Sequence[int]:
         """Each number of cells that can be searched."""
         return range(1, self.settings["nlist"] + 1)
-
-    def _wider(self, effort: float) -> int | None:
-        most = self.settings["nlist"]
-        return min(2 * int(effort), most) if effort < most else None
 
 
 @contextmanager
@@ -311,3 +295,98 @@ class Ngt(Index):
 
 
 _METHODS: dict[str, type[Index]] = {"hnsw": Hnsw, "ivf": Ivf, "ngt": Ngt}
+
+
+# -- recall, and the least effort that reaches one ---------------------------------------------------
+
+
+def recall_by_ids(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The share of the k true neighbors, int[q, k], that were found, int[q, k]: float64[q] in [0, 1].
+
+    Where the k-th neighbor is tied with others, one that is as near as a true one may count as wrong:
+    `recall_by_distance` does not punish that.
+    """
+    return np.array([np.isin(row, names).mean() for row, names in zip(truth, found, strict=True)])
+
+
+def recall_by_distance(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The share of the k found vectors that are as near as the k-th true neighbor: float64[q] in [0, 1].
+
+    Both are similarities, float[q, k], nearest first; they are equal within `TOLERANCE`.
+    """
+    return (found >= truth[:, -1:] - TOLERANCE).mean(axis=1, dtype=np.float64)
+
+
+class Tuning(NamedTuple):
+    """What `tune` found.
+
+    Attributes
+    ----------
+    effort_name : str
+        ef_search, nprobe or epsilon.
+    effort : float
+        Its value, for ``Index.search(effort=...)``.
+    reached : bool
+        If not, `effort` is the most that there is.
+    recall_by_ids, recall_by_distance : float
+        Means over the held-out queries. Chosen as the least that suffices, the effort may fall a little short on
+        other queries: report the recall on those.
+    """
+
+    effort_name: str
+    effort: float
+    reached: bool
+    recall_by_ids: float
+    recall_by_distance: float
+
+
+def tune(
+    index: Index,
+    queries: np.ndarray,
+    k: int,
+    recall: float = 0.96,
+    truth: Neighbors | None = None,
+    exclude: Exclude = None,
+) -> Tuning:
+    """Find the least effort with which `index` reaches a mean recall by ids on held-out queries.
+
+    Recall is taken to rise with effort: the effort is doubled until it suffices, then bisected.
+
+    Parameters
+    ----------
+    index : Index
+        From `build`.
+    queries : float[q, d]
+        Held out: not those on which results are reported.
+    k : int
+    recall : float
+        The mean that is wanted, in (0, 1]; 0.96 is what the paper reports.
+    truth : Neighbors, optional
+        Their `exact` neighbors in ``index.corpus``, if they are known.
+    exclude : sequence of int or of sequences of int, optional
+        As in ``Index.search``.
+
+    Raises
+    ------
+    InputError
+        A recall outside (0, 1], or what ``Index.search`` refuses.
+    """
+    if not 0 < recall <= 1:
+        raise InputError(f"recall: {recall!r} is not accepted; give more than 0 and at most 1")
+    true = exact(queries, index.corpus, k, exclude) if truth is None else truth
+    efforts = index.efforts(k)
+
+    @cache
+    def measure(place: int) -> Tuning:
+        found = index.search(queries, k, exclude, efforts[place])
+        by_ids = float(recall_by_ids(found.ids, true.ids).mean())
+        by_distance = float(recall_by_distance(found.similarities, true.similarities).mean())
+        return Tuning(index.effort_name, efforts[place], by_ids >= recall, by_ids, by_distance)
+
+    low, high = 0, 0  # `low` falls short
+    while not measure(high).reached and high < len(efforts) - 1:
+        low, high = high, min(2 * high + 1, len(efforts) - 1)
+    while measure(high).reached and high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if measure(middle).reached else (middle, high)
+    return measure(high)

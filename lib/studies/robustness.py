@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 from lib import corpora, embedders, n2o, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
-from lib.neighbors import approximate, exact, tuning
+from lib.neighbors import approximate, exact
 from lib.run import paths, progress
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
@@ -270,11 +270,11 @@ def trials(
         k, each = truth[name].shape[1], vectors[name]
         index = approximate.build(each, method, **lean.get(method, {}))
         steps = index.efforts(k)
-        tuned = tuning.tune(index, each[held_out], k, recall, exclude=held_out).effort
+        tuned = approximate.tune(index, each[held_out], k, recall, exclude=held_out).effort
         efforts = [*(steps[min(step, len(steps)) - 1] for step in EFFORTS), tuned]
         for ids, effort in zip(found, efforts, strict=True):
             ids[name] = index.search(each[queries], k, queries, effort).ids
-    recalls = [np.mean([tuning.recall_by_ids(ids[name], truth[name]) for name in ids], axis=0) for ids in found]
+    recalls = [np.mean([approximate.recall_by_ids(ids[name], truth[name]) for name in ids], axis=0) for ids in found]
     return [Trial(each.mean(), ids) for each, ids in zip(recalls, found, strict=True)], recalls[-1]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-import faiss
 import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from lib.neighbors import Neighbors, approximate, exact, tuning
+from lib.neighbors import Neighbors, approximate, exact
 from lib.run.errors import InputError
 
 NGT = pytest.param("ngt", marks=pytest.mark.skipif(find_spec("ngtpy") is None, reason="needs the package ngt"))
@@ -110,12 +110,6 @@ def test_faiss_builds_the_same_with_two_threads_and_another_with_another_seed(me
     assert (alone != found(seed=1)).any()
 
 
-def test_the_number_of_faiss_threads_is_put_back(corpus) -> None:
-    before = faiss.omp_get_max_threads()
-    build(corpus, "ivf", threads=before + 1).search(corpus[:1], 1)
-    assert faiss.omp_get_max_threads() == before
-
-
 def test_usual_number_of_cells(corpus) -> None:
     assert approximate.build(corpus, "ivf").settings == {"nlist": 1000 // 39}
     assert approximate.build(corpus[:10], "ivf").settings == {"nlist": 1}
@@ -127,13 +121,13 @@ def test_usual_number_of_cells(corpus) -> None:
 def test_recall_by_ids_is_the_share_of_true_neighbors_found_in_any_order() -> None:
     truth = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
     found = np.array([[4, 3, 9, 1], [0, 1, 2, 3]])
-    assert tuning.recall_by_ids(found, truth).tolist() == [0.75, 0.0]
+    assert approximate.recall_by_ids(found, truth).tolist() == [0.75, 0.0]
 
 
 def test_recall_by_distance_does_not_punish_ties() -> None:
     truth = np.array([[0.9, 0.8, 0.8]], np.float32)
     found = np.array([[0.8, 0.8, 0.8 - 5e-7], [0.9, 0.8, 0.79]], np.float32)
-    assert tuning.recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
+    assert approximate.recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
@@ -142,12 +136,12 @@ def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus
     held_out = np.arange(0, 1000, 20)
     truth = exact(corpus[held_out], corpus, 20, exclude=held_out)
     found = [index.search(corpus[held_out], 20, held_out, effort=nprobe).ids for nprobe in range(1, 41)]
-    recalls = [tuning.recall_by_ids(ids, truth.ids).mean() for ids in found]
-    tuned = tuning.tune(index, corpus[held_out], 20, recall, exclude=held_out)
+    recalls = [approximate.recall_by_ids(ids, truth.ids).mean() for ids in found]
+    tuned = approximate.tune(index, corpus[held_out], 20, recall, exclude=held_out)
     assert tuned.reached
     assert tuned.effort == 1 + next(i for i, value in enumerate(recalls) if value >= recall)
     assert tuned.recall_by_ids == recalls[tuned.effort - 1]
-    assert tuned == tuning.tune(index, corpus[held_out], 20, recall, truth=truth, exclude=held_out)
+    assert tuned == approximate.tune(index, corpus[held_out], 20, recall, truth=truth, exclude=held_out)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -156,7 +150,7 @@ def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus) ->
     truth = exact(corpus[:20], corpus[:300], 10)
     ids = truth.ids.copy()
     ids[:10] = exact(-corpus[:10], corpus[:300], 10).ids  # half of the "true" neighbors are the farthest
-    tuned = tuning.tune(index, corpus[:20], 10, 0.9, truth=Neighbors(ids, truth.similarities))
+    tuned = approximate.tune(index, corpus[:20], 10, 0.9, truth=Neighbors(ids, truth.similarities))
     assert not tuned.reached
     assert (tuned.recall_by_ids, tuned.effort) == (0.5, index.efforts(10)[-1])
 
@@ -164,44 +158,21 @@ def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus) ->
 # -- bad input ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"method": "lsh"}, "method: 'lsh' is not known; accepted: hnsw, ivf, ngt"),
-        ({"method": "ivf", "nlist": 11}, "nlist: 11 is not accepted; give 0 to 10"),
-        ({"method": "ivf", "M": 8}, "ivf: unknown parameter 'M'; accepted: nlist"),
-        ({"method": "hnsw", "M": 8.0}, "hnsw: M: 8.0 is a float; give a int"),
-    ],
-)
-def test_bad_settings_get_a_sentence(options, message) -> None:
-    with pytest.raises(InputError) as error:
-        approximate.build(np.eye(10, dtype=np.float32), **options)
-    assert message in str(error.value)
-
-
-@pytest.mark.parametrize("method", ["hnsw", "ivf"])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_bad_vectors_and_searches_are_refused(method, bad, corpus) -> None:
+def test_bad_input_gets_a_sentence(corpus) -> None:
     spoiled = corpus[:50].copy()
-    spoiled[3, 3] = bad
-    with pytest.raises(InputError, match="corpus: row 3 holds NaN or infinity"):
-        approximate.build(spoiled, method)
-    good = approximate.build(corpus[:50], method)
-    with pytest.raises(InputError, match="queries: row 3 holds NaN or infinity"):
-        good.search(spoiled, 1)
-    with pytest.raises(InputError, match="give 1 to 49"):
-        good.search(corpus[:2], 50, exclude=[0, -1])
-    with pytest.raises(InputError, match=r"recall: 1.01 is not accepted; give more than 0 and at most 1"):
-        tuning.tune(good, corpus[:2], 1, recall=1.01)
-
-
-def test_a_corpus_of_zeros_and_a_sparse_one_get_a_sentence() -> None:
-    from scipy.sparse import csr_array
-
-    with pytest.raises(InputError, match="corpus: all of its 3 vectors are zero"):
-        approximate.build(np.zeros((3, 2)))
-    with pytest.raises(InputError, match="corpus: is sparse"):
-        approximate.build(csr_array(np.eye(3)))
+    spoiled[3, 3] = np.nan
+    good = approximate.build(corpus[:50])
+    for call, message in (
+        (lambda: approximate.build(corpus, "lsh"), "method: 'lsh' is not known; accepted: hnsw, ivf, ngt"),
+        (lambda: approximate.build(np.zeros((3, 2))), "corpus: all of its 3 vectors are zero"),
+        (lambda: approximate.build(csr_array(np.eye(3))), "corpus: is sparse"),
+        (lambda: approximate.build(spoiled), "corpus: row 3 holds NaN or infinity"),
+        (lambda: good.search(spoiled, 1), "queries: row 3 holds NaN or infinity"),
+        (lambda: good.search(corpus[:2], 50, exclude=[0, -1]), "give 1 to 49"),
+        (lambda: approximate.tune(good, corpus[:2], 1, recall=1.01), "recall: 1.01 is not accepted"),
+    ):
+        with pytest.raises(InputError, match=message):
+            call()
 
 
 def test_without_the_package_ngt_it_says_what_to_install(monkeypatch) -> None:
