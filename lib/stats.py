@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import bootstrap as resample
 from scipy.stats import norm, rankdata, t
 
 from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
 
 CLAIMS = Path(__file__).parent / "catalog" / "claims.csv"
 QUANTIFIERS = {"all": np.all, "any": np.any, "none": lambda met: not met.any(), "most": lambda met: met.mean() > 0.5}
 NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite
-METHODS = ("percentile", "bca", "normal", "fisher")
+ROUNDING = 1e-5  # an interval of less width has none
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,11 @@ class Sampling:
         Resamples, 50 or more.
     confidence : float
         In (0, 1): how often the interval covers what it estimates.
-
-    Raises
-    ------
-    InputError
-        A number outside its range.
     """
 
     seed: int = 0
     repetitions: int = 1000
     confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        in_range("repetitions", self.repetitions, 50, 10**7)
-        in_range("confidence", self.confidence, 0.01, 0.9999)
 
 
 class Interval(NamedTuple):
@@ -55,6 +47,17 @@ class Interval(NamedTuple):
     estimate: np.ndarray
     low: np.ndarray
     high: np.ndarray
+
+    def table(self, index: Iterable, name: str) -> pd.DataFrame:
+        """A row for each estimate, indexed by `name`: columns value, low, high, and constant where it has no width."""
+        columns = {"value": self.estimate, "low": self.low, "high": self.high}
+        columns["constant"] = np.subtract(self.high, self.low) < ROUNDING
+        return pd.DataFrame(columns, pd.Index(list(index), name=name))
+
+
+def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
+    """Intervals of one estimate each as `Interval.table` has them."""
+    return Interval(*np.transpose(list(intervals.values()))).table(intervals, name)
 
 
 def bootstrap(
@@ -80,10 +83,10 @@ def bootstrap(
         Equal for rows that are not independent (translations of a verse, pairs of one document): they are drawn
         together. A negative number stands for a cluster of its own.
     method : {"percentile", "bca", "normal", "fisher"}
-        "percentile" for means and their differences; "bca" corrects for bias and skewness (Efron 1987); "normal" is
-        the estimate and 1.96 standard deviations of the draws, for statistics that resampling biases; "fisher" is the
-        same on Fisher's z, for rank correlations near 1, which percentiles miss; a draw of 1, where z is infinite,
-        counts as the highest draw below 1.
+        "percentile" for means and their differences; "bca" corrects for bias and skewness (Efron 1987), of a
+        number or a list of numbers; "normal" is the estimate and 1.96 standard deviations of the draws, for
+        statistics that resampling biases; "fisher" is the same on Fisher's z, for rank correlations near 1, which
+        percentiles miss; a draw of 1, where z is infinite, counts as the highest draw below 1.
     seeds : bool
         The statistic's last axis has a value for each training seed. The estimate is their mean, and the interval
         covers other items and other seeds: both half-widths add as squares, the seeds' by Student's t.
@@ -100,9 +103,8 @@ def bootstrap(
     InputError
         Columns of different lengths or without rows; a statistic that is NaN; percentiles that miss the estimate.
     """
-    one_of("method", method, METHODS)
     columns = [np.asarray(column) for column in columns]
-    units = _units([len(column) for column in columns], clusters)
+    units = _units(columns, clusters)
 
     def value(chosen: np.ndarray) -> np.ndarray:
         rows = chosen if clusters is None else np.concatenate([units[unit] for unit in chosen])
@@ -115,11 +117,15 @@ def bootstrap(
     estimate = value(everything)
     if np.isnan(estimate).any():
         raise InputError("statistic: is NaN for the data as they are; give columns for which it is defined")
-    left_out = [value(np.delete(everything, unit)) for unit in everything] if method == "bca" else None
     by_seed = np.asarray(statistic(*columns), np.float64) if seeds else None
 
     def bounds(tail: float) -> tuple[np.ndarray, np.ndarray]:
-        low, high = _bounds(method, estimate, draws, left_out, tail)
+        if method == "bca":
+            made = SimpleNamespace(bootstrap_distribution=draws.T)
+            options = {"n_resamples": 0, "bootstrap_result": made, "confidence_level": 1 - 2 * tail}
+            low, high = resample((everything,), value, vectorized=False, method="BCa", **options).confidence_interval
+        else:
+            low, high = _bounds(method, estimate, draws, tail)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(f"method: {method!r} misses the estimate, which resampling biases; take 'normal'")
         spread = _seed_spread(by_seed, tail) if seeds else 0.0
@@ -135,30 +141,29 @@ def mean(values: np.ndarray) -> np.ndarray:
     return values.mean(axis=0)
 
 
-def pearson(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's correlation of two columns, float[n] each; NaN if one of them is constant."""
-    if np.ptp(x) == 0 or np.ptp(y) == 0:
-        return np.nan
-    return float(np.clip(np.corrcoef(x, y)[0, 1], -1.0, 1.0))
-
-
 def spearman(x: np.ndarray, y: np.ndarray) -> float:
-    """Spearman's rank correlation of two columns, float[n] each; equal values share the mean of their ranks."""
-    return pearson(rankdata(x), rankdata(y))
+    """Spearman's rank correlation of two columns, float[n] each; NaN if one of them is constant.
+
+    Equal values share the mean of their ranks.
+    """
+    ranks = rankdata([x, y], axis=1)
+    if not np.ptp(ranks, axis=1).all():
+        return np.nan
+    return float(np.clip(np.corrcoef(ranks)[0, 1], -1.0, 1.0))
 
 
-def _units(lengths: list[int], given: np.ndarray | None) -> list[np.ndarray]:
+def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarray]:
     """The rows of each unit that is drawn: a row, or all rows of a cluster."""
-    rows = lengths[0]
-    member = np.arange(rows) if given is None else clusters(given)
-    if not rows or {*lengths, len(member)} != {rows}:
-        raise InputError(f"columns and clusters: have {[*lengths, len(member)]} rows; give equally many, at least one")
+    member = np.arange(len(columns[0])) if given is None else clusters(given)
+    lengths = [*map(len, columns), len(member)]
+    if min(lengths) != max(lengths) or not len(member):
+        raise InputError(f"columns and clusters: have {lengths} rows; give equally many, at least one")
     order = np.argsort(member, kind="stable")
     borders = np.flatnonzero(np.diff(member[order])) + 1
     return np.split(order, borders)
 
 
-def _bounds(method, estimate, draws, left_out, tail):
+def _bounds(method, estimate, draws, tail):
     """The two bounds that leave out `tail` on either side."""
     if method == "fisher":
         below = np.abs(draws) < NEAR_ONE
@@ -170,25 +175,7 @@ def _bounds(method, estimate, draws, left_out, tail):
     if method == "normal":
         half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
         return estimate - half, estimate + half
-    if method == "percentile":
-        return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
-    return _bca(estimate, draws, np.array(left_out), tail)
-
-
-def _bca(estimate, draws, left_out, tail):
-    """Bounds corrected for bias and skewness; `left_out` has the statistic without each unit (the jackknife)."""
-    repetitions = len(draws)
-    below = ((draws < estimate).mean(axis=0) + (draws <= estimate).mean(axis=0)) / 2
-    bias = norm.ppf(np.clip(below, 0.5 / repetitions, 1 - 0.5 / repetitions))
-    deviations = left_out.mean(axis=0) - left_out
-    squares = (deviations**2).sum(axis=0)
-    acceleration = (deviations**3).sum(axis=0) / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)
-    bounds = []
-    for z in norm.ppf([tail, 1 - tail]):
-        levels = norm.cdf(bias + (bias + z) / (1 - acceleration * (bias + z)))
-        columns = zip(draws.reshape(repetitions, -1).T, levels.ravel(), strict=True)
-        bounds.append(np.array([np.nanquantile(column, level) for column, level in columns]).reshape(estimate.shape))
-    return bounds
+    return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
 
 
 def _holm(bounds, estimate, deviation, tail):
@@ -237,7 +224,7 @@ class Ledger:
 
     def __init__(self, study: str, profile: str) -> None:
         claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-        claims = claims[claims["study"] == one_of("study", study, claims["study"].unique())]
+        claims = claims[claims["study"] == study]
         absent = claims["paper" if profile == "paper" else "default"] == "no"
         self._claims = claims.assign(ours="", stand_in="", remark=claims["needs"].where(absent, ""))
         self._claims["verdict"] = claims["status"].mask(absent, "not testable here")
@@ -262,9 +249,9 @@ class Ledger:
         Raises
         ------
         InputError
-            An unknown claim or part, one that was judged before, or an estimate outside its interval.
+            A claim or part that was judged before, or an estimate outside its interval.
         """
-        claim = self._claim(id, part, "interval")
+        claim = self._claims.loc[f"{id} {part}".strip()]
         estimate, low, high = np.atleast_1d(estimate, low, high)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(f"{id}: an estimate lies outside its interval; give low <= estimate <= high")
@@ -283,20 +270,10 @@ class Ledger:
 
         The rest as for `interval`.
         """
-        claim = self._claim(id, part, "identity")
+        claim = self._claims.loc[f"{id} {part}".strip()]
         largest = np.abs(residual).max()
         verdict = "holds" if largest <= float(claim["tolerance"]) else "fails"
         self._enter(claim, verdict, format(largest, ".3g"), **remarks)
-
-    def missing(self, id: str, what: str) -> None:
-        """Say what this machine lacks to test a claim, in place of the list's own words.
-
-        Raises InputError for a claim that the list calls testable in this profile.
-        """
-        absent = (self._claims["id"] == id) & (self._claims["verdict"] == "not testable here")
-        if not absent.any():
-            raise InputError(f"{id}: is not listed as untestable in this profile; judge it")
-        self._claims.loc[absent, "remark"] = what
 
     def pending(self) -> list[str]:
         """Claims and parts that this profile can test, that are not judged, and that the list does not put off."""
@@ -306,14 +283,9 @@ class Ledger:
         """A row for each claim: id, claim, published, ours (estimate and interval, or residual), verdict, note."""
         return pd.DataFrame([_whole(parts) for _, parts in self._claims.groupby("id", sort=False)])
 
-    def _claim(self, id, part, kind):
-        rows = self._claims[self._claims["kind"] == kind]
-        claim = rows.loc[one_of(kind + " claim", f"{id} {part}".strip(), rows.index)]
+    def _enter(self, claim, verdict, ours, analogue="", note=""):
         if claim["ours"]:
             raise InputError(f"{claim.name}: was judged before; judge each part once")
-        return claim
-
-    def _enter(self, claim, verdict, ours, analogue="", note=""):
         if claim["part"]:
             ours = f"{claim['part']}: {ours} {verdict}"
         found = verdict, ours, " (analogue)" if analogue else "", _joined([analogue, note])

@@ -27,7 +27,6 @@ Vectors = Mapping[str, Embeddings]  # of one corpus, under each embedder
 Ids = dict[str, np.ndarray]  # the neighbors of the same queries under each embedder, int64[q, k], nearest first
 
 EFFORTS = (1, 4, 16, 64)  # of an index, in steps above the least that it can be searched with
-ROUNDING = 1e-5  # of tables
 BENCHMARK = paths.ROOT / "docs" / "benchmarks" / "growth.csv"
 PAPERS_CORPUS = 8_000_000 * 300  # numbers: sentences times dimensions
 
@@ -184,12 +183,6 @@ def noise(overlaps: np.ndarray, n: int, sampling: Sampling) -> Interval:
         return variance / n / (rows.mean(axis=0).var(ddof=1) - variance / len(rows))
 
     return stats.bootstrap(ratio, overlaps, sampling=sampling, method="normal")
-
-
-def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
-    """A row for each interval, indexed by `name`: columns value, low, high, and constant where it has no width."""
-    rows = pd.DataFrame.from_dict(intervals, orient="index", columns=["value", "low", "high"])
-    return rows.assign(constant=rows["high"] - rows["low"] < ROUNDING).rename_axis(name)
 
 
 def _samples(overlaps: np.ndarray, n: int) -> np.ndarray:

@@ -122,20 +122,13 @@ def test_what_is_missing_and_what_is_pending(ledger):
     assert list(judged.table()["verdict"]) == ["not testable here", "pending: issue 4", "merged: into later", ""]
     assert judged.pending() == ["open a"]
     assert judged.table()["note"][0] == "ELMo"
-    judged.missing("absent", "ELMo's options file")
-    assert judged.table()["note"][0] == "ELMo's options file"
     assert ledger(*rows, profile="paper").pending() == ["absent", "open a"]
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda judged: Ledger("10_nothing", "default"), "study: '10_nothing' is not known"),
-        (lambda judged: judged.interval("d", 1, 0.5, 2), "'d' is not known"),
-        (lambda judged: judged.interval("c", 1, 0.5, 2, part="b"), "'c b' is not known"),
         (lambda judged: judged.interval("c", 1, 0.5, 2, part="a"), "was judged before"),
-        (lambda judged: judged.interval("same", 1, 0.5, 2), "'same' is not known"),
-        (lambda judged: judged.missing("same", "nothing"), "is not listed as untestable"),
         *(
             (lambda judged, wrong=wrong: judged.interval("b", *wrong), "outside its interval")
             for wrong in [(3, 0.5, 2), (1, 2, 0.5), (np.nan, 0, 1)]
@@ -143,9 +136,7 @@ def test_what_is_missing_and_what_is_pending(ledger):
     ],
 )
 def test_refusals(ledger, call, message):
-    judged = ledger(
-        {"part": "a", "holds": "> 0"}, {"id": "same", "kind": "identity", "tolerance": "0"}, {"id": "b", "holds": "> 0"}
-    )
+    judged = ledger({"part": "a", "holds": "> 0"}, {"id": "b", "holds": "> 0"})
     judged.interval("c", 1, 0.5, 2, part="a")
     with pytest.raises(InputError, match=message) as refused:
         call(judged)

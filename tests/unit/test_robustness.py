@@ -131,7 +131,7 @@ def test_a_corpus_that_is_too_small_gets_a_sentence(tmp_path) -> None:
 
 
 def test_a_table_says_which_intervals_have_no_width() -> None:
-    table = robustness.table({5: stats.Interval(0.5, 0.4, 0.6), 10: stats.Interval(1.0, 1.0, 1.0)}, "k")
+    table = stats.table({5: stats.Interval(0.5, 0.4, 0.6), 10: stats.Interval(1.0, 1.0, 1.0)}, "k")
     assert table.loc[10].tolist() == [1, 1, 1, True]
     assert not table.loc[5, "constant"]
     assert table.index.name == "k"
