@@ -127,32 +127,6 @@ def chance(k: int, candidates: int) -> float:
     return k / candidates
 
 
-class Samples:
-    """Query samples drawn from a corpus (section 4): `samples` times `n` queries, without replacement in each.
-
-    Attributes
-    ----------
-    queries : int64[q], ascending corpus indices of all queries drawn
-    members : list of int64[n], for each sample the positions of its queries in `queries`
-    weights : float64[q], how many samples hold each query
-    """
-
-    def __init__(self, candidates: np.ndarray, n: int, samples: int, rng: np.random.Generator) -> None:
-        self._hold([rng.choice(np.asarray(candidates, np.int64), size=n, replace=False) for _ in range(samples)])
-
-    @classmethod
-    def of(cls, drawn: Sequence[np.ndarray]) -> Samples:
-        """Samples that were drawn before: the corpus indices of each one's queries, int[n], distinct."""
-        samples = cls.__new__(cls)
-        samples._hold([np.asarray(sample, np.int64) for sample in drawn])
-        return samples
-
-    def _hold(self, drawn: Sequence[np.ndarray]) -> None:
-        self.queries = np.unique(np.concatenate(drawn))
-        self.members = [np.searchsorted(self.queries, np.sort(sample)) for sample in drawn]
-        self.weights = np.bincount(np.concatenate(self.members), minlength=len(self.queries)).astype(np.float64)
-
-
 def candidates(corpus: Corpus, query_source: str) -> np.ndarray:
     """The sentences that may become queries: "ledes" or "any"."""
     return corpus.ledes if query_source == "ledes" else np.arange(len(corpus))

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from modulefinder import ModuleFinder
 from pathlib import Path
@@ -26,8 +26,9 @@ class Job:
     ----------
     notebook : Path
     profile : str
+        Or another place of its results in ``figures/``; an absolute path is one anywhere.
     changes : dict
-        The parameters that the profile changes.
+        The parameters that are changed.
     """
 
     notebook: Path
@@ -52,7 +53,7 @@ class Job:
     @property
     def record(self) -> Path:
         """The file with the digest of its last success and the sizes of the results."""
-        return paths.RUNS / self.profile / f"{self.name}.json"
+        return paths.RUNS / self.profile.strip("/") / f"{self.name}.json"
 
     @property
     def log(self) -> Path:
@@ -98,10 +99,11 @@ class Job:
         return {file.name: file.stat().st_size for file in sorted(self.results.glob("*"))}
 
 
-def select(prefix: str, profile: str) -> list[Job]:
-    """The notebooks whose name starts with `prefix`, with the profile's parameters, checked.
+def select(prefix: str, profile: str, given: Sequence[str] = (), output: str = "") -> list[Job]:
+    """The notebooks whose name starts with `prefix`, with the profile's parameters and those in `given`, checked.
 
-    Raises InputError if there is none, and for an unknown profile.
+    `given` holds texts ``name=value``, `output` the place of the results in ``figures/``, where it is not the profile.
+    Raises InputError if there is no such notebook, and for an unknown profile.
     """
     notebooks = sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
     profiles = sorted(folder.name for folder in paths.PARAMS.iterdir())
@@ -110,7 +112,8 @@ def select(prefix: str, profile: str) -> list[Job]:
     if not chosen:
         names = [notebook.stem for notebook in notebooks]
         raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {parameters.nearest(prefix, names)}")
-    return [Job(notebook, profile, parameters.of_profile(notebook, profile)) for notebook in chosen]
+    changes = [parameters.of_profile(each, profile) | parameters.of_texts(each, given) for each in chosen]
+    return [Job(notebook, output or profile, changed) for notebook, changed in zip(chosen, changes, strict=True)]
 
 
 # -- what results depend on -----------------------------------------------------------------------

@@ -145,6 +145,23 @@ def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
     return given
 
 
+def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
+    """What texts such as ``k=10`` change in a notebook's parameters; what is no text there is written as in YAML.
+
+    Raises InputError for a parameter that the notebook does not have, and for a value that is not accepted.
+    """
+    known, values = of_notebook(notebook), {}
+    for name, _, text in (each.partition("=") for each in given):
+        if name not in known:
+            raise InputError(f"--set: unknown parameter {shown(name)}; {nearest(name, known)}")
+        try:
+            values[name] = text if isinstance(known[name], str) else yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise InputError(f"--set: {name}: {one_line(error)}") from error
+        _check(f"--set: {name}", values[name], known[name])
+    return values
+
+
 def read_yaml(file: Path) -> dict[str, Any]:
     """The ``name: value`` lines of a YAML file; InputError if there is no such file, or it holds anything else."""
     try:

@@ -209,15 +209,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="default", help="default, smoke, paper, or another folder of params/")
     parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
     parser.add_argument("--jobs", type=int, default=2, help="how many notebooks at a time (default 2)")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value of a parameter")
+    parser.add_argument("--output", default="", metavar="FOLDER", help="in figures/ (default: the profile)")
     parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
     options = parser.parse_args(arguments)
     parameters.in_range("--jobs", options.jobs, 1, 64)
-    jobs = select(options.notebook, options.profile)
+    jobs = select(options.notebook, options.profile, options.set, options.output)
     failed = run_all(jobs, options.jobs, options.force)
     for job in sorted(failed, key=jobs.index):
         print(f"FAILED {job.name}: {failed[job]}", file=sys.stderr)
     up_to_date = [job for job in jobs if job not in failed]
-    reference.gather_claims(paths.FIGURES / options.profile)
-    print(f"{len(up_to_date)} of {len(jobs)} notebooks up to date in {paths.FIGURES / options.profile}")
-    print(reference.compare(up_to_date))
+    results = paths.FIGURES / (options.output or options.profile)
+    reference.gather_claims(results)
+    print(f"{len(up_to_date)} of {len(jobs)} notebooks up to date in {results}")
+    if not (options.output or options.set):
+        print(reference.compare(up_to_date))
     return 1 if failed else 0

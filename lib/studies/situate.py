@@ -1,4 +1,4 @@
-"""Study 9 and ``make situate``: a new embedder among those whose neighbors are stored (N2O paper, end of section 4).
+"""Study 9: a new embedder among those whose neighbors are stored (N2O paper, end of section 4).
 
 What the embedders found for the same queries stands in one file that can be published and reused, so that none of their
 embeddings is computed again. ``docs/neighbors.md`` describes the file for those who write or read it with other
@@ -7,27 +7,24 @@ programs.
 
 from __future__ import annotations
 
-import argparse
 import json
-import math
 import re
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from lib import corpora, n2o, stats
+from lib import n2o, stats
 from lib.corpora import Corpus
-from lib.embedders import own
 from lib.embedders.own import Checked
 from lib.neighbors import Neighbors, exact
-from lib.run import files, parameters, paths
-from lib.run.errors import InputError, command
+from lib.run import files
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
 
@@ -38,22 +35,11 @@ FORMAT = "sentence-neighbors"  # also the key of the description in the file's m
 VERSION = 1  # raised when older programs could not read the file any more
 KEY = ["embedder", "query", "rank"]  # the columns that name a row; the others are neighbor and similarity
 ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
-WORDS = re.compile(r"[\w .,+:()/-]{1,120}")  # names of embedders and families
-
-STORED = paths.FIGURES / "default" / "01_n2o" / "neighbors.parquet"
+WORDS = r"[\w .,+:()/-]{1,120}"  # names of embedders and families
 FAMILY = "your own"  # of an embedder that is none of the registry's
-CLOSEST, SHOWN = 3, 3  # relatives that an example is compared with, and neighbors shown of each kind
 
 
 # -- stored neighbors ---------------------------------------------------------------------------
-
-
-class Entry(NamedTuple):
-    """What is kept of one embedder: its neighbors of q queries, its family and the dimension of its vectors."""
-
-    neighbors: Neighbors
-    family: str
-    dim: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,82 +50,65 @@ class Neighborhoods:
     ----------
     corpus, fingerprint, size : str, str, int
         The corpus's name, the fingerprint of its sentences (`lib.corpora.text.fingerprint`), and their number.
-    samples : n2o.Samples
-        The queries (corpus indices), and which sample holds which.
-    entries : mapping of str to Entry
-        In the order in which they are shown.
+    queries : int64[q]
+        Ascending corpus indices.
+    found : mapping of str to Neighbors
+        The neighbors of the queries under each embedder, in the order in which they are shown.
+    about : DataFrame
+        Of each embedder, by its name, the family and the dimension of its vectors: columns family and dim.
     """
 
     corpus: str
     fingerprint: str
     size: int
-    samples: n2o.Samples
-    entries: Mapping[str, Entry]
-
-    @property
-    def k(self) -> int:
-        """How many neighbors of each query are stored."""
-        return next(iter(self.entries.values())).neighbors.ids.shape[1]
+    queries: np.ndarray
+    found: Mapping[str, Neighbors]
+    about: pd.DataFrame
 
     @property
     def ids(self) -> dict[str, np.ndarray]:
         """The neighbors int64[q, k] of every embedder, as `lib.n2o` takes them."""
-        return {name: entry.neighbors.ids for name, entry in self.entries.items()}
+        return {name: lists.ids for name, lists in self.found.items()}
 
     @property
-    def families(self) -> dict[str, str]:
-        """The family of every embedder."""
-        return {name: entry.family for name, entry in self.entries.items()}
+    def k(self) -> int:
+        """How many neighbors of each query are stored."""
+        return next(iter(self.ids.values())).shape[1]
 
     def check(self, corpus: Corpus) -> None:
         """Raise InputError unless `corpus` is the text that the neighbors were found in, sentence for sentence."""
         if corpus.fingerprint != self.fingerprint:
             raise InputError(
-                f"corpus: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the text "
-                f"of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint {self.fingerprint}); "
-                "load that one, or search anew"
+                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the "
+                f"text of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint "
+                f"{self.fingerprint}); load that one, or search anew"
             )
-
-    def check_new(self, name: str) -> None:
-        """Raise InputError if there is an embedder of this name."""
-        if name in self.entries:
-            raise InputError(f"name: {name!r} is one of the stored embedders; give the new one another name")
 
     def up_to(self, k: int) -> Neighborhoods:
         """The k nearest of the stored neighbors; InputError if fewer are stored."""
-        parameters.in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
-        shorter = {
-            name: entry._replace(neighbors=Neighbors(*(array[:, :k] for array in entry.neighbors)))
-            for name, entry in self.entries.items()
-        }
-        return replace(self, entries=shorter)
-
-    def adding(self, name: str, entry: Entry) -> Neighborhoods:
-        """The same with one more embedder, which comes last; InputError if there is one of this name."""
-        self.check_new(name)
-        return replace(self, entries={**self.entries, name: entry})
+        in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
+        return replace(self, found={n: Neighbors(*(array[:, :k] for array in each)) for n, each in self.found.items()})
 
     def table(self) -> pyarrow.Table:
         """Everything as one table: what `write` puts into the file."""
         import pyarrow
 
-        queries, (q, k) = self.samples.queries, (len(self.samples.queries), self.k)
-        lists = [entry.neighbors for entry in self.entries.values()]
-        embedder = np.repeat(np.arange(len(lists), dtype=np.int32), q * k)
+        ids, similarities = map(np.stack, zip(*self.found.values(), strict=True))
+        embedder, query, rank = np.indices(ids.shape).reshape(len(KEY), -1)
         columns = {
-            "embedder": pyarrow.DictionaryArray.from_arrays(embedder, list(self.entries)),
-            "query": np.tile(np.repeat(queries, k), len(lists)).astype(np.int32),
-            "rank": np.tile(np.arange(1, k + 1, dtype=np.int16), len(lists) * q),
-            "neighbor": np.concatenate([found.ids.ravel() for found in lists]).astype(np.int32),
-            "similarity": np.concatenate([found.similarities.ravel() for found in lists]).astype(np.float32),
+            "embedder": pyarrow.DictionaryArray.from_arrays(embedder.astype(np.int32), list(self.found)),
+            "query": self.queries[query].astype(np.int32),
+            "rank": (rank + 1).astype(np.int16),
+            "neighbor": ids.ravel().astype(np.int32),
+            "similarity": similarities.ravel(),
         }
         description = {
             "format": FORMAT,
             "version": VERSION,
             "corpus": {"name": self.corpus, "fingerprint": self.fingerprint, "sentences": self.size},
-            "k": k,
-            "samples": [queries[members].tolist() for members in self.samples.members],
-            "embedders": [{"name": n, "family": entry.family, "dim": entry.dim} for n, entry in self.entries.items()],
+            "k": self.k,
+            "samples": [self.queries.tolist()],
+            "embedders": self.about.reset_index(names="name").to_dict("records"),
         }
         return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(description)})
 
@@ -151,18 +120,10 @@ class Neighborhoods:
             parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
 
 
-def of(corpus: Corpus, samples: n2o.Samples, found: Mapping[str, Neighbors], costs: pd.DataFrame) -> Neighborhoods:
-    """What `lib.n2o.neighbors` has found, with the families and dimensions in its `costs`."""
-    about = costs.set_index("embedder")
-    entries = {
-        name: Entry(lists, str(about.loc[name, "family"]), int(about.loc[name, "dim"])) for name, lists in found.items()
-    }
-    return Neighborhoods(corpus.name, corpus.fingerprint, len(corpus), samples, entries)
-
-
-def search(names: Sequence[str], corpus: Corpus, samples: n2o.Samples, k: int) -> Neighborhoods:
-    """Search now: the k nearest neighbors of the samples' queries under embedders of the registry."""
-    return of(corpus, samples, *n2o.neighbors(names, corpus, samples.queries, k))
+def of(corpus: Corpus, queries: np.ndarray, found: Mapping[str, Neighbors], costs: pd.DataFrame) -> Neighborhoods:
+    """What `lib.n2o.neighbors` has found for ascending queries, with the families and dimensions in its `costs`."""
+    about = costs.set_index("embedder").loc[list(found), ["family", "dim"]]
+    return Neighborhoods(corpus.name, corpus.fingerprint, len(corpus), queries, found, about)
 
 
 def read(path: str | Path) -> Neighborhoods:
@@ -172,10 +133,9 @@ def read(path: str | Path) -> Neighborhoods:
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
-        about = json.loads(table.schema.metadata[FORMAT.encode()])
-        return _assembled(about, table.to_pandas())
+        return _assembled(json.loads(table.schema.metadata[FORMAT.encode()]), table.to_pandas())
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; give a Parquet file of stored neighbors") from error
+        raise InputError(f"{path}: no such file; `make figures NOTEBOOK=01` writes one") from error
     except InputError as error:
         raise InputError(f"{path}: {error}; get the file again") from error
     except Exception as error:  # what others have written can be wrong in any way
@@ -183,26 +143,29 @@ def read(path: str | Path) -> Neighborhoods:
         raise InputError(f"{path}: is not as docs/neighbors.md describes it ({reason}); get the file again") from error
 
 
-def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
+def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
     """From the description and the rows of a file; the rows may come in any order."""
-    if about["version"] > VERSION:
-        raise InputError(f"is of version {about['version']} of the format, and this program reads {VERSION}")
-    names, k = [member["name"] for member in about["embedders"]], about["k"]
-    shown = [*names, *(member["family"] for member in about["embedders"])]  # in Markdown and in figures
-    samples = n2o.Samples.of(about["samples"])
-    rows = rows.assign(embedder=pd.Index(names).get_indexer(rows["embedder"])).sort_values(KEY)
-    places = range(len(names)), samples.queries, range(1, k + 1)
-    complete = len(rows) == math.prod(map(len, places)) > 0
-    if not (complete and pd.MultiIndex.from_product(places).equals(pd.MultiIndex.from_frame(rows[KEY]))):
-        raise InputError(f"has not ranks 1 to {k} of each query for each embedder once")
-    ids = rows["neighbor"].to_numpy(np.int64).reshape(len(names), -1, k)
-    similarities = rows["similarity"].to_numpy(np.float32).reshape(ids.shape)
-    corpus = about["corpus"]
-    indices = np.union1d(samples.queries, ids)
+    if description["version"] > VERSION:
+        raise InputError(f"is of version {description['version']} of the format, and this program reads {VERSION}")
+    corpus, k = description["corpus"], description["k"]
+    about = pd.DataFrame(description["embedders"]).set_index("name")[["family", "dim"]]
+    queries = np.unique(np.concatenate(description["samples"]))
+    incomplete = InputError(f"has not ranks 1 to {k} of each query for each embedder once")
+    if len(rows) != len(about) * len(queries) * k:
+        raise incomplete
+    places = pd.MultiIndex.from_product([about.index, queries, range(1, k + 1)], names=KEY)
+    rows = rows.astype({"embedder": str}).set_index(KEY)
+    if not places.isin(rows.index).all():
+        raise incomplete
+    rows = rows.loc[places]
+    ids, similarities = (rows[column].to_numpy().reshape(-1, len(queries), k) for column in ("neighbor", "similarity"))
+    indices = np.union1d(queries, ids)
     conditions = {
-        "has a name beside letters, digits, spaces and . , _ + - ( ) / :": all(map(WORDS.fullmatch, shown)),
+        "has a name beside letters, digits, spaces and . , _ + - ( ) / :": all(
+            re.fullmatch(WORDS, name) for name in [*about.index, *about["family"]]
+        ),
         f"has an index beside 0 to {corpus['sentences'] - 1}": 0 <= indices[0] <= indices[-1] < corpus["sentences"],
-        "has a query that is its own neighbor": (ids != samples.queries[:, None]).all(),
+        "has a query that is its own neighbor": (ids != queries[:, None]).all(),
         "has a list that names a sentence twice": np.diff(np.sort(ids)).all(),
         "has similarities that are not finite": np.isfinite(similarities).all(),
         "has similarities that rise with the rank": (np.diff(similarities) <= ROUNDING).all(),
@@ -210,11 +173,10 @@ def _assembled(about: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
     for fault, met in conditions.items():
         if not met:
             raise InputError(fault)
-    entries = {
-        member["name"]: Entry(Neighbors(*lists), member["family"], int(member["dim"]))
-        for member, *lists in zip(about["embedders"], ids, similarities, strict=True)
-    }
-    return Neighborhoods(str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"]), samples, entries)
+    lists = map(Neighbors, ids.astype(np.int64), similarities.astype(np.float32))
+    found = dict(zip(about.index, lists, strict=True))
+    searched = str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"])
+    return Neighborhoods(*searched, queries, found, about)
 
 
 # -- a new embedder -----------------------------------------------------------------------------
@@ -240,11 +202,12 @@ def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighbo
     Raises InputError for another text, a name that is taken, or an embedder that does not return what it must.
     """
     stored.check(corpus)
-    stored.check_new(mine.name)
-    queries, sentences, seconds = stored.samples.queries, mine.sentences, mine.seconds
+    if mine.name in stored.found:
+        raise InputError(f"name: {mine.name!r} is one of the stored embedders; give the new one another name")
+    sentences, seconds = mine.sentences, mine.seconds
     vectors = EmbeddingStore().embed(mine, corpus, name=mine.cached_as, show_progress_bar=True)
     started = time.perf_counter()
-    found = exact(vectors[queries], vectors, stored.k, exclude=queries)
+    found = exact(vectors[stored.queries], vectors, stored.k, exclude=stored.queries)
     costs = {
         "embedder": mine.name,
         "dim": vectors.shape[1],
@@ -252,7 +215,8 @@ def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighbo
         "encode_seconds": mine.seconds - seconds,
         "search_seconds": time.perf_counter() - started,
     }
-    return stored.adding(mine.name, Entry(found, FAMILY, vectors.shape[1])), pd.DataFrame([costs])
+    about = pd.concat([stored.about, pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [mine.name])])
+    return replace(stored, found={**stored.found, mine.name: found}, about=about), pd.DataFrame([costs])
 
 
 def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
@@ -283,7 +247,7 @@ def alone(ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.S
 def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) -> dict[str, list[int]]:
     """Neighbors of one query, nearest first: those that all relatives find too, and those that nobody else finds.
 
-    `query` is a position in ``placed.samples.queries``.
+    `query` is a position in ``placed.queries``.
     """
     mine = placed.ids[name][query].tolist()
     theirs = {other: set(ids[query].tolist()) for other, ids in placed.ids.items() if other != name}
@@ -298,102 +262,7 @@ def typical(placed: Neighborhoods, name: str, other: str) -> int:
     return int(np.argmin(np.abs(overlaps - overlaps.mean())))
 
 
-def _with_intervals(columns, clusters, sampling):
+def _with_intervals(columns: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
     values = np.column_stack(list(columns.values()))
-    value, low, high = stats.bootstrap(stats.mean, values, sampling=sampling, clusters=clusters)
-    table = pd.DataFrame({"value": value, "low": low, "high": high, "constant": low == high}, list(columns))
-    return table.rename_axis("embedder").sort_values("value", ascending=False, kind="stable")
-
-
-# -- the command line ---------------------------------------------------------------------------
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m lib.studies.situate",
-        description="Find where an embedder of yours stands among those whose neighbors are stored.",
-    )
-    parser.add_argument("--embedder", default="", metavar="SPEC", help=f"{own.WAYS}; code is run with all your rights")
-    parser.add_argument("--name", default="", help="what to call it; then its vectors are kept in the cache")
-    parser.add_argument("--pooling", default="", help="cls, last or avg, for a model that does not say how it pools")
-    parser.add_argument("--prompt", default="", help="what a model takes before each sentence, such as 'query: '")
-    parser.add_argument("--neighbors", default="", metavar="FILE", help="stored neighbors (default: those of study 1)")
-    parser.add_argument("--corpus", default="", help="their text, if it has another name here")
-    parser.add_argument("--k", type=int, default=0, help="neighbors to compare (default: all that are stored)")
-    parser.add_argument("--seed", type=int, default=2020, help="of the bootstrap")
-    parser.add_argument("--output", default="", metavar="FOLDER", help="default: figures/situated/<name>")
-    return parser
-
-
-def _report(name: str, placed: Neighborhoods, costs: pd.Series, tables: Mapping[str, pd.DataFrame], corpus: Corpus):
-    """What the command prints."""
-    yield f"\n{name} among {len(placed.ids) - 1} embedders: {corpus.name}, k = {placed.k}\n"
-    yield f"N2O with each, and its 95% interval (chance: {n2o.chance(placed.k, len(corpus) - 1):.4f})"
-    for other, found in tables["n2o_row"].iterrows():
-        yield f"  {other:32} {found.value:.3f}  ({found.low:.3f} to {found.high:.3f})"
-    share = tables["found_alone"].loc[name]
-    yield f"\nFound by no other: {share.value:.1%} of its neighbors ({share.low:.1%} to {share.high:.1%})."
-    yield f"Encoded {costs.sentences:,} sentences in {costs.encode_seconds:.1f} s; search {costs.search_seconds:.1f} s."
-    relatives = list(tables["n2o_row"].index[:CLOSEST])
-    query = typical(placed, name, relatives[0])
-    yield f"\nFor example: {corpus.sentences[int(placed.samples.queries[query])]}"
-    titles = {"shared": f"It shares with {', '.join(relatives)}:", "alone": "It alone finds:"}
-    for kind, found in example(placed, name, relatives, query).items():
-        yield titles[kind]
-        yield from [f"  - {corpus.sentences[i]}" for i in found[:SHOWN]] or ["  - nothing"]
-
-
-def _draw(name: str, placed: Neighborhoods, tables: Mapping[str, pd.DataFrame], folder: Path) -> None:
-    import matplotlib.pyplot as plt
-
-    from lib import plotting
-
-    plotting.use_style()
-    plt.switch_backend("agg")  # nothing is shown on a screen
-    found = tables["n2o_row"]
-    figure, axes = plt.subplots(figsize=(plotting.PAGE_WIDTH * 0.75, 0.24 * len(found) + 0.6), layout="constrained")
-    plotting.dots_with_intervals(found, axes, f"N2O with {name} (k = {placed.k})")
-    plotting.save(figure, folder, "n2o_row", f"Dots: N2O of {name} with each stored embedder.")
-    figure, axes = plt.subplots(figsize=(plotting.PAGE_WIDTH * 0.85, 5.2), layout="constrained")
-    plotting.scatter_map(tables["n2o_map"], placed.families, axes, highlighted=name)
-    plotting.save(figure, folder, "n2o_map", f"Map of the embedders by N2O; {name} is larger and in bold.")
-    for title, table in tables.items():
-        plotting.save_table(table.rename_axis("embedder"), folder, title, index=True)
-
-
-@command
-def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status: 0, or 2 for input that cannot be used (InputError)."""
-    options = _parser().parse_args(arguments)
-    parameters.in_range("--seed", options.seed, 0, 2**32)
-    if not options.neighbors and not STORED.exists():
-        raise InputError(f"{STORED}: is not there yet; `make figures NOTEBOOK=01` writes it, or name a published file")
-    stored = read(paths.from_root(options.neighbors) if options.neighbors else STORED)
-    stored = stored.up_to(options.k or stored.k)
-    mine = own.load(options.embedder, options.name, options.pooling, options.prompt)
-    stored.check_new(mine.name)
-    corpus = corpora.load(options.corpus or stored.corpus)
-    stored.check(corpus)
-    folder = paths.from_root(options.output) if options.output else paths.FIGURES / "situated" / mine.name
-    with files.writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    for doubt in mine.fit(corpus.sentences).spot_check(corpus.sentences):
-        print(doubt, file=sys.stderr)
-    placed, costs = place(mine, corpus, stored)
-    clusters, sampling = corpus.documents[placed.samples.queries], stats.Sampling(options.seed)
-    matrix = n2o.matrix(placed.ids)
-    tables = {
-        "n2o_row": row(placed.ids, mine.name, clusters, sampling),
-        "found_alone": alone(placed.ids, clusters, sampling),
-        "n2o_matrix": matrix,
-        "n2o_map": n2o.plane(matrix)[0],
-    }
-    print("\n".join(_report(mine.name, placed, costs.iloc[0], tables, corpus)))
-    _draw(mine.name, placed, tables, folder)
-    placed.write(folder / "neighbors.parquet")
-    print(f"\nFigures, tables and the neighbors with {mine.name} among them: {folder}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    found = stats.bootstrap(stats.mean, values, sampling=sampling, clusters=clusters)
+    return found.table(columns, "embedder").sort_values("value", ascending=False, kind="stable")

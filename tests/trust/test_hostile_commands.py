@@ -12,17 +12,16 @@ from lib.catalog import __main__ as fetching
 from lib.embedders import finetuning
 from lib.run import cache, errors, paths
 from lib.run import runner as run
-from lib.studies import situate
 
 ROOT = paths.ROOT
-OWN = str(paths.NOTEBOOKS / "own_embedder.py:encode")
 
 REFUSED = [
     (run.main, ["--profile=smok"], "PROFILE: 'smok' is not known; did you mean smoke?"),
     (run.main, ["--notebook=1"], "NOTEBOOK: '1' is not known; "),
     (run.main, ["--jobs=0"], "--jobs: 0 is not accepted; give 1 to 64"),
     (fetching.main, ["--asset=glove"], "ASSET: 'glove' is not known; did you mean"),
-    (situate.main, [f"--embedder={OWN}", "--seed=-1"], "--seed: -1 is not accepted; give 0 to 4294967296"),
+    (run.main, ["--notebook=09", "--set=seed=-1"], "--set: seed: -1 is not accepted; give a whole number from 0 to"),
+    (run.main, ["--notebook=09", "--set=sed=1"], "--set: unknown parameter 'sed'; did you mean"),
     (finetuning.main, ["--task=mrcp"], "task: 'mrcp' is not known; did you mean mrpc?"),
     (cache.main, ["nonsense"], "unrecognized arguments: nonsense"),
 ]
@@ -80,12 +79,11 @@ def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_pa
     assert not touched.exists()
 
 
-# README: "get the papers' own data", "`make situate EMBEDDER=...`", "get the fine-tuned BERT"
+# README: "get the papers' own data", "get the fine-tuned BERT"
 @pytest.mark.parametrize(
     ("target", "options"),
     [
         ("data", ["-m", "lib.catalog", "--asset=a b"]),
-        ("situate", ["-m", "lib.studies.situate", "--embedder=e", "--pooling=p", "--prompt=q: ", "--name=n"]),
         ("finetune", ["-m", "lib.embedders.finetuning", "--task=mrpc", "--model=m", "--output=o"]),
     ],
 )
@@ -93,6 +91,15 @@ def test_every_variable_reaches_its_command(make, target, options) -> None:
     given = [option.removeprefix("--") for option in options[2:]]
     variables = [f"{name.upper()}={value}" for name, value in (each.split("=") for each in given)]
     assert make(target, *variables)[: len(options)] == options
+
+
+# README: "`make situate EMBEDDER=...`"
+def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
+    given = {"EMBEDDER": "e", "POOLING": "p", "PROMPT": "q: ", "NAME": "n", "NEIGHBORS": "f"}
+    parameters = {"embedder": "e", "pooling": "p", "prompt": "q: ", "embedder_name": "n", "neighbors_file": "f"}
+    options = [f"--set={name}={value}" for name, value in parameters.items()]
+    found = make("situate", *(f"{name}={value}" for name, value in given.items()))
+    assert found == ["-m", "lib.run", "--notebook=09", "--output=situated/n", *options, "--set=corpus_name="]
 
 
 def test_no_recipe_holds_what_a_user_gives() -> None:

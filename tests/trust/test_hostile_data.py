@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, probing, tasks
+from lib import corpora, probing, tasks
 from lib.corpora import text
 from lib.neighbors import Neighbors
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.studies import paraphrases, situate
-from lib.studies.situate import Entry, Neighborhoods
+from lib.studies.situate import Neighborhoods
 from tests.sizes import CASES, NIGHTLY
 
 
@@ -52,8 +53,8 @@ def _neighbors(folder: Path) -> None:
 def _tiny_neighbors(folder: Path) -> bytes:
     ids = np.array([[1, 2], [2, 0]])
     lists = Neighbors(ids, np.array([[0.9, 0.5], [0.8, 0.1]], np.float32))
-    samples = n2o.Samples.of([[0, 1]])
-    Neighborhoods("tiny", "0" * 32, 3, samples, {"one": Entry(lists, "sparse", 7)}).write(folder / "valid.parquet")
+    about = pd.DataFrame({"family": ["sparse"], "dim": [7]}, ["one"])
+    Neighborhoods("tiny", "0" * 32, 3, np.arange(2), {"one": lists}, about).write(folder / "valid.parquet")
     return (folder / "valid.parquet").read_bytes()
 
 

@@ -46,15 +46,6 @@ def test_random_neighbors_overlap_as_chance_says(rng) -> None:
     assert abs(n2o.overlap(a, b).mean() - 0.1) < 0.005
 
 
-def test_samples_hold_distinct_queries_and_count_those_drawn_twice() -> None:
-    samples = n2o.Samples(np.arange(10, 30), n=15, samples=3, rng=np.random.default_rng(1))
-    assert all(len(set(members)) == 15 for members in samples.members)
-    assert samples.weights.sum() == 45
-    assert samples.queries.min() >= 10
-    counted = np.bincount(np.concatenate(samples.members), minlength=len(samples.queries))
-    np.testing.assert_array_equal(samples.weights, counted)
-
-
 def test_token_overlap_by_hand() -> None:
     sentences = ["the cat sat", "The cat ran.", "a dog", "!"]
     ids = np.array([[1, 2], [0, 2]])

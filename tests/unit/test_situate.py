@@ -1,9 +1,10 @@
-"""Stored neighbors, and a new embedder among them: the file, what is none, by hand, and from the command line."""
+"""Stored neighbors, and a new embedder among them: the file, what is none, by hand, and by the command."""
 
 from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import nbformat
 import numpy as np
@@ -17,25 +18,30 @@ from pyarrow import parquet
 from lib import corpora, embedders, n2o, stats
 from lib.embedders import own
 from lib.neighbors import Neighbors
-from lib.run import paths
+from lib.run import paths, runner
 from lib.run.errors import InputError
 from lib.run.jobs import Job
 from lib.store import EmbeddingStore
 from lib.studies import situate
-from lib.studies.situate import Entry, Neighborhoods
+from lib.studies.situate import Neighborhoods
 
 IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}
 COSINES = np.array([[0.9, 0.5], [0.75, 0.75], [0.5, -0.25]], dtype=np.float32)
-SAMPLES = [[0, 2], [2, 3], [0, 3]]  # queries 0, 2 and 3
+QUERIES = np.array([0, 2, 3])
 
 # Two queries, sentences 0 and 1; k = 2. "new" shares 3 of 4 with a, 2 with b, 1 with c; its 4 is nobody else's.
 LISTS = {"a": [[3, 7], [5, 9]], "b": [[3, 8], [5, 2]], "c": [[6, 7], [6, 9]], "new": [[3, 4], [5, 9]]}
 SAMPLING, CLUSTERS = stats.Sampling(0, 200, 0.9), np.array([0, 1])
 
 
+def hoods(ids, queries: np.ndarray, size: int, corpus: str = "toy") -> Neighborhoods:
+    found = {name: Neighbors(np.array(lists), COSINES[: len(queries)]) for name, lists in ids.items()}
+    about = pd.DataFrame({"family": [f"kind of {name}" for name in ids], "dim": 7}, list(ids))
+    return Neighborhoods(corpus, "f" * 32, size, queries, found, about)
+
+
 def toy(corpus: str = "toy") -> Neighborhoods:
-    entries = {name: Entry(Neighbors(np.array(ids), COSINES), f"kind of {name}", 7) for name, ids in IDS.items()}
-    return Neighborhoods(corpus, "f" * 32, 6, n2o.Samples.of(SAMPLES), entries)
+    return hoods(IDS, QUERIES, 6, corpus)
 
 
 @pytest.fixture
@@ -52,11 +58,11 @@ def test_the_file_gives_back_everything(file, tmp_path) -> None:
     read = situate.read(file)
     assert read.table().equals(toy().table(), check_metadata=True)
     assert (read.corpus, read.fingerprint, read.size, read.k) == ("toy", "f" * 32, 6, 2)
-    assert read.families == {"one": "kind of one", "two": "kind of two"}
+    assert read.about.to_dict("index") == {name: {"family": f"kind of {name}", "dim": 7} for name in IDS}
     assert {name: ids.tolist() for name, ids in read.ids.items()} == IDS
     assert read.up_to(1).ids["one"].tolist() == [[3], [4], [5]]
-    assert [members.tolist() for members in read.samples.members] == [[0, 1], [1, 2], [0, 2]]
-    np.testing.assert_array_equal(read.entries["two"].neighbors.similarities, COSINES)
+    np.testing.assert_array_equal(read.queries, QUERIES)
+    np.testing.assert_array_equal(read.found["two"].similarities, COSINES)
     read.write(tmp_path / "again.parquet")
     assert (tmp_path / "again.parquet").read_bytes() == file.read_bytes()
 
@@ -70,8 +76,8 @@ def test_plain_pandas_reads_the_documented_columns(file) -> None:
     assert found[["rank", "neighbor", "similarity"]].values.tolist() == [[1, 0, 0.75], [2, 3, 0.75]]
 
 
-def test_order_of_rows_and_unknown_keys_do_no_harm(file, rng) -> None:
-    described(file, lambda about: about | {"authors": "us"})
+def test_order_of_rows_several_samples_and_unknown_keys_do_no_harm(file, rng) -> None:
+    described(file, lambda about: about | {"authors": "us", "samples": [[3, 0], [2, 3]]})
     rows(file, lambda table: table.take(rng.permutation(len(table))))
     assert situate.read(file).table().equals(toy().table(), check_metadata=True)
 
@@ -131,7 +137,7 @@ INCOMPLETE = "of each query for each embedder once"
         (lambda file: described(file, lambda about: [about]), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"version": 2}), "is of version 2 of the format"),
         (lambda file: described(file, lambda about: about | {"k": None}), OTHERWISE),
-        (lambda file: described(file, lambda about: about | {"embedders": []}), INCOMPLETE),
+        (lambda file: described(file, lambda about: about | {"embedders": []}), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
         (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
         (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
@@ -178,8 +184,7 @@ def test_damage_anywhere_never_ends_in_anything_but_a_sentence(tmp_path_factory,
 
 @pytest.fixture
 def few() -> Neighborhoods:
-    entries = {name: Entry(Neighbors(np.array(ids), COSINES[:2]), "toy", 2) for name, ids in LISTS.items()}
-    return Neighborhoods("toy", "f" * 32, 10, n2o.Samples.of([[0, 1]]), entries)
+    return hoods(LISTS, np.array([0, 1]), 10)
 
 
 def test_the_row_by_hand(few) -> None:
@@ -224,8 +229,8 @@ def corpus(tmp_path, rng) -> corpora.Corpus:
 
 @pytest.fixture
 def stored(corpus) -> Neighborhoods:
-    samples = n2o.Samples(np.arange(len(corpus)), n=10, samples=2, rng=np.random.default_rng(4))
-    return situate.search(["bow", "tfidf", "pca-bow-3d"], corpus, samples, k=5)
+    queries = np.arange(3, 60, 4)
+    return situate.of(corpus, queries, *n2o.neighbors(["bow", "tfidf", "pca-bow-3d"], corpus, queries, k=5))
 
 
 def letters(sentences: list[str]) -> np.ndarray:
@@ -243,15 +248,15 @@ def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored, 
 # README: "It needs study 1's stored neighbors, not its embeddings"
 def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_plain_numpy(corpus, stored) -> None:
     placed, costs = situate.place(own.load(letters, "letters"), corpus, stored)
-    assert list(placed.entries) == [*stored.entries, "letters"]
-    assert all(placed.entries[name] is entry for name, entry in stored.entries.items())
+    assert list(placed.found) == [*stored.found, "letters"]
+    assert all(placed.found[name] is lists for name, lists in stored.found.items())
     vectors = letters(corpus.sentences) / np.linalg.norm(letters(corpus.sentences), axis=1, keepdims=True)
-    queries = stored.samples.queries
+    queries = stored.queries
     cosines = vectors[queries] @ vectors.T
     cosines[np.arange(len(queries)), queries] = -1
     expected = np.argsort(-cosines.round(12), axis=1, kind="stable")[:, :5]
     np.testing.assert_array_equal(placed.ids["letters"], expected)
-    assert placed.families["letters"] == "your own"
+    assert placed.about.loc["letters"].to_list() == ["your own", 26]
     assert costs.loc[0, ["embedder", "dim", "sentences"]].to_list() == ["letters", 26, len(corpus)]
     again, costs = situate.place(own.load(letters, "letters"), corpus, stored)  # from the store
     np.testing.assert_array_equal(again.ids["letters"], expected)
@@ -263,70 +268,37 @@ def test_another_text_and_a_name_that_is_taken_are_refused_before_anything_is_en
     mine = own.load(letters, "bow-ish")
     with pytest.raises(InputError, match="is not the text of the stored neighbors"):
         situate.place(mine, corpora.load(f"lines:{tmp_path / 'other.txt'}"), stored)
-    taken = stored.adding("bow-ish", stored.entries["bow"])
+    taken = replace(stored, found={"bow-ish": stored.found["bow"]})
     with pytest.raises(InputError, match="'bow-ish' is one of the stored embedders"):
         situate.place(mine, corpus, taken)
     assert mine.sentences == 0
 
 
-# -- the command line ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def code(tmp_path):
-    file = tmp_path / "mine.py"
-    file.write_text(
-        "import numpy as np\n\n\ndef encode(sentences):\n"
-        "    return np.array([[s.count(c) for c in 'abcdefghijklmnopqrstuvwxyz'] for s in sentences])\n"
-    )
-    return file
+# -- the command --------------------------------------------------------------------------------
 
 
 # README: "`make situate EMBEDDER=file.py:function NAME=mine` places it among the others"
-def test_the_command_prints_and_writes_what_the_notebook_shows(stored, code, tmp_path, capsys, monkeypatch) -> None:
-    stored.write(tmp_path / "stored.parquet")
-    monkeypatch.setattr(embedders, "load", None)  # nothing of the stored embedders is computed again
-    arguments = ["--embedder", f"{code}:encode", "--name", "letters", "--neighbors", str(tmp_path / "stored.parquet")]
-    folder = tmp_path / "out"
-    assert situate.main([*arguments, "--output", str(folder)]) == 0
-    shown = capsys.readouterr().out
-    assert "letters among 3 embedders" in shown
-    assert "Encoded 60 sentences" in shown
-    placed = situate.read(folder / "neighbors.parquet")
-    assert list(placed.entries) == ["bow", "tfidf", "pca-bow-3d", "letters"]
-    matrix = pd.read_csv(folder / "n2o_matrix.csv", index_col="embedder")
-    row = pd.read_csv(folder / "n2o_row.csv", index_col="embedder")["value"]
-    np.testing.assert_allclose(row, matrix.loc["letters", row.index], atol=1e-6)
-    written = {file.name for file in folder.iterdir()}
-    assert {"n2o_row.png", "n2o_row.svg", "n2o_map.png", "n2o_map.csv", "found_alone.csv"} <= written
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"--embedder": ""}, "embedder: '' is no folder; give a model's folder"),
-        ({"--embedder": "{code}:decode"}, "has no attribute 'decode'"),
-        ({"--name": "bow"}, "'bow' is one of the registry's embedders"),
-        ({"--neighbors": "{folder}/none.parquet"}, "none.parquet: no such file"),
-        ({"--neighbors": ""}, "neighbors.parquet: is not there yet; `make figures NOTEBOOK=01` writes it"),
-        ({"--k": "6"}, "k: 6 is not accepted; give 1 to 5"),
-        ({"--corpus": "lee"}, "corpus: 'lee' (2603 sentences"),
-        ({"--seed": "-1"}, "--seed: -1 is not accepted"),
-        ({"--output": "{code}/below"}, "cannot be written"),
-    ],
-)
-def test_what_the_command_cannot_use_gets_a_sentence_and_status_2(
-    stored, code, tmp_path, monkeypatch, capsys, changed, message
+def test_the_command_executes_the_lesson_with_stored_neighbors_and_says_where_it_is(
+    stored, tmp_path, capsys, monkeypatch
 ) -> None:
-    monkeypatch.setattr(situate, "STORED", tmp_path / "figures" / "neighbors.parquet")
+    code = tmp_path / "mine.py"
+    code.write_text(
+        "import numpy as np\n\n\ndef encode(sentences):\n"
+        "    return np.array([[s.count(c) for c in 'abcdefghijklmnopqrstuvwxyz'] for s in sentences])\n"
+    )
     stored.write(tmp_path / "stored.parquet")
-    options = {"--embedder": "{code}:encode", "--neighbors": "{folder}/stored.parquet", "--output": "{folder}/out"}
-    given = {key: value.format(code=code, folder=tmp_path) for key, value in (options | changed).items()}
-    assert situate.main([part for pair in given.items() for part in pair]) == 2
-    said = capsys.readouterr().err
-    assert message in said
-    assert said.count("\n") == 1
-    assert not (tmp_path / "out").exists()
+    for name in ("FIGURES", "RUNS"):
+        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    given = {"embedder": f"{code}:encode", "embedder_name": "letters", "neighbors_file": tmp_path / "stored.parquet"}
+    options = [f"--set={name}={value}" for name, value in (given | {"corpus_name": ""}).items()]
+    assert runner.main(["--notebook=09", "--output=situated/mine", *options]) == 0
+    assert f"up to date in {paths.FIGURES / 'situated' / 'mine'}" in capsys.readouterr().out
+    folder = paths.FIGURES / "situated" / "mine" / "09_situate_your_own"
+    placed = situate.read(folder / "neighbors.parquet")
+    assert list(placed.found) == ["bow", "tfidf", "pca-bow-3d", "letters"]
+    row = pd.read_csv(folder / "n2o_row.csv", index_col="embedder")["n2o"]
+    np.testing.assert_allclose(row, n2o.matrix(placed.ids).loc["letters", row.index], atol=1e-6)
+    assert {"n2o_row.png", "n2o_map.png", "found_alone.csv"} <= {file.name for file in folder.iterdir()}
 
 
 # -- when a notebook must run again -------------------------------------------------------------
