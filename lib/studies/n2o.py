@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 from scipy.stats import hypergeom
 
-from lib import embedders, n2o, stats, store
+from lib import embedders, n2o, similarity, stats, store
 from lib.catalog import published
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
@@ -74,11 +75,10 @@ def of_halves(corpus: Corpus, queries: np.ndarray, k: int) -> dict[str, np.ndarr
 
     They stand in for the paper's pairs of one method on two texts, in two sizes, and with and without subwords.
     """
-    even = corpus.documents % 2 == 0
     found = {}
     for name in sorted(stand_in for stand_in in STAND_INS.values() if " of half " in stand_in):
         trainer, half = name.split(" of half ")
-        text = [corpus.sentences[i] for i in np.flatnonzero(even == (half == "1"))]
+        text = [corpus.sentences[i] for i in np.flatnonzero(corpus.documents % 2 == int(half) - 1)]
         vectors = store.EmbeddingStore().embed(store.fit(embedders.load(trainer), text), corpus)
         found[name] = exact(vectors[queries], vectors, k, exclude=queries).ids
     return found
@@ -105,35 +105,37 @@ class Evidence:
     sampling: stats.Sampling
     ledger: stats.Ledger
 
-    def pair(self, a: str, b: str) -> np.ndarray:
-        """The overlap of two embedders, float[q]."""
-        lists = {**self.ids, **self.more}
-        return n2o.overlap(lists[a], lists[b])
+    @cached_property
+    def overlaps(self) -> dict[tuple[str, str], np.ndarray]:
+        """The overlap of every two embedders in both orders, float[q] each."""
+        found = {pair: column.to_numpy() for pair, column in n2o.per_query({**self.ids, **self.more}).items()}
+        return found | {pair[::-1]: column for pair, column in found.items()}
 
-    def mean(self, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
+    def mean(self, some: Iterable[str], others: Iterable[str]) -> np.ndarray:
+        """The mean overlap of some embedders with others, none with itself, float[q]."""
+        return self.mean_of((a, b) for a, b in product(some, others) if a != b)
+
+    def mean_of(self, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
         """The mean overlap of some pairs, float[q]."""
-        return np.mean([self.pair(a, b) for a, b in pairs], axis=0)
-
-    def typical(self, name: str, others: Iterable[str]) -> np.ndarray:
-        """The mean overlap of an embedder with others, itself left out, float[q]."""
-        return self.mean((name, other) for other in others if other != name)
+        return np.mean([self.overlaps[pair] for pair in pairs], axis=0)
 
     def gains(self, average: str, token: str, others: Iterable[str]) -> dict[str, np.ndarray]:
         """How much more of its neighbors the average of all tokens shares with each other embedder, float[q] each."""
-        return {name: self.pair(average, name) - self.pair(token, name) for name in others}
+        return {name: self.overlaps[average, name] - self.overlaps[token, name] for name in others}
 
-    def judge(self, id: str, part: str, values: Sequence[np.ndarray], analogue: str = "", **options) -> None:
-        """Hand over the means of some columns, float[q] each, with their bootstrap intervals over queries."""
-        columns = np.column_stack(values)
-        found = stats.bootstrap(stats.mean, columns, sampling=self.sampling, clusters=self.clusters, **options)
-        self.ledger.interval(id, *found, part=part, analogue=analogue)
-
-    def judge_median(self, id: str, part: str, families: Sequence[Sequence[np.ndarray]], analogue: str = "") -> None:
-        """Hand over, for each family of columns float[q], the mean of the first less the median mean of the others."""
-        columns = [np.column_stack(family) for family in families]
-        options = {"sampling": self.sampling, "clusters": self.clusters, "method": "normal"}  # medians are biased
-        found = [stats.bootstrap(_above_median, values, **options) for values in columns]
-        self.ledger.interval(id, *np.transpose(found), part=part, analogue=analogue)
+    def judge(
+        self,
+        id: str,
+        part: str,
+        *families: Sequence[np.ndarray],
+        analogue: str = "",
+        statistic: Callable[[np.ndarray], np.ndarray] = stats.mean,
+        **options: bool | str,
+    ) -> None:
+        """Hand over a statistic of each family of columns, float[q] each, with its bootstrap interval over queries."""
+        options |= {"sampling": self.sampling, "clusters": self.clusters}
+        found = [stats.bootstrap(statistic, np.column_stack(family), **options) for family in families]
+        self.ledger.interval(id, *np.column_stack(found), part=part, analogue=analogue)
 
     def cast(self, *names: str) -> tuple[list[str], str]:
         """Embedders of the paper; or, where one of them is missing, their stand-ins and what to call them."""
@@ -141,10 +143,6 @@ class Evidence:
             return list(names), ""
         stand_ins = [STAND_INS[name] for name in names]
         return stand_ins, ", ".join(stand_ins)
-
-    def averages(self) -> list[str]:
-        """The embedders of the run that are plain averages of static word vectors."""
-        return [name for name in self.ids if is_average(name)]
 
     def others(self, *without: str) -> list[str]:
         """The embedders of the run that are no near copies of those named."""
@@ -154,7 +152,7 @@ class Evidence:
 
 def judge(evidence: Evidence) -> None:
     """Enter into the ledger what the neighbors say of each claim that these embedders can test."""
-    claims = [_range, _chance, _averages, _variants, _subwords, _subword_tokens, _tfidf_tokens, _tfidf, _tokens]
+    claims = [_range, _chance, _averages, _variants, _subwords, _tfidf, _tokens]
     if evidence.ids.keys() >= set(published.load("n2o_table1")["embedder"]):
         claims += [_elmo, _outliers, _gains_with_elmo, _infersent, _use]
     for claim in claims:
@@ -165,30 +163,27 @@ def judge_order(ledger: stats.Ledger, vectors: Mapping[str, tuple[Embeddings, ..
     """The claims on word order: `vectors` has for each embedder those of sentences, shuffled, and one word replaced."""
     blind, aware = [], []
     for name, (sentences, shuffled, replaced) in vectors.items():
-        to_shuffled = cosines(sentences, shuffled)
+        to_shuffled = similarity.cosine(sentences, shuffled)
         if is_order_blind(name):
             blind.append(np.abs(1 - to_shuffled).max())
         else:
-            aware.append(cosines(sentences, replaced) > to_shuffled)
+            aware.append(similarity.cosine(sentences, replaced) > to_shuffled)
     ledger.identity("n2o-bag-of-words-order", blind, part="permuted")
     shares = stats.bootstrap(stats.mean, np.column_stack(aware), sampling=sampling)
     ledger.interval("n2o-bag-of-words-order", *shares, part="substituted")
 
 
-def cosines(a: Embeddings, b: Embeddings) -> np.ndarray:
-    """The cosine of each row of one array with that of the other, float64[n]; NaN for a zero vector."""
-    a, b = (rows.toarray() if hasattr(rows, "toarray") else rows for rows in (a, b))
-    a, b = (rows.astype(np.float64) for rows in (a, b))
-    return (a * b).sum(axis=1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
-
-
 def _above_median(columns: np.ndarray) -> float:
+    """The mean of the first column less the median mean of the others."""
     means = columns.mean(axis=0)
     return means[0] - np.median(means[1:])
 
 
+MEDIAN = {"statistic": _above_median, "method": "normal"}  # resampling biases medians
+
+
 def _range(evidence: Evidence) -> None:
-    values = np.concatenate([evidence.pair(a, b) for a, b in combinations(evidence.ids, 2)])
+    values = np.stack(list(evidence.overlaps.values()))
     some = next(iter(evidence.ids.values()))
     constructed = [n2o.overlap(some, some[:, ::-1]) - 1, n2o.overlap(some, -1 - some)]
     evidence.ledger.identity("n2o-output-range", [(values < 0).sum(), (values > 1).sum(), *np.ravel(constructed)])
@@ -196,101 +191,89 @@ def _range(evidence: Evidence) -> None:
 
 def _chance(evidence: Evidence) -> None:
     shared = hypergeom(8_000_000 - 1, 50, 50).pmf(np.arange(51))  # of 50 neighbors in the paper's corpus, by chance
-    total = np.ones(1)
-    for _ in range(100):
-        total = np.convolve(total, shared)
-    tail = total[200:].sum()  # 0.04 of 100 times 50
+    tail = reduce(np.convolve, [shared] * 100)[200:].sum()  # 0.04 of 100 times 50
     evidence.ledger.interval("n2o-chance-level", tail, tail, tail, part="tail")
     elsewhere = {name: np.roll(ids, len(ids) // 2, axis=0) for name, ids in evidence.ids.items()}  # unrelated queries
-    values = [
-        evidence.pair(a, b) - n2o.overlap(evidence.ids[a], elsewhere[b]) for a, b in combinations(evidence.ids, 2)
-    ]
+    pairs = combinations(evidence.ids, 2)
+    values = [evidence.overlaps[a, b] - n2o.overlap(evidence.ids[a], elsewhere[b]) for a, b in pairs]
     evidence.judge("n2o-chance-level", "pairs", values, analogue="the embedders of this run", holm=True)
 
 
 def _averages(evidence: Evidence) -> None:
     """Averages against sentence encoders of one origin, each embedder left out in turn."""
-    everything, unlike = [], []
+    values = {"all pairs": [], "unlike pairs": []}
     for source in ORIGINS[:2]:
         names = [name for name in evidence.ids if origin(name) == source and "+" not in name]
         averages = [name for name in names if is_average(name)]
         for left_out in ["", *names]:
-            inside = list(combinations([name for name in averages if name != left_out], 2))
+            rest = [name for name in averages if name != left_out]
             encoders = [name for name in names if name not in (*averages, left_out)]
-            compared = [list(combinations(encoders, 2)), list(product(averages, encoders))]
-            everything += _differences(evidence, inside, compared)
-            without_copies = [[pair for pair in pairs if not near_copies(*pair)] for pairs in (inside, *compared)]
-            unlike += _differences(evidence, without_copies[0], without_copies[1:])
-    what = "averages and encoders, pretrained and trained here apart"
-    evidence.judge("n2o-static-averages-alike", "all pairs", everything, what)
-    evidence.judge("n2o-static-averages-alike", "unlike pairs", unlike, what)
-
-
-def _differences(evidence: Evidence, inside: list, compared: list[list]) -> list[np.ndarray]:
-    return [evidence.mean(inside) - evidence.mean(pairs) for pairs in compared if inside and pairs]
+            kinds = [list(combinations(rest, 2)), list(combinations(encoders, 2)), list(product(averages, encoders))]
+            unlike = [[pair for pair in pairs if not near_copies(*pair)] for pairs in kinds]
+            for part, (inside, *compared) in zip(values, (kinds, unlike), strict=True):
+                means = [evidence.mean_of(pairs) for pairs in compared if inside and pairs]
+                values[part] += [evidence.mean_of(inside) - mean for mean in means]
+    for part, differences in values.items():
+        what = "averages and encoders, pretrained and trained here apart"
+        evidence.judge("n2o-static-averages-alike", part, differences, analogue=what)
 
 
 def _variants(evidence: Evidence) -> None:
     (small, large, other), first = evidence.cast("glove-6b-100d", "glove-6b-300d", "glove-840b-300d")
     (one_text, another), second = evidence.cast("fasttext-cc", "fasttext-wiki")
     static = [name for name in evidence.others("w2v-corpus") if is_average(name) and origin(name) == "pretrained"]
+
+    def unlike(variant: str) -> list[str]:
+        """Those whose method, the beginning of the name, is another."""
+        return [name for name in static if name.split("-")[0] != variant.split("-")[0]]
+
+    sizes, texts = evidence.overlaps[small, large], evidence.overlaps[one_text, another]
     values = [
-        evidence.pair(small, large) - evidence.pair(large, other),
-        evidence.pair(small, large) - evidence.pair(small, other),
-        evidence.pair(one_text, another) - evidence.mean(product((one_text, another), _unlike(static, one_text))),
-        evidence.pair(small, large) - evidence.mean(product((small, large), _unlike(static, small))),
+        sizes - evidence.overlaps[large, other],
+        sizes - evidence.overlaps[small, other],
+        texts - evidence.mean((one_text, another), unlike(one_text)),
+        sizes - evidence.mean((small, large), unlike(small)),
     ]
-    evidence.judge("n2o-same-method-variants", "", values, "; ".join(filter(None, (first, second))), holm=True)
-
-
-def _unlike(names: Iterable[str], variant: str) -> list[str]:
-    """Those whose method, the beginning of the name, is another."""
-    return [name for name in names if name.split("-")[0] != variant.split("-")[0]]
-
-
-def _fasttext(evidence: Evidence) -> tuple[list[str], str]:
-    return evidence.cast("fasttext-cc", "fasttext-wiki", "fasttext-cc-sub", "fasttext-wiki-sub")
+    analogue = "; ".join(filter(None, (first, second)))
+    evidence.judge("n2o-same-method-variants", "", values, analogue=analogue, holm=True)
 
 
 def _subwords(evidence: Evidence) -> None:
-    (one, two, one_sub, two_sub), analogue = _fasttext(evidence)
-    others = [*evidence.others(one_sub), one, two]
-    apart = [evidence.pair(sub, name) for sub in (one_sub, two_sub) for name in others]
-    values = evidence.pair(one_sub, two_sub)[:, None] - np.column_stack(apart)
-    evidence.judge("n2o-subword-effect", "pair", list(values.T), analogue, holm=True)
-    texts = evidence.mean([(one, two), (one_sub, two_sub)])
-    evidence.judge("n2o-subword-effect", "corpus", [texts - evidence.mean([(one, one_sub), (two, two_sub)])], analogue)
-
-
-def _subword_tokens(evidence: Evidence) -> None:
-    (one, two, one_sub, two_sub), analogue = _fasttext(evidence)
+    """fastText with subwords on two texts against all others, and against itself without: N2O and token overlap."""
+    names, analogue = evidence.cast("fasttext-cc", "fasttext-wiki", "fasttext-cc-sub", "fasttext-wiki-sub")
+    one, two, one_sub, two_sub = names
+    others = [name for name in evidence.others(one_sub) if name not in names]
+    pairs = list(product((one_sub, two_sub), [*others, one, two]))
+    texts = evidence.overlaps[one_sub, two_sub]
+    apart = [texts - evidence.overlaps[pair] for pair in pairs]
+    evidence.judge("n2o-subword-effect", "pair", apart, analogue=analogue, holm=True)
+    same_method = evidence.mean_of([(one, two), (one_sub, two_sub)])
+    same_text = evidence.mean_of([(one, one_sub), (two, two_sub)])
+    evidence.judge("n2o-subword-effect", "corpus", [same_method - same_text], analogue=analogue)
     own, lowest = [], []
     for shares in evidence.repeated.values():
         own += [shares[one_sub] - shares[one], shares[two_sub] - shares[two]]
-        others = [*evidence.others(one_sub), one, two]
-        lowest += [shares[sub] - shares[name] for sub in (one_sub, two_sub) for name in others]
-    evidence.judge("n2o-subword-token-overlap", "own analogue", own, analogue)
-    evidence.judge("n2o-subword-token-overlap", "lowest", lowest, analogue, holm=True)
-
-
-def _tfidf_tokens(evidence: Evidence) -> None:
-    kinds = [n for n in evidence.ids if origin(n) == "pretrained" and "+" not in n]
-    values = [shares["tfidf"] - shares[name] for shares in evidence.repeated.values() for name in kinds]
-    for part in ("largest", "by far"):
-        evidence.judge("n2o-tfidf-token-overlap", part, values, ", ".join(kinds))
+        lowest += [shares[sub] - shares[name] for sub, name in pairs]
+    evidence.judge("n2o-subword-token-overlap", "own analogue", own, analogue=analogue)
+    evidence.judge("n2o-subword-token-overlap", "lowest", lowest, analogue=analogue, holm=True)
 
 
 def _tfidf(evidence: Evidence) -> None:
-    """The mean N2O of tf-idf with the embedders of each origin less that of the median embedder."""
+    """Token overlap, and the mean N2O with the embedders of each origin less that of the median embedder."""
+    kinds = [name for name in evidence.ids if origin(name) == "pretrained" and "+" not in name]
+    values = [shares["tfidf"] - shares[name] for shares in evidence.repeated.values() for name in kinds]
+    for part in ("largest", "by far"):
+        evidence.judge("n2o-tfidf-token-overlap", part, values, analogue=", ".join(kinds))
     others = evidence.others("tfidf")
-    analogue = "with pretrained embedders, and with those trained here"
-    for part in ("all", "static"):
+    averages = [name for name in others if is_average(name)]
+    rivals = {"all": others, "static": [name for name in others if name not in averages]}
+    for part, partners in {"all": others, "static": averages}.items():
         families = []
         for source in ORIGINS[:2]:
-            partners = [name for name in others if origin(name) == source and (part == "all" or is_average(name))]
-            rivals = [name for name in others if part == "all" or not is_average(name)]
-            families.append([evidence.typical(name, partners) for name in ["tfidf", *rivals]])
-        evidence.judge_median("n2o-tfidf-low-n2o", part, families, analogue)
+            of_source = [name for name in partners if origin(name) == source]
+            families.append([evidence.mean([name], of_source) for name in ["tfidf", *rivals[part]]])
+        analogue = "with pretrained embedders, and with those trained here"
+        evidence.judge("n2o-tfidf-low-n2o", part, *families, analogue=analogue, **MEDIAN)
 
 
 def _tokens(evidence: Evidence) -> None:
@@ -298,62 +281,60 @@ def _tokens(evidence: Evidence) -> None:
     (token, average), analogue = evidence.cast("bert-base-cls", "bert-base-avg")
     gains = evidence.gains(average, token, evidence.others(token, "gpt-last"))
     means = [np.mean([gains[name] for name in gains if origin(name) == source], axis=0) for source in ORIGINS]
-    evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue)
-    evidence.judge("n2o-averaging-raises-n2o", "each", list(gains.values()), analogue, holm=True)
+    evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue=analogue)
+    evidence.judge("n2o-averaging-raises-n2o", "each", list(gains.values()), analogue=analogue, holm=True)
 
 
 # -- claims that need the weights of all embedders of the paper's Table 1 -----------------------
 
 
-def _outside(evidence: Evidence) -> list[str]:
-    """The paper's embedders but BERT and GPT."""
+def _outside(*without: str) -> list[str]:
+    """The paper's embedders but BERT, GPT and others."""
     names = published.load("n2o_table1")["embedder"]
-    return [name for name in names if name not in {*TOKENS, *TOKENS.values()}]
+    return [name for name in names if name not in {*TOKENS, *TOKENS.values(), *without}]
 
 
 def _elmo(evidence: Evidence) -> None:
     small, middle, large = ELMO
-    related = [evidence.pair(small, middle), evidence.pair(middle, large)]
-    values = [pair - evidence.pair(small, large) for pair in related]
+    related = [evidence.overlaps[small, middle], evidence.overlaps[middle, large]]
+    values = [overlap - evidence.overlaps[small, large] for overlap in related]
     evidence.judge("n2o-elmo-capacity-and-data", "", values, holm=True)
 
 
 def _outliers(evidence: Evidence) -> None:
-    others = _outside(evidence)
-    typical = {name: evidence.typical(name, others) for name in (*TOKENS, *others)}
-    values = [typical[token] - typical[other] for token in TOKENS for other in others]
+    others = _outside()
+    typical = {name: evidence.mean([name], others) for name in (*TOKENS, *others)}
+    values = [typical[token] - typical[other] for token, other in product(TOKENS, others)]
     evidence.judge("n2o-specific-token-outliers", "", values, holm=True)
 
 
 def _gains_with_elmo(evidence: Evidence) -> None:
-    others = [name for name in _outside(evidence) if name not in ELMO]
     means, each = [], []
     for token, average in TOKENS.items():
-        gains = evidence.gains(average, token, (*ELMO, *others))
-        with_elmo = np.mean([gains[name] for name in ELMO], axis=0)
-        means.append(with_elmo - np.mean([gains[name] for name in others], axis=0))
-        each += [with_elmo - gains[name] for name in others]
+        with_elmo = np.mean(list(evidence.gains(average, token, ELMO).values()), axis=0)
+        others = list(evidence.gains(average, token, _outside(*ELMO)).values())
+        means.append(with_elmo - np.mean(others, axis=0))
+        each += [with_elmo - gain for gain in others]
     evidence.judge("n2o-averaging-nears-elmo", "mean", means)
     evidence.judge("n2o-averaging-nears-elmo", "maximum", each, holm=True)
 
 
 def _infersent(evidence: Evidence) -> None:
-    static = [name for name in _outside(evidence) if name in evidence.averages()]
+    own = {name: evidence.overlaps["infersent-v1", name] for name in (*_outside("infersent-v1"), *TOKENS)}
+    static = [name for name in _outside() if is_average(name)]
     values = []
     for averages in (static, [*static, *ELMO, *TOKENS.values()]):
-        near = evidence.mean(("infersent-v1", name) for name in averages)
-        others = [name for name in (*_outside(evidence), *TOKENS) if name not in (*averages, "infersent-v1")]
-        values += [near - evidence.pair("infersent-v1", name) for name in others]
+        near = evidence.mean(["infersent-v1"], averages)
+        values += [near - overlap for name, overlap in own.items() if name not in averages]
     evidence.judge("n2o-infersent-near-averages", "averages", values)
-    start = evidence.pair("infersent-v1", "glove-840b-300d")
-    values = [start - evidence.pair("infersent-v1", name) for name in static if name != "glove-840b-300d"]
+    start = own["glove-840b-300d"]
+    values = [start - own[name] for name in static if name != "glove-840b-300d"]
     evidence.judge("n2o-infersent-near-averages", "initialization", values)
 
 
 def _use(evidence: Evidence) -> None:
-    others = [name for name in (*_outside(evidence), *TOKENS, *TOKENS.values()) if name not in USE]
-    values = [evidence.pair(*USE) - evidence.pair(one, name) for one in USE for name in others]
+    others = [*_outside(*USE), *TOKENS, *TOKENS.values()]
+    values = [evidence.overlaps[USE] - evidence.overlaps[pair] for pair in product(USE, others)]
     evidence.judge("n2o-use-distinct", "each other", values)
-    both = evidence.mean(product(USE, others))
-    rivals = [evidence.typical(name, others) for name in others]
-    evidence.judge_median("n2o-use-distinct", "distinct", [[both, *rivals]])
+    rivals = [evidence.mean([name], others) for name in others]
+    evidence.judge("n2o-use-distinct", "distinct", [evidence.mean(USE, others), *rivals], **MEDIAN)
