@@ -163,11 +163,11 @@ def judge_order(ledger: stats.Ledger, vectors: Mapping[str, tuple[Embeddings, ..
     """The claims on word order: `vectors` has for each embedder those of sentences, shuffled, and one word replaced."""
     blind, aware = [], []
     for name, (sentences, shuffled, replaced) in vectors.items():
-        to_shuffled = similarity.cosine(sentences, shuffled)
+        to_shuffled = similarity.similarities(sentences, shuffled)
         if is_order_blind(name):
             blind.append(np.abs(1 - to_shuffled).max())
         else:
-            aware.append(similarity.cosine(sentences, replaced) > to_shuffled)
+            aware.append(similarity.similarities(sentences, replaced) > to_shuffled)
     ledger.identity("n2o-bag-of-words-order", blind, part="permuted")
     shares = stats.bootstrap(stats.mean, np.column_stack(aware), sampling=sampling)
     ledger.interval("n2o-bag-of-words-order", *shares, part="substituted")

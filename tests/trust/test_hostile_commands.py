@@ -20,7 +20,7 @@ REFUSED = [
     (run.main, ["--notebook=1"], "NOTEBOOK: '1' is not known; "),
     (run.main, ["--jobs=0"], "--jobs: 0 is not accepted; give 1 to 64"),
     (fetching.main, ["--asset=glove"], "ASSET: 'glove' is not known; did you mean"),
-    (run.main, ["--notebook=09", "--set=seed=-1"], "--set: seed: -1 is not accepted; give a whole number from 0 to"),
+    (run.main, ["--notebook=09", "--set=seed=-1"], "--set: seed: -1 is not accepted; give 0 to 4294967295"),
     (run.main, ["--notebook=09", "--set=sed=1"], "--set: unknown parameter 'sed'; did you mean"),
     (finetuning.main, ["--task=mrcp"], "task: 'mrcp' is not known; did you mean mrpc?"),
     (cache.main, ["nonsense"], "unrecognized arguments: nonsense"),
