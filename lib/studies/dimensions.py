@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ import pandas as pd
 
 from lib.corpora import Corpus
 from lib.run.errors import InputError
-from lib.stats import Interval, Sampling
-from lib.studies.orders import UNMEASURED, Found, defined, joined
+from lib.stats import Interval
+from lib.studies.orders import UNMEASURED, Found, defined, frame, joined
 from lib.studies.transfer import SIMPLE, Results, Task, encoder
 
 TRAINED, TURNED = "word2vec, trained at each size", "the smallest, turned"
@@ -82,111 +83,91 @@ def size_jobs(of_lines: Mapping[str, Line], chosen: Mapping, mlp: Mapping) -> di
     return found
 
 
-def by_size(results: Results, condition: str, names: np.ndarray) -> np.ndarray:
-    """float32[n, sizes, seeds] of embedders whose names are an array [sizes, seeds]."""
-    return results.columns([condition], names.ravel())[:, 0].reshape(-1, *names.shape)
+def _over_seeds(
+    results: Results, conditions: Sequence[str], names: np.ndarray, statistic: Callable, **options: Any
+) -> Interval:
+    """Of a statistic of mean accuracies [conditions, ..., seeds]; over seeds, its last axis, too, if there are several.
+
+    The names of the embedders are an array [..., seeds].
+    """
+    scores, seeds = results.mean(conditions, names), names.shape[-1] > 1
+    return scores.interval(statistic if seeds else lambda a: statistic(a)[..., 0], seeds=seeds, **options)
 
 
-def _over_seeds(results: Results, statistic: Callable, columns: np.ndarray, sampling: Sampling, **options: Any):
-    """The interval over sentences and, where there are several, seeds, which are the statistic's last axis."""
-    if columns.shape[-1] > 1:
-        return results.interval(statistic, columns, sampling, seeds=True, **options)
-    return results.interval(lambda a: statistic(a)[..., 0], columns, sampling, **options)
-
-
-def curve(results: Results, line: Line, sampling: Sampling) -> pd.DataFrame:
+def curve(results: Results, line: Line) -> pd.DataFrame:
     """Mean accuracy at each size with its interval over sentences and seeds, indexed by size."""
-    columns = by_size(results, "chosen", line.names)
-    found = _over_seeds(results, lambda a: a.mean(axis=0), columns, sampling)
-    return pd.DataFrame(dict(zip(("value", "low", "high"), found, strict=True)), index=list(line.sizes))
+    found = _over_seeds(results, ["chosen"], line.names, lambda a: a[0])
+    return frame(found, size=line.sizes).set_index("size")
 
 
-def growth(results: Results, line: Line, sampling: Sampling) -> tuple[Interval, Interval, Interval]:
+def growth(results: Results, line: Line) -> tuple[Interval, Interval, Interval]:
     """Rise, slope contrast (lower half of sizes less upper half) and bends (minus each second difference) by size."""
-    columns = by_size(results, "chosen", line.names)
     steps = np.diff(line.sizes)[:, None]
-
-    def rise(a: np.ndarray) -> np.ndarray:
-        return a.mean(axis=0)[-1] - a.mean(axis=0)[0]
-
-    def slopes(a: np.ndarray) -> np.ndarray:
-        return np.diff(a.mean(axis=0), axis=0) / steps
+    of = partial(_over_seeds, results, ["chosen"], line.names)
 
     def contrast(a: np.ndarray) -> np.ndarray:
-        lower, upper = np.array_split(slopes(a), 2)
+        lower, upper = np.array_split(np.diff(a[0], axis=0) / steps, 2)
         return lower.mean(axis=0) - upper.mean(axis=0)
 
     def bends(a: np.ndarray) -> np.ndarray:
-        return -np.diff(slopes(a), axis=0)
+        return -np.diff(np.diff(a[0], axis=0) / steps, axis=0)
 
-    found = [_over_seeds(results, of, columns, sampling) for of in (rise, contrast)]
-    return *found, _over_seeds(results, bends, columns, sampling, holm=True)
+    return of(lambda a: a[0, -1] - a[0, 0]), of(contrast), of(bends, holm=True)
 
 
-def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[str, Task], sampling: Sampling) -> Found:
+def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[str, Task]) -> Found:
     """The claims on figure 1, and on what size does for a linear classifier and for a perceptron."""
     trained = of_lines[TRAINED]
-    rise, contrast, bends = growth(results, trained, sampling)
+    rise, contrast, bends = growth(results, trained)
     claim, works = "pitfalls-size-w2v-concave", "pitfalls-size-three-works"
     found = {(claim, "rise"): rise, (claim, "concave"): contrast, (claim, "bends"): bends}
     for part, kind in (("concatenation", CONCATENATED), ("projection", PROJECTED)):
-        found[works, part] = joined(growth(results, of_lines[kind], sampling)[:2])
-    found |= _separability(results, trained, of_lines[TURNED], labelled, sampling)
-    columns = np.stack([by_size(results, how, trained.names[[0, -1]]) for how in ("chosen", "mlp")], axis=1)
-
-    def interaction(a: np.ndarray) -> np.ndarray:
-        gains = a.mean(axis=0)[:, 1] - a.mean(axis=0)[:, 0]
-        return gains[0] - gains[1]
-
-    favored = _over_seeds(results, interaction, columns, sampling)
-    lead = _over_seeds(results, lambda a: a.mean(axis=0)[1] - a.mean(axis=0)[0], columns, sampling)
+        found[works, part] = joined(growth(results, of_lines[kind])[:2])
+    found |= _separability(results, trained, of_lines[TURNED], labelled)
+    of = partial(_over_seeds, results, ["chosen", "mlp"], trained.names[[0, -1]])
+    favored = of(lambda a: (a[0, 1] - a[0, 0]) - (a[1, 1] - a[1, 0]))
+    lead = of(lambda a: a[1] - a[0])
     if np.max(lead.high) < 0:  # a perceptron that is behind everywhere is not trained enough to tell
         favored = Interval(favored.estimate, -np.inf, np.inf)
     return found | {("pitfalls-lr-favors-large", ""): favored}
 
 
-def _separability(results: Results, line: Line, room: Line, labelled: Mapping[str, Task], sampling: Sampling) -> Found:
+def _separability(results: Results, line: Line, room: Line, labelled: Mapping[str, Task]) -> Found:
     """Training and test accuracy by size, and the share of the rise that mere room keeps."""
-    ends = by_size(results, "chosen", np.stack([line.names[0], room.names[0], line.names[-1]]))
-    training = [[_fitted(encode, labelled) for encode in line.encoders[i]] for i in (0, -1)]
-    both = np.concatenate([ends, np.array(training).transpose(2, 0, 1)], axis=1)
-
-    def rises(a: np.ndarray) -> np.ndarray:
-        means = a.mean(axis=0)
-        return np.stack([means[4] - means[3], means[2] - means[0]])
+    encoders = zip(line.names[[0, -1]].flat, [*line.encoders[0], *line.encoders[-1]], strict=True)
+    fitted = {("fitted", name): _fitted(encode, labelled) for name, encode in encoders}
+    results = replace(results, correct={**results.correct, **fitted})
 
     def kept(a: np.ndarray) -> float:
-        small, turned, large = a.mean(axis=(0, 2))
+        small, turned, large = a[0].mean(axis=1)
         return float((turned - small) / (large - small)) if large > small else np.nan
 
-    claim = "pitfalls-size-separability"
-    rise = _over_seeds(results, rises, both, sampling)
+    claim, nothing = "pitfalls-size-separability", Interval(0.0, 0.0, 0.0)
+    rise = _over_seeds(results, ["fitted", "chosen"], line.names[[0, -1]], lambda a: a[:, 1] - a[:, 0])
     of_test = Interval(*(bound[1] for bound in rise))
-    nothing = Interval(0.0, 0.0, 0.0)
-    room = defined(results.interval(kept, ends, sampling) if of_test.low > 0 else nothing, of_test)
+    ends = results.mean(["chosen"], np.stack([line.names[0], room.names[0], line.names[-1]]))
+    room = defined(ends.interval(kept) if of_test.low > 0 else nothing, of_test)
     return {(claim, "rises"): rise, (claim, "room"): room}
 
 
 def _fitted(encode: Callable, labelled: Mapping[str, Task]) -> np.ndarray:
-    """Which tested sentences an unpenalized linear classifier labels right that was trained on them, float32[n]."""
+    """Which tested sentences an unpenalized linear classifier labels right that was trained on them, bool[n]."""
     from sklearn.linear_model import RidgeClassifier
 
     found = []
     for task in labelled.values():
         vectors, labels = np.asarray(encode(task.sentences), np.float64)[task.tested], task.labels[task.tested]
         found.append(RidgeClassifier(alpha=1e-8).fit(vectors, labels).predict(vectors) == labels)
-    return np.concatenate(found).astype(np.float32)
+    return np.concatenate(found)
 
 
-def at_equal_size(results: Results, sizes: Mapping[str, int], line: Line, sampling: Sampling) -> pd.DataFrame:
+def at_equal_size(results: Results, sizes: Mapping[str, int], line: Line) -> pd.DataFrame:
     """Accuracy of encoders less that of averages of exactly their size: embedder, size, value, low, high."""
     rows = []
     for name, size in sizes.items():
         if size in line.sizes and not name.startswith(SIMPLE):
-            own = results.columns(["chosen"], [name])
-            columns = np.concatenate([own, by_size(results, "chosen", line.names[[line.sizes.index(size)]])], axis=2)
-            found = _over_seeds(results, lambda a: a.mean(axis=0)[0, :1] - a.mean(axis=0)[0, 1:], columns, sampling)
-            rows.append((name, size, *found))
+            names = np.array([name, *line.names[line.sizes.index(size)]])
+            rows.append((name, size, *_over_seeds(results, ["chosen"], names, lambda a: a[0, :1] - a[0, 1:])))
     return pd.DataFrame(rows, columns=["embedder", "size", "value", "low", "high"])
 
 
@@ -203,10 +184,8 @@ def turned(encode: Callable, size: int, seed: int) -> Callable[[Sequence[str]], 
 
 def of_equal_size(equal: pd.DataFrame) -> Found:
     """The claim on encoders and averages of one size, from `at_equal_size`."""
-    kinds = {part: equal[equal["embedder"].str.startswith(part.lower())] for part in ("USE", "Sent2Vec")}
-    return {
-        ("pitfalls-equal-size", part): Interval(*rows[["value", "low", "high"]].to_numpy().T)
-        if len(rows)
-        else UNMEASURED
-        for part, rows in kinds.items()
-    }
+    found = {}
+    for part in ("USE", "Sent2Vec"):
+        rows = equal.loc[equal["embedder"].str.startswith(part.lower()), ["value", "low", "high"]]
+        found["pitfalls-equal-size", part] = Interval(*rows.to_numpy().T) if len(rows) else UNMEASURED
+    return found

@@ -1,15 +1,72 @@
-"""How embedders rank under two conditions, and intervals of what is made of two differences."""
+"""Scores of embedders on items that are resampled, how embedders rank by them, and findings made of their intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from lib.stats import Interval, Ledger
+from lib import stats
+from lib.stats import Interval, Ledger, Sampling
 
 Found = Mapping[tuple[str, str], Interval]  # findings by claim and part
 UNMEASURED = Interval(0.0, -np.inf, np.inf)  # of what the chosen embedders or tasks do not allow to compute
+SPLITS = 3  # into random halves
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """Scores of embedders on n items.
+
+    Attributes
+    ----------
+    drawn : int[n, 2]
+        What a resample draws, numbered from 0 on: two documents, of which a pair consists, or one verse or sentence,
+        given twice.
+    score : callable
+        The scores, float[...], from how often each item counts, int[n].
+    sampling : Sampling
+    """
+
+    drawn: np.ndarray
+    score: Callable[[np.ndarray], np.ndarray]
+    sampling: Sampling
+
+    def times(self, units: np.ndarray) -> np.ndarray:
+        """How often each item counts, int[n]: a pair as often as both of its units were drawn together."""
+        count = np.bincount(units, minlength=self.drawn.max() + 1)
+        first, second = self.drawn.T
+        return np.where(first == second, count[first], count[first] * count[second])
+
+    def interval(self, statistic: Callable, method: str = "normal", **options: Any) -> Interval:
+        """Of a statistic of the scores; options are those of `stats.bootstrap`."""
+        return self._bootstrap(lambda units: statistic(self.score(self.times(units))), method=method, **options)
+
+    def in_halves(self, statistic: Callable, method: str = "normal") -> Interval:
+        """Of ``statistic(a, b)`` of the scores on two halves of what is drawn, mean over random splits."""
+        rng = np.random.default_rng(self.sampling.seed)
+        halves = [rng.permutation(self.drawn.max() + 1) % 2 for _ in range(SPLITS)]
+
+        def value(units: np.ndarray) -> np.ndarray:
+            found = []
+            for half in halves:
+                a, b = (self.score(self.times(units[half[units] == side])) for side in (0, 1))
+                found += [statistic(a, b), statistic(b, a)]
+            return np.mean(found, axis=0)
+
+        return self._bootstrap(value, method=method)
+
+    def _bootstrap(self, statistic: Callable, **options: Any) -> Interval:
+        return stats.bootstrap(statistic, np.arange(self.drawn.max() + 1), sampling=self.sampling, **options)
+
+
+def frame(found: Interval, **axes: Sequence) -> pd.DataFrame:
+    """A row for each value of an interval: its place on each of the axes, value, low, high."""
+    places = pd.MultiIndex.from_product(axes.values(), names=list(axes))
+    return pd.DataFrame(dict(zip(("value", "low", "high"), map(np.ravel, found), strict=True)), places).reset_index()
 
 
 def kendall(a: np.ndarray, b: np.ndarray) -> float:
@@ -19,36 +76,31 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
     return float(orders[0] @ orders[1] / np.sqrt((orders[0] @ orders[0]) * (orders[1] @ orders[1])))
 
 
-def opposed(first: Interval, second: Interval) -> Interval:
-    """The smaller of two differences of opposite sign: above 0 where one is clearly positive, the other negative."""
-    upward = [np.minimum(*bounds) for bounds in zip(first, _minus(second), strict=True)]
-    downward = [np.minimum(*bounds) for bounds in zip(_minus(first), second, strict=True)]
-    return Interval(*np.maximum(upward, downward))
-
-
-def _minus(found):
-    return Interval(-found.estimate, -found.high, -found.low)
-
-
-def reversals(scores: np.ndarray) -> np.ndarray:
-    """The difference of every two embedders under two conditions, float[2, pairs], from float[2, e]."""
-    first, second = np.triu_indices(scores.shape[1], 1)
-    return scores[:, first] - scores[:, second]
-
-
-def both_of(found: Interval) -> Interval:
-    """`opposed` of an interval's two rows."""
-    return opposed(*(Interval(*(bound[i] for bound in found)) for i in (0, 1)))
-
-
 def steadiness(a: np.ndarray, b: np.ndarray) -> float:
     """Tau of two conditions less tau of the first with itself, r[2, e] on two halves each: 0 if only noise differs."""
     return kendall(a[0], b[1]) - kendall(a[0], b[0])
 
 
+def opposed(first: Interval, second: Interval) -> Interval:
+    """The smaller of two differences of opposite sign: above 0 where one is clearly positive, the other negative."""
+    minus = [Interval(-found.estimate, -found.high, -found.low) for found in (first, second)]
+    return Interval(*np.maximum(np.minimum(first, minus[1]), np.minimum(minus[0], second)))
+
+
+def reversals(scores: Resampled) -> Interval:
+    """`opposed` for every two embedders of scores float[2, e], under two conditions."""
+
+    def differences(r: np.ndarray) -> np.ndarray:
+        first, second = np.triu_indices(r.shape[1], 1)
+        return r[:, first] - r[:, second]
+
+    found = np.array(scores.interval(differences, holm=True))
+    return opposed(Interval(*found[:, 0]), Interval(*found[:, 1]))
+
+
 def joined(found: Sequence[Interval]) -> Interval:
     """Several intervals as one family."""
-    return Interval(*(np.array(bound) for bound in zip(*found, strict=True)))
+    return Interval(*np.transpose(found))
 
 
 def defined(ratio: Interval, below: Interval) -> Interval:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -22,12 +21,11 @@ from lib.run.cluster import in_processes
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.studies import orders
-from lib.studies.orders import UNMEASURED, Found, both_of, defined, joined, kendall, opposed, reversals, steadiness
+from lib.studies.orders import UNMEASURED, Found, Resampled, defined, frame, joined, kendall, opposed, reversals
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
 SHARES = (0.4, 0.5)  # of the verses of Verse-pairs: where training ends, and dev
-SPLITS = 3  # into random halves
 # Kinds of embedders as in the paper: its complex ones and its plain averages, or those of the same kind.
 GLOVE = ("glove-840b-300d", "glove-6b-300d", "glove-6b-50d")
 COMPLEX = ("infersent-v1", "use-trf", "use-dan", "use-multilingual-q8", "sent2vec-wiki-bigrams", "sent2vec-corpus-bi")
@@ -70,18 +68,6 @@ class Rated:
     def texts(self) -> list[str]:
         """Every text once, in order."""
         return list(dict.fromkeys([*self.left, *self.right]))
-
-    @property
-    def units(self) -> np.ndarray:
-        """What a resample draws from."""
-        return np.unique(self.drawn)
-
-    def rows(self, units: np.ndarray) -> np.ndarray:
-        """The pairs of some units, a pair as often as both of its units were drawn together."""
-        count = np.bincount(units, minlength=self.drawn.max() + 1)
-        first, second = self.drawn.T
-        times = np.where(first == second, count[first], count[first] * count[second])
-        return np.repeat(np.arange(len(times)), times)
 
 
 def rated(name: str, verses: int = 600, seed: int = 0) -> Rated:
@@ -135,43 +121,26 @@ class Judged:
     names : list of str, length e
     said : float64[n, 2, e]
         Similarities as the embeddings are, and z-normalized over the tested pairs, or by training pairs where learned.
+    sampling : Sampling
     """
 
     pairs: Rated
     names: list[str]
     said: np.ndarray
+    sampling: Sampling
 
-    def only(self, names: Sequence[str]) -> Judged:
-        """Some of the embedders."""
-        return Judged(self.pairs, list(names), self.said[:, :, [self.names.index(name) for name in names]])
+    @property
+    def scores(self) -> Resampled:
+        """Pearson's correlations with the gold scores, r[2, e]; what pairs are made of is drawn."""
 
-    def interval(self, statistic: Callable, sampling: Sampling, method: str = "normal", **options: bool) -> Interval:
-        """Of ``statistic(r)``, r[2, e] being Pearson's correlations; what pairs are made of is drawn."""
+        def score(times: np.ndarray) -> np.ndarray:
+            rows = np.repeat(np.arange(len(times)), times)
+            return pearsons(self.said[rows], self.pairs.gold[rows])
 
-        def of_units(units: np.ndarray) -> np.ndarray:
-            rows = self.pairs.rows(units)
-            return statistic(pearsons(self.said[rows], self.pairs.gold[rows]))
-
-        return stats.bootstrap(of_units, self.pairs.units, sampling=sampling, method=method, **options)
-
-    def in_halves(self, statistic: Callable, sampling: Sampling, method: str = "normal") -> Interval:
-        """Of ``statistic(a, b)`` of the correlations on two halves of the units, mean over random splits."""
-        units = self.pairs.units
-        rng = np.random.default_rng(sampling.seed)
-        halves = np.array([rng.permutation(len(units)) % 2 for _ in range(SPLITS)])
-
-        def of_units(drawn: np.ndarray) -> np.ndarray:
-            found = []
-            for half in halves:
-                rows = [self.pairs.rows(drawn[half[drawn] == side]) for side in (0, 1)]
-                a, b = (pearsons(self.said[some], self.pairs.gold[some]) for some in rows)
-                found += [statistic(a, b), statistic(b, a)]
-            return np.mean(found, axis=0)
-
-        return stats.bootstrap(of_units, units, sampling=sampling, method=method)
+        return Resampled(self.pairs.drawn, score, self.sampling)
 
 
-def judge(pairs: Rated, encoders: Mapping[str, Callable[[Sequence[str]], Embeddings]]) -> Judged:
+def judge(pairs: Rated, encoders: Mapping[str, Callable[[Sequence[str]], Embeddings]], sampling: Sampling) -> Judged:
     """The cosines of the tested pairs by every embedder that tells them apart; InputError where none does."""
     test, found = pairs.split == TEST, {}
     for name, encode in encoders.items():
@@ -181,7 +150,7 @@ def judge(pairs: Rated, encoders: Mapping[str, Callable[[Sequence[str]], Embeddi
             found[name] = both
     if not found:
         raise InputError(f"{pairs.name}: every embedder finds all pairs equally similar; give others, or another set")
-    return Judged(pairs.part(TEST), list(found), np.stack(list(found.values()), axis=2))
+    return Judged(pairs.part(TEST), list(found), np.stack(list(found.values()), axis=2), sampling)
 
 
 def sides(encode: Callable, pairs: Rated) -> list[Embeddings]:
@@ -198,15 +167,13 @@ def pearsons(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
     return np.tensordot(gold, centered, 1) / lengths
 
 
-def table_2(judged: Judged, sampling: Sampling) -> pd.DataFrame:
+def table_2(judged: Judged) -> pd.DataFrame:
     """Rows set, embedder, what (raw, z, gain), value, low, high, those with the lowest raw score first."""
-    found = judged.interval(lambda r: np.stack([*r, r[1] - r[0]]), sampling)
-    rows = [
-        (judged.pairs.name, judged.names[i], what, *(bound[j, i] for bound in found))
-        for i in np.argsort(found.estimate[0], kind="stable")
-        for j, what in enumerate(("raw", "z", "gain"))
-    ]
-    return pd.DataFrame(rows, columns=["set", "embedder", "what", "value", "low", "high"])
+    found = np.array(judged.scores.interval(lambda r: np.stack([*r, r[1] - r[0]])))
+    order = found[0, 0].argsort(kind="stable")
+    found = Interval(*found[:, :, order].transpose(0, 2, 1))
+    names = [judged.names[i] for i in order]
+    return frame(found, set=[judged.pairs.name], embedder=names, what=("raw", "z", "gain"))
 
 
 def narrowing(r: np.ndarray) -> float:
@@ -214,20 +181,29 @@ def narrowing(r: np.ndarray) -> float:
     return float(np.log(r[1].std() / r[0].std()))
 
 
-def spread(judged: Judged, sampling: Sampling) -> pd.DataFrame:
+def _narrowings(r: np.ndarray, names: Sequence[str], left_out: Sequence[Sequence[str]]) -> np.ndarray:
+    """`narrowing` without some of the embedders, once for each of the lists that are left out."""
+    kept = [[i for i, name in enumerate(names) if name not in some] for some in left_out]
+    return np.array([narrowing(r[:, some]) for some in kept])
+
+
+def spread(judged: Judged) -> pd.DataFrame:
     """`narrowing` of all embedders, without the plain averages, and without each in turn.
 
     Rows set, without, value, low, high, constant (whether the value has no interval, as the paper's).
     """
-    found = narrowings(judged, list(_left_out(judged.names).values()), sampling)
-    return _spread(judged.pairs.name, judged.names, np.transpose(found), constant=False)
+    left_out = _left_out(judged.names)
+    found = judged.scores.interval(lambda r: _narrowings(r, judged.names, left_out.values()))
+    table = pd.DataFrame(np.transpose(found), columns=["value", "low", "high"])
+    return table.assign(set=judged.pairs.name, without=list(left_out), constant=False)
 
 
 def published_spread(scores: pd.DataFrame) -> pd.DataFrame:
     """As `spread`, of the paper's table 2: columns none and z-norm, indexed by encoder."""
-    kept = [scores.drop(some) for some in _left_out(list(scores.index)).values()]
-    found = [[narrowing(some[["none", "z-norm"]].to_numpy().T)] * 3 for some in kept]
-    return _spread("the paper's table 2", list(scores.index), found, constant=True)
+    left_out = _left_out(scores.index)
+    found = _narrowings(scores[["none", "z-norm"]].to_numpy().T, scores.index, left_out.values())
+    table = pd.DataFrame({"value": found, "low": found, "high": found, "set": "the paper's table 2"})
+    return table.assign(without=list(left_out), constant=True)
 
 
 def _left_out(names: Sequence[str]) -> dict[str, list[str]]:
@@ -235,33 +211,20 @@ def _left_out(names: Sequence[str]) -> dict[str, list[str]]:
     return {"none": [], "plain averages": averages} | {name: [name] for name in names}
 
 
-def _spread(name: str, names: Sequence[str], found: Sequence[Sequence[float]], constant: bool) -> pd.DataFrame:
-    table = pd.DataFrame(found, columns=["value", "low", "high"])
-    return table.assign(set=name, without=list(_left_out(names)), constant=constant)
-
-
-def narrowings(judged: Judged, left_out: Sequence[Sequence[str]], sampling: Sampling) -> Interval:
-    """`narrowing` without some of the embedders, once for each of the lists that are left out."""
-    kept = [[i for i, name in enumerate(judged.names) if name not in some] for some in left_out]
-    return judged.interval(lambda r: np.array([narrowing(r[:, some]) for some in kept]), sampling)
-
-
 # -- other measures than the cosine ---------------------------------------------------------------
 
 
 def measures(left: Embeddings, right: Embeddings) -> np.ndarray:
     """Four similarities of each pair, float64[n, 4]: cosine, dot product, negative Euclidean and Manhattan distance."""
-    product = left.multiply(right) if sp.issparse(left) else left * right
+    times = sp.csr_array.multiply if sp.issparse(left) else np.multiply
     difference = left - right
-    squared = difference.multiply(difference) if sp.issparse(left) else difference**2
-    return np.column_stack(
-        [
-            similarity.similarities(left, right),
-            product.sum(axis=1),
-            -np.sqrt(squared.sum(axis=1)),
-            -abs(difference).sum(axis=1),
-        ]
-    ).astype(np.float64)
+    found = [
+        similarity.similarities(left, right),
+        times(left, right).sum(axis=1),
+        -np.sqrt(times(difference, difference).sum(axis=1)),
+        -abs(difference).sum(axis=1),
+    ]
+    return np.column_stack(found).astype(np.float64)
 
 
 def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampling) -> Found:
@@ -274,7 +237,7 @@ def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampli
         best = chosen_on[1:].argmax(axis=0)
         return float((tested_on[0] - np.take_along_axis(tested_on[1:], best[None], 0)[0]).mean())
 
-    found = Judged(pairs.part(TEST), list(encoders), said).in_halves(ahead, sampling)
+    found = Judged(pairs.part(TEST), list(encoders), said, sampling).scores.in_halves(ahead)
     width = found.high - found.low
     claim = "pitfalls-cosine-not-special"
     return {(claim, "precise"): Interval(width, width, width), (claim, "mean"): found}
@@ -282,17 +245,18 @@ def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampli
 
 def of_words(encode: Callable, sampling: Sampling) -> Found:
     """The claim on WordSim-353: the gain of word vectors that know all words, z-normalized over the words."""
-    gain = judge(rated("WS353"), {"words": encode}).interval(lambda r: r[1, 0] - r[0, 0], sampling)
+    gain = judge(rated("WS353"), {"words": encode}, sampling).scores.interval(lambda r: r[1, 0] - r[0, 0])
     return {("pitfalls-ws353-lu", part): gain for part in ("large", "size")}
 
 
 # -- a similarity that is learned -----------------------------------------------------------------
 
 
-def learn(pairs: Rated, encoders: Mapping[str, Callable], method: str) -> Judged:
+def learn(pairs: Rated, encoders: Mapping[str, Callable], method: str, sampling: Sampling) -> Judged:
     """What a learned similarity says of the tested pairs, without and with normalization by the training pairs."""
     jobs = ((pairs.gold, pairs.split, *sides(encode, pairs), method) for encode in encoders.values())
-    return Judged(pairs.part(TEST), list(encoders), np.stack(list(in_processes(_learned, jobs)), axis=2))
+    said = np.stack(list(in_processes(_learned, jobs)), axis=2)
+    return Judged(pairs.part(TEST), list(encoders), said, sampling)
 
 
 def _learned(gold: np.ndarray, split: np.ndarray, left: Embeddings, right: Embeddings, method: str) -> np.ndarray:
@@ -303,77 +267,66 @@ def _learned(gold: np.ndarray, split: np.ndarray, left: Embeddings, right: Embed
 # -- findings -------------------------------------------------------------------------------------
 
 
-def of_cosines(judged: Judged, sampling: Sampling) -> Found:
+def of_cosines(judged: Judged) -> Found:
     """The claims on table 2: what the paper says of nine encoders on STS Benchmark."""
     ranked = replace(judged.pairs, gold=rankdata(judged.pairs.gold))
-    by_rank = Judged(ranked, judged.names, rankdata(judged.said, axis=0))
-    normal = partial(judged.interval, sampling=sampling)
+    scores, names = judged.scores, judged.names
+    by_rank = replace(judged, pairs=ranked, said=rankdata(judged.said, axis=0)).scores
     found = {
-        ("pitfalls-ucp-spread-raw", "range"): normal(lambda r: np.ptp(r[0]), method="bca"),
-        ("pitfalls-ucp-spread-shrinks", ""): narrowings(judged, [[name] for name in judged.names], sampling),
-        ("pitfalls-ucp-worst-catch-up", "catch up"): judged.in_halves(
-            lambda a, b: stats.spearman(a[0], b[1] - b[0]), sampling, "fisher"
+        ("pitfalls-ucp-spread-raw", "range"): scores.interval(lambda r: np.ptp(r[0]), "bca"),
+        ("pitfalls-ucp-spread-shrinks", ""): scores.interval(lambda r: _narrowings(r, names, [[x] for x in names])),
+        ("pitfalls-ucp-worst-catch-up", "catch up"): scores.in_halves(
+            lambda a, b: stats.spearman(a[0], b[1] - b[0]), "fisher"
         ),
-        ("pitfalls-ucp-spearman-same-trend", "spread"): by_rank.interval(narrowing, sampling),
+        ("pitfalls-ucp-spearman-same-trend", "spread"): by_rank.interval(narrowing),
         ("pitfalls-ucp-spearman-same-trend", "signs"): opposed(
-            *(one.interval(lambda r: r[1] - r[0], sampling, holm=True) for one in (judged, by_rank))
+            *(each.interval(lambda r: r[1] - r[0], holm=True) for each in (scores, by_rank))
         ),
-        ("pitfalls-ucp-unfair-order", "reversals"): both_of(normal(reversals, holm=True)),
-        ("pitfalls-ucp-unfair-order", "agreement"): judged.in_halves(steadiness, sampling),
+        ("pitfalls-ucp-unfair-order", "reversals"): reversals(scores),
+        ("pitfalls-ucp-unfair-order", "agreement"): scores.in_halves(orders.steadiness),
     }
-    glove = next((name for name in GLOVE if name in judged.names), None)
-    gain = [UNMEASURED] * 2
-    if glove:
-        gain = [one.only([glove]).interval(lambda r: r[1, 0] - r[0, 0], sampling) for one in (judged, by_rank)]
-    found["pitfalls-ucp-worst-catch-up", "GloVe"], found["pitfalls-ucp-spearman-same-trend", "GloVe"] = gain
-    return found | _complex_gap(judged, sampling)
+    glove = next((names.index(name) for name in GLOVE if name in names), None)
+    for claim, each in (("worst-catch-up", scores), ("spearman-same-trend", by_rank)):
+        gain = UNMEASURED if glove is None else each.interval(lambda r: r[1, glove] - r[0, glove])
+        found[f"pitfalls-ucp-{claim}", "GloVe"] = gain
+    # The lead of complex embedders over plain averages; no ratio where the lead before is not above 0.
+    kinds = [[i for i, name in enumerate(names) if name in kind] for kind in (COMPLEX, AVERAGES)]
+    narrower = much = UNMEASURED
+    if all(kinds):
+        lead = lambda r: r[:, kinds[0]].mean(axis=1) - r[:, kinds[1]].mean(axis=1)  # noqa: E731
+        narrower = scores.interval(lambda r: np.diff(lead(r))[0])
+        much = defined(scores.interval(lambda r: lead(r)[1] / lead(r)[0]), scores.interval(lambda r: lead(r)[0]))
+    return found | {("pitfalls-ucp-complex-gap", "narrower"): narrower, ("pitfalls-ucp-complex-gap", "much"): much}
 
 
-def _complex_gap(judged: Judged, sampling: Sampling) -> Found:
-    """The lead of complex embedders over plain averages; no ratio where the lead before is not above 0."""
-    kinds = [[i for i, name in enumerate(judged.names) if name in kind] for kind in (COMPLEX, AVERAGES)]
-    if not all(kinds):
-        return dict.fromkeys((("pitfalls-ucp-complex-gap", part) for part in ("narrower", "much")), UNMEASURED)
-    of = partial(judged.interval, sampling=sampling)
-    lead = lambda r: r[:, kinds[0]].mean(axis=1) - r[:, kinds[1]].mean(axis=1)  # noqa: E731
-    before = of(lambda r: lead(r)[0])
-    ratio = of(lambda r: lead(r)[1] / lead(r)[0])
-    return {
-        ("pitfalls-ucp-complex-gap", "narrower"): of(lambda r: np.diff(lead(r))[0]),
-        ("pitfalls-ucp-complex-gap", "much"): defined(ratio, before),
-    }
-
-
-def of_learned(cosines: Judged, learned: Judged, train_mean: float, sampling: Sampling) -> Found:
-    """The claims on a learned similarity beside UCP, on the same tested pairs."""
-    names = [name for name in learned.names if name in cosines.names]
-    cosines, learned = cosines.only(names), learned.only(names)
-    both = Judged(cosines.pairs, names, np.concatenate([cosines.said, learned.said], axis=1))
-    gains = lambda r: (r[1] - r[0], r[3] - r[2])  # noqa: E731 - of the cosine, of what is learned
-    of = partial(both.interval, sampling=sampling)
+def of_learned(cosines: Judged, learned: Judged, train_mean: float) -> Found:
+    """The claims on a learned similarity beside UCP, by the same embedders on the same tested pairs."""
+    scores = replace(cosines, said=np.concatenate([cosines.said, learned.said], axis=1)).scores
     gold = cosines.pairs.gold
 
-    def useful(units: np.ndarray) -> float:
-        rows = cosines.pairs.rows(units)
-        errors = ((learned.said[rows, 0] - gold[rows, None]) ** 2).mean(axis=0)
-        return float((errors < ((gold[rows] - train_mean) ** 2).mean()).mean())
+    def gains(r: np.ndarray) -> np.ndarray:
+        """Of the cosine, and of what is learned."""
+        return r[[1, 3]] - r[[0, 2]]
 
-    noise = of(lambda r: np.stack(gains(r)))
-    variance = lambda r: np.var(gains(r)[0]) - np.var(gains(r)[1])  # noqa: E731
-    sd = (noise.high - noise.low) / (2 * 1.96)
-    bias = (sd[0] ** 2).mean() - (sd[1] ** 2).mean()
-    raw = of(variance)
-    tau = both.in_halves(lambda a, b: kendall(a[2], b[3]) - kendall(a[0], b[1]), sampling)
+    def useful(times: np.ndarray) -> float:
+        """The share of embedders whose learned similarity is nearer to the gold scores than their mean is."""
+        errors = np.average((learned.said[:, 0] - gold[:, None]) ** 2, axis=0, weights=times)
+        return (errors < np.average((gold - train_mean) ** 2, weights=times)).mean()
+
+    noise = scores.interval(gains)
+    deviation = (noise.high - noise.low) / (2 * 1.96)
+    bias = np.subtract(*(deviation**2).mean(axis=1))
+    spread = scores.interval(lambda r: np.subtract(*gains(r).var(axis=1)))
+    tau = scores.in_halves(lambda a, b: kendall(a[2], b[3]) - kendall(a[0], b[1]))
+    of_cosine = scores.interval(lambda r: gains(r)[0].mean())
+    ratio = scores.interval(lambda r: np.divide(*gains(r).mean(axis=1)[::-1]))
+    claim, instead = "pitfalls-supervised-gain-smaller", "pitfalls-learned-instead-of-ucp"
     return {
-        ("pitfalls-supervised-most-profit-stsb", ""): orders.share(of(lambda r: (gains(r)[1] > 0).mean())),
-        ("pitfalls-supervised-gain-smaller", "smaller"): of(lambda r: gains(r)[0].mean() - gains(r)[1].mean()),
-        ("pitfalls-supervised-gain-smaller", "much"): defined(
-            of(lambda r: gains(r)[1].mean() / gains(r)[0].mean()), of(lambda r: gains(r)[0].mean())
-        ),
-        ("pitfalls-learned-instead-of-ucp", "steadier"): joined([tau, Interval(*(bound - bias for bound in raw))]),
-        ("pitfalls-learned-instead-of-ucp", "useful"): stats.bootstrap(
-            useful, cosines.pairs.units, sampling=sampling, method="normal"
-        ),
+        ("pitfalls-supervised-most-profit-stsb", ""): orders.share(scores.interval(lambda r: (gains(r)[1] > 0).mean())),
+        (claim, "smaller"): scores.interval(lambda r: np.subtract(*gains(r).mean(axis=1))),
+        (claim, "much"): defined(ratio, of_cosine),
+        (instead, "steadier"): joined([tau, Interval(*(bound - bias for bound in spread))]),
+        (instead, "useful"): replace(scores, score=useful).interval(float),
     }
 
 

@@ -18,7 +18,7 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
-from lib.studies.orders import UNMEASURED, Found
+from lib.studies.orders import UNMEASURED, Found, frame
 from lib.studies.transfer import Results, Task, drawn, of_parts
 
 KIN = ("glove", "minilm", "w2v", "fasttext", "sent2vec")  # share word vectors or weights, and are drawn together
@@ -96,14 +96,13 @@ def _probe(name: str, corpus: Corpus, sizes: tuple[int, int, int], seed: int, pi
     return of_parts([drawn(part, most, seed) for part, most in zip(parts, sizes, strict=True)])
 
 
-def reliability(results: Results, condition: str, names: Sequence[str], sampling: Sampling) -> pd.DataFrame:
+def reliability(results: Results, condition: str, names: Sequence[str]) -> pd.DataFrame:
     """Spearman's correlation over embedders of each task's scores on two halves of its sentences: task, value, ..."""
 
     def repeats(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.array([stats.spearman(x[0], y[0]) for x, y in zip(a, b, strict=True)])
 
-    found = results.in_halves(repeats, results.columns([condition], names), sampling, "fisher")
-    return pd.DataFrame({"task": results.tasks, "value": found.estimate, "low": found.low, "high": found.high})
+    return frame(results.by_task([condition], names).in_halves(repeats, "fisher"), task=results.tasks)
 
 
 def correlations(transfer_scores: np.ndarray, probing_scores: np.ndarray) -> np.ndarray:

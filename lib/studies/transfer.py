@@ -7,21 +7,20 @@ measures are in `lib.transfer` and `lib.probing`. A finding has the claim and it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lib import embedders, stats, tasks, transfer
+from lib import embedders, tasks, transfer
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.run import progress
 from lib.run.cluster import in_processes
-from lib.stats import Interval, Sampling
+from lib.stats import Sampling
 from lib.store import EmbeddingStore, fit
-from lib.studies.orders import UNMEASURED, Found, both_of, kendall, reversals, share, steadiness
-from lib.studies.pitfalls import SPLITS
+from lib.studies.orders import UNMEASURED, Found, Resampled, frame, kendall, reversals, share, steadiness
 from lib.tasks import ClassificationTask, local
 
 CLASSES = {"Translations": (5, 600), "Books": (5, 500), "Questions": (2, 410)}  # and sentences of a class, at most
@@ -47,6 +46,11 @@ class Task:
     labels: np.ndarray
     sizes: Sequence[int]
     groups: np.ndarray | None = None
+
+    @property
+    def meanings(self) -> np.ndarray:
+        """The groups; without any, each sentence is its own."""
+        return np.arange(len(self.labels)) if self.groups is None else self.groups
 
     @property
     def tested(self) -> np.ndarray:
@@ -81,8 +85,7 @@ def _halved(task: Task, folds: int, seed: int) -> Task:
         return task
     half = transfer.deal(task.labels, 2, np.random.default_rng(seed), task.groups)
     order = np.argsort(half, kind="stable")
-    groups = None if task.groups is None else task.groups[order]
-    return Task([task.sentences[i] for i in order], task.labels[order], np.bincount(half).tolist(), groups)
+    return Task([task.sentences[i] for i in order], task.labels[order], np.bincount(half), task.meanings[order])
 
 
 def encoder(name: str, corpus: Corpus | Sequence[str], **options: Any) -> Callable[[Sequence[str]], Embeddings]:
@@ -113,7 +116,7 @@ def drawn(task: ClassificationTask, most: int, seed: int) -> ClassificationTask:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Which tested sentences of several tasks are labelled right, by embedder and condition.
+    """Which tested sentences of several tasks are labelled right, by condition and embedder.
 
     Attributes
     ----------
@@ -121,58 +124,42 @@ class Results:
     task : int[n]
         Of each sentence.
     clusters : int[n]
-        Equal for sentences that mean the same.
+        From 0 on, equal for sentences that mean the same.
     correct : dict
-        float32[n] for each condition and embedder.
+        bool[n] for each condition and embedder.
+    sampling : Sampling
     """
 
     tasks: list[str]
     task: np.ndarray
     clusters: np.ndarray
     correct: Mapping[tuple[str, str], np.ndarray]
+    sampling: Sampling
 
-    def columns(self, conditions: Sequence[str], names: Sequence[str]) -> np.ndarray:
-        """float32[n, conditions, names]."""
-        return np.stack([[self.correct[how, name] for name in names] for how in conditions]).transpose(2, 0, 1)
+    def by_task(self, conditions: Sequence[str], names: Sequence[str] | np.ndarray) -> Resampled:
+        """Accuracies float32[tasks, conditions, ...], whose last axes are those of the names."""
+        names, member = np.asarray(names), np.arange(len(self.tasks))[:, None] == self.task
+        correct = np.array([[self.correct[how, name] for name in names.flat] for how in conditions], np.float32)
+        columns = correct.reshape(-1, len(self.task)).T
 
-    def interval(self, statistic: Callable, columns: np.ndarray, sampling: Sampling, **options: Any) -> Interval:
-        """Of ``statistic(a)``, a[tasks, ...] being mean accuracies of `columns`; sentences are drawn."""
-        member = np.eye(len(self.tasks), dtype=np.float32)[self.task]
-        return stats.bootstrap(
-            lambda rows, of: statistic(_means(rows, of)),
-            columns, member, sampling=sampling, clusters=self.clusters, method="normal", **options,
-        )  # fmt: skip
+        def score(times: np.ndarray) -> np.ndarray:
+            weights = (member * times).astype(np.float32)
+            means = weights @ columns / weights.sum(axis=1, keepdims=True)
+            return means.reshape(len(self.tasks), len(conditions), *names.shape)
 
-    def in_halves(
-        self, statistic: Callable, columns: np.ndarray, sampling: Sampling, method: str = "normal"
-    ) -> Interval:
-        """Of ``statistic(a, b)`` of accuracies [tasks, ...] on two halves of the sentences, mean over random splits."""
-        rng, units = np.random.default_rng(sampling.seed), np.unique(self.clusters, return_inverse=True)[1]
-        halves = np.array([rng.permutation(units.max() + 1) % 2 for _ in range(SPLITS)])[:, units]
-        member = np.eye(len(self.tasks), dtype=np.float32)[self.task]
-        sides = np.stack([halves, 1 - halves], axis=1).reshape(2 * SPLITS, -1).T
-        weights = (sides[:, :, None] * member[:, None]).reshape(len(units), -1).astype(np.float32)
+        return Resampled(np.stack([self.clusters] * 2, axis=1), score, self.sampling)
 
-        def of(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-            means = _means(rows, weight).reshape(SPLITS, 2, len(self.tasks), *rows.shape[1:])
-            return np.mean([[statistic(a, b), statistic(b, a)] for a, b in means], axis=(0, 1))
+    def mean(self, conditions: Sequence[str], names: Sequence[str] | np.ndarray) -> Resampled:
+        """The means of accuracies over tasks, float32[conditions, ...]."""
+        by_task = self.by_task(conditions, names)
+        return replace(by_task, score=lambda times: by_task.score(times).mean(axis=0))
 
-        return stats.bootstrap(of, columns, weights, sampling=sampling, clusters=self.clusters, method=method)
-
-    def table(self, conditions: Sequence[str], names: Sequence[str], sampling: Sampling) -> pd.DataFrame:
+    def table(self, conditions: Sequence[str], names: Sequence[str]) -> pd.DataFrame:
         """Rows condition, embedder, task ("mean" for all), accuracy, low, high."""
         with_mean = lambda a: np.concatenate([a, a.mean(axis=0, keepdims=True)])  # noqa: E731
-        found = self.interval(with_mean, self.columns(conditions, names), sampling)
-        places = np.ndindex(found.estimate.shape)
-        labels = [*self.tasks, "mean"]
-        rows = [(conditions[c], names[e], labels[t], *(bound[t, c, e] for bound in found)) for t, c, e in places]
-        return pd.DataFrame(rows, columns=["condition", "embedder", "task", "accuracy", "low", "high"])
-
-
-def _means(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Weighted means of rows, float[w, ...], for each column of weights."""
-    sums = weights.T @ rows.reshape(len(rows), -1)
-    return (sums / weights.sum(axis=0)[:, None]).reshape(weights.shape[1], *rows.shape[1:])
+        found = self.by_task(conditions, names).interval(with_mean)
+        table = frame(found, task=[*self.tasks, "mean"], condition=conditions, embedder=names)
+        return table.rename(columns={"value": "accuracy"})[["condition", "embedder", "task", "accuracy", "low", "high"]]
 
 
 def evaluate(
@@ -180,6 +167,7 @@ def evaluate(
     labelled: Mapping[str, Task],
     folds: int,
     seed: int,
+    sampling: Sampling,
 ) -> Results:
     """Every embedder on every task under its conditions.
 
@@ -191,37 +179,34 @@ def evaluate(
         Tasks by name.
     folds, seed : int
         Of cross-validation.
+    sampling : Sampling
+        Of all intervals.
     """
-    order = [(name, task) for name in jobs for task in labelled]
+    order = [(name, task) for name in jobs for task in labelled.values()]
 
     def inputs() -> Iterator[tuple]:
         for name, task in order:
             encode, conditions = jobs[name]
-            vectors = encode(labelled[task].sentences)
+            vectors = encode(task.sentences)
             vectors = np.asarray(vectors) if isinstance(vectors, np.memmap) else vectors
-            yield labelled[task], vectors, conditions, folds, seed
+            yield task, vectors, conditions, folds, seed
 
     found: dict[tuple[str, str], list] = {}
     with progress.bar(len(order), "transfer tasks", unit="embedders x tasks") as bar:
         for (name, _), results in zip(order, in_processes(_under_all, inputs()), strict=True):
-            for how, result in results.items():
-                found.setdefault((how, name), []).append(result)
+            for how, correct in results.items():
+                found.setdefault((how, name), []).append(correct)
             bar.update(1)
-    place = np.repeat(np.arange(len(labelled)), [len(task.tested) for task in labelled.values()])
-    groups = [_groups(task) + 10**7 * i for i, task in enumerate(labelled.values())]
+    tested = [pd.DataFrame({"group": task.meanings[task.tested]}) for task in labelled.values()]
+    clusters = pd.concat(tested, keys=range(len(tested)), names=["task"]).reset_index("task")
+    numbers = clusters.groupby(["task", "group"]).ngroup().to_numpy()
     correct = {key: np.concatenate(each) for key, each in found.items()}
-    return Results(list(labelled), place, np.concatenate(groups), correct)
+    return Results(list(labelled), clusters["task"].to_numpy(), numbers, correct, sampling)
 
 
 def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, np.ndarray]:
     common = {"folds": folds, "seed": seed, "inner_folds": 1}
-    results = {how: task.evaluate(vectors, **common, **options) for how, options in conditions.items()}
-    return {how: found.correct.astype(np.float32) for how, found in results.items()}
-
-
-def _groups(task: Task) -> np.ndarray:
-    groups = np.arange(len(task.labels)) if task.groups is None else task.groups
-    return np.unique(groups[task.tested], return_inverse=True)[1]
+    return {how: task.evaluate(vectors, **common, **options).correct for how, options in conditions.items()}
 
 
 # -- findings -------------------------------------------------------------------------------------
@@ -229,58 +214,44 @@ def _groups(task: Task) -> np.ndarray:
 
 def accuracies(results: Results, condition: str, names: Sequence[str]) -> pd.DataFrame:
     """The share of tested sentences labelled right: a row an embedder, a column a task."""
-    member = np.eye(len(results.tasks), dtype=np.float32)[results.task]
-    return pd.DataFrame(_means(results.columns([condition], names)[:, 0], member).T, names, results.tasks)
+    everything = np.ones(len(results.task), int)
+    return pd.DataFrame(results.by_task([condition], names).score(everything)[:, 0].T, names, results.tasks)
 
 
-def lead(results: Results, names: Sequence[str], first: str, second: str, sampling: Sampling) -> pd.DataFrame:
+def lead(results: Results, names: Sequence[str], first: str, second: str) -> pd.DataFrame:
     """Mean accuracy under one condition less that under another: value, low, high, indexed by embedder."""
-    columns = results.columns([first, second], names)
-    found = results.interval(lambda a: a.mean(axis=0)[0] - a.mean(axis=0)[1], columns, sampling)
-    return pd.DataFrame(dict(zip(("value", "low", "high"), found, strict=True)), index=list(names))
+    found = results.mean([first, second], names).interval(lambda a: a[0] - a[1])
+    return frame(found, embedder=names).set_index("embedder")
 
 
-def of_normalization(results: Results, names: Sequence[str], sampling: Sampling) -> Found:
+def of_normalization(results: Results, names: Sequence[str]) -> Found:
     """The claims on normalization under logistic regression: never, always, or chosen inside the training data."""
-    columns = results.columns(["logistic", "always", "chosen"], names)
-    means = lambda a: a.mean(axis=0)  # noqa: E731
-    chosen = lambda a: np.mean(means(a)[2] - means(a)[:2], axis=1)  # noqa: E731
-    best = results.interval(chosen, columns, sampling)
+    scores = results.mean(["logistic", "always", "chosen"], names)
+    chosen = scores.interval(lambda a: np.mean(a[2] - a[:2], axis=1))
     return {
-        ("pitfalls-supervised-most-profit-transfer", ""): share(
-            results.interval(lambda a: (means(a)[1] > means(a)[0]).mean(), columns, sampling)
-        ),
-        ("pitfalls-normalization-hyperparameter", "not worse"): best,
-        ("pitfalls-normalization-hyperparameter", "better"): best,
-        ("pitfalls-supervised-rank-changes", "reversals"): _reversals(results, columns[:, :2], sampling),
-        ("pitfalls-supervised-rank-changes", "agreement"): results.in_halves(
-            lambda a, b: steadiness(means(a), means(b)), columns[:, :2], sampling
-        ),
+        ("pitfalls-supervised-most-profit-transfer", ""): share(scores.interval(lambda a: (a[1] > a[0]).mean())),
+        ("pitfalls-normalization-hyperparameter", "not worse"): chosen,
+        ("pitfalls-normalization-hyperparameter", "better"): chosen,
+        ("pitfalls-supervised-rank-changes", "reversals"): reversals(results.mean(["logistic", "always"], names)),
+        ("pitfalls-supervised-rank-changes", "agreement"): scores.in_halves(steadiness),
     }
 
 
-def of_classifiers(results: Results, names: Sequence[str], sampling: Sampling) -> Found:
+def of_classifiers(results: Results, names: Sequence[str]) -> Found:
     """The claims on ranks under logistic regression and a multi-layer perceptron."""
-    columns = results.columns(["logistic", "mlp"], names)
-    shaken = results.in_halves(lambda a, b: -steadiness(a.mean(axis=0), b.mean(axis=0)), columns, sampling)
-    claim = "pitfalls-classifier-rank-instability"
-    return {(claim, "reversals"): _reversals(results, columns, sampling), (claim, "agreement"): shaken}
+    scores, claim = results.mean(["logistic", "mlp"], names), "pitfalls-classifier-rank-instability"
+    shaken = scores.in_halves(lambda a, b: -steadiness(a, b))
+    return {(claim, "reversals"): reversals(scores), (claim, "agreement"): shaken}
 
 
-def agreement(results: Results, names: Sequence[str], sampling: Sampling) -> pd.DataFrame:
+def agreement(results: Results, names: Sequence[str]) -> pd.DataFrame:
     """Kendall's tau of logistic regression on half of the sentences with each classifier on the other half."""
     classifiers = ["logistic", "svm", "mlp"]
-    columns = results.columns(classifiers, names)
-    taus = lambda a, b: np.array([kendall(a.mean(axis=0)[0], other) for other in b.mean(axis=0)])  # noqa: E731
-    found = results.in_halves(taus, columns, sampling, "fisher")
-    return pd.DataFrame({"with": classifiers, "value": found.estimate, "low": found.low, "high": found.high})
+    taus = lambda a, b: np.array([kendall(a[0], other) for other in b])  # noqa: E731
+    return frame(results.mean(classifiers, names).in_halves(taus, "fisher"), **{"with": classifiers})
 
 
-def _reversals(results: Results, columns: np.ndarray, sampling: Sampling) -> Interval:
-    return both_of(results.interval(lambda a: reversals(a.mean(axis=0)), columns, sampling, holm=True))
-
-
-def simple_compete(results: Results, names: Sequence[str], sampling: Sampling) -> Found:
+def simple_compete(results: Results, names: Sequence[str]) -> Found:
     """The best simple embedder less the best other one on each task, both chosen on the other half of the sentences."""
     simple = np.array([name.startswith(SIMPLE) for name in names])
     if simple.all() or not simple.any():
@@ -291,7 +262,6 @@ def simple_compete(results: Results, names: Sequence[str], sampling: Sampling) -
         of_simple, of_others = (np.take_along_axis(b[:, 0], place[:, None], 1)[:, 0] for place in best)
         return of_simple - of_others
 
-    columns = results.columns(["chosen"], names)
-    tail = (1 - sampling.confidence) / len(results.tasks)  # Bonferroni's, which Holm's steps only relax
-    family = Sampling(sampling.seed, sampling.repetitions, 1 - tail)
-    return {("pitfalls-simple-compete", ""): results.in_halves(ahead, columns, family)}
+    tail = (1 - results.sampling.confidence) / len(results.tasks)  # Bonferroni's, which Holm's steps only relax
+    family = replace(results, sampling=replace(results.sampling, confidence=1 - tail))
+    return {("pitfalls-simple-compete", ""): family.by_task(["chosen"], names).in_halves(ahead)}

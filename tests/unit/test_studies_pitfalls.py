@@ -12,6 +12,7 @@ from lib.catalog import published
 from lib.stats import Interval, Sampling
 from lib.studies import dimensions, orders, pitfalls, probes, transfer
 from lib.studies.dimensions import Line
+from lib.studies.orders import Resampled
 from lib.studies.transfer import Results, Task
 
 SAMPLING = Sampling(1, 100)
@@ -29,12 +30,22 @@ def test_a_verse_stands_beside_itself_the_next_one_and_one_from_elsewhere() -> N
     assert len(set.union(*splits)) == sum(map(len, splits))
 
 
-def test_a_pair_of_documents_is_drawn_as_often_as_both_are_together() -> None:
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    lee = pitfalls.Rated("Lee", [""] * 3, [""] * 3, np.arange(3.0), np.full(3, 2), np.array(pairs))
-    assert lee.rows(np.array([0, 1, 1])).tolist() == [0, 0]
-    verse = pitfalls.Rated("V", [""] * 3, [""] * 3, np.arange(3.0), np.full(3, 2), np.array([[0, 0], [1, 1], [1, 1]]))
-    assert verse.rows(np.array([1, 1])).tolist() == [1, 1, 2, 2]
+@pytest.mark.parametrize(
+    ("drawn", "units", "times"),
+    [([(0, 1), (0, 2), (1, 2)], [0, 1, 1], [2, 0, 0]), ([(0, 0), (1, 1), (1, 1)], [1, 1], [0, 2, 2])],
+    ids=["documents", "verses"],
+)
+def test_a_pair_is_drawn_as_often_as_both_of_its_units_are_together(drawn, units, times) -> None:
+    assert Resampled(np.array(drawn), None, SAMPLING).times(np.array(units)).tolist() == times
+
+
+def test_an_interval_over_clusters_is_that_of_their_rows(rng) -> None:
+    clusters, values = np.repeat(np.arange(20), 2), rng.normal(size=40)
+    scores = Resampled(np.stack([clusters] * 2, axis=1), lambda times: np.average(values, weights=times), SAMPLING)
+    expected = stats.bootstrap(stats.mean, values, sampling=SAMPLING, clusters=clusters, method="normal")
+    assert scores.interval(float) == pytest.approx(expected)
+    halves = scores.in_halves(lambda a, b: a + b)
+    assert halves.estimate == pytest.approx(2 * values.mean())
 
 
 def test_correlations_and_tau_are_those_of_scipy(rng) -> None:
@@ -74,7 +85,7 @@ def test_normalization_repairs_a_dimension_that_drowns_the_others(rng) -> None:
         vectors[place[pairs.right[i]]] = vectors[place[pairs.left[i]]] + (i // 40) * rng.normal(size=8)
     vectors[:, 0] = 100 * rng.normal(size=len(place)) + 50  # says nothing, and drowns the others
     encode = lambda texts: vectors[[place[text] for text in texts]]  # noqa: E731
-    table = pitfalls.table_2(pitfalls.judge(pairs, {"toy": encode}), SAMPLING).set_index("what")
+    table = pitfalls.table_2(pitfalls.judge(pairs, {"toy": encode}, SAMPLING)).set_index("what")
     assert table.loc["gain", "low"] > 0
     assert table.loc["gain", "value"] == pytest.approx(table.loc["z", "value"] - table.loc["raw", "value"])
 
@@ -90,8 +101,8 @@ def test_recommendations_are_judged_by_listed_claims() -> None:
 def outcome(accuracies: dict[tuple[str, str], float], n: int = 400) -> Results:
     """Results of two tasks with the given accuracies, spread evenly over the sentences."""
     place = np.arange(n) / n
-    correct = {key: (place % 0.5 * 2 < share).astype(np.float32) for key, share in accuracies.items()}
-    return Results(["a", "b"], np.arange(n) * 2 // n, np.arange(n), correct)
+    correct = {key: place % 0.5 * 2 < share for key, share in accuracies.items()}
+    return Results(["a", "b"], np.arange(n) * 2 // n, np.arange(n), correct, SAMPLING)
 
 
 def test_a_concave_curve_rises_and_bends() -> None:
@@ -101,12 +112,10 @@ def test_a_concave_curve_rises_and_bends() -> None:
         outcome({("chosen", name): f(d) for d, names in zip(sizes, line.names, strict=True) for name in names})
         for f in (lambda d: 0.2 * np.log10(d) + 0.2, lambda d: 0.3 + 0.004 * d)
     )
-    rise, contrast, bends = dimensions.growth(concave, line, SAMPLING)
+    rise, contrast, bends = dimensions.growth(concave, line)
     assert min(rise.low, contrast.low, *bends.estimate) > 0
-    assert dimensions.growth(straight, line, SAMPLING)[1].estimate == pytest.approx(0, abs=1e-4)
-    assert dimensions.curve(concave, line, SAMPLING).loc[100 if 100 in sizes else 160, "value"] == pytest.approx(
-        0.64, abs=0.01
-    )
+    assert dimensions.growth(straight, line)[1].estimate == pytest.approx(0, abs=1e-4)
+    assert dimensions.curve(concave, line).loc[160, "value"] == pytest.approx(0.64, abs=0.01)
 
 
 def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> None:
@@ -117,13 +126,13 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
         name: (lambda given: lambda texts: given[[int(text) for text in texts]])(v) for name, v in vectors.items()
     }
     jobs = {name: (each, {"never": {"normalize": [False]}}) for name, each in encode.items()}
-    results = transfer.evaluate(jobs, {"toy": task}, 2, seed=0)
+    results = transfer.evaluate(jobs, {"toy": task}, 2, seed=0, sampling=SAMPLING)
     expected = task.evaluate(vectors["bad"], 2, normalize=[False], seed=0, inner_folds=1).correct.mean()
-    table = results.table(["never"], ["good", "bad"], SAMPLING).set_index(["embedder", "task"])
+    table = results.table(["never"], ["good", "bad"]).set_index(["embedder", "task"])
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
     assert table["accuracy"].between(table["low"], table["high"]).all()
-    assert transfer.lead(results, ["good", "bad"], "never", "never", SAMPLING)["value"].tolist() == [0, 0]
+    assert transfer.lead(results, ["good", "bad"], "never", "never")["value"].tolist() == [0, 0]
 
 
 def test_tasks_that_rank_alike_correlate_fully(rng) -> None:
