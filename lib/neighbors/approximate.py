@@ -121,9 +121,9 @@ class Index:
         Returns
         -------
         Neighbors
-            Always k of them: a query for which the index finds fewer is searched exactly. Similarities are computed
-            anew from the corpus in float64; ties among the found go to the lower index. A zero vector has similarity 0
-            to everything.
+            Always k of them: where the index finds fewer, it is searched wider and at last exactly. Similarities
+            are computed anew from the corpus in float64; ties among the found go to the lower index. A zero vector
+            has similarity 0 to everything.
 
         Raises
         ------
@@ -137,13 +137,15 @@ class Index:
         similarities, ids = np.full((q, k), -np.inf), np.full((q, k), NONE)
         for start in range(0, q, QUERY_BLOCK):
             directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
-            some = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
-            if len(some):
-                tried = self.default_effort if effort is None else effort
-                candidates = self._candidates(directions[some - start], width, tried)
-                found = self._similarities(directions[some - start], candidates)
-                found[np.isin(some[:, None] * n + candidates, hidden)] = -np.inf
-                similarities[some], ids[some] = nearest_first(found, candidates, k)
+            short = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
+            tried = self.default_effort if effort is None else effort
+            while len(short) and tried is not None:
+                candidates = self._candidates(directions[short - start], width, tried)
+                found = self._similarities(directions[short - start], candidates)
+                found[np.isin(short[:, None] * n + candidates, hidden)] = -np.inf
+                similarities[short], ids[short] = nearest_first(found, candidates, k)
+                short = short[similarities[short, -1] == -np.inf]
+                tried = self._wider(tried)
         rest = np.flatnonzero(similarities[:, -1] == -np.inf)
         if len(rest):
             entries = None if exclude is None else [exclude[i] for i in rest]
@@ -172,6 +174,10 @@ class Index:
 
     def _finish(self) -> None:
         """Called once, after the last `_add`."""
+
+    def _wider(self, effort: float) -> float | None:
+        """The effort to try next for a query that got too few; None where more effort would not help."""
+        return None
 
 
 def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
@@ -241,6 +247,10 @@ class Ivf(_Faiss):
     def efforts(self, k: int) -> Sequence[int]:
         """Each number of cells that can be searched."""
         return range(1, self.settings["nlist"] + 1)
+
+    def _wider(self, effort: float) -> int | None:
+        most = self.settings["nlist"]
+        return min(2 * int(effort), most) if effort < most else None
 
 
 @contextmanager

@@ -8,23 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.plotting.style import COLORS, MARKERS, PAGE_WIDTH
-
-
-def bars_with_intervals(table: pd.DataFrame, axes: Axes, label: str, highlighted: str | None = None) -> None:
-    """Horizontal bars with error bars; `table` has columns mean, low, high, its index names the bars.
-
-    One bar may be `highlighted` by another color.
-    """
-    errors = np.abs(table[["low", "high"]].to_numpy() - table[["mean"]].to_numpy()).T
-    colors = [COLORS[4] if name == highlighted else COLORS[0] for name in table.index]
-    axes.barh(
-        table.index, table["mean"], xerr=errors, color=colors, height=0.7, error_kw={"ecolor": "0.15", "capsize": 2}
-    )
-    axes.invert_yaxis()
-    axes.set_xlabel(label)
-    axes.grid(axis="x", color="0.9")
-    axes.set_axisbelow(True)
+from lib.plotting.style import PAGE_WIDTH, bars, frame, look
 
 
 def dots_with_intervals(
@@ -35,18 +19,16 @@ def dots_with_intervals(
     `kinds` names each row's kind, which it is colored and marked by. `level` draws a dotted line, such as chance.
     """
     kinds = pd.Series("", table.index) if kinds is None else kinds
-    errors = np.abs(table[["low", "high"]].to_numpy() - table[["value"]].to_numpy()).T
+    errors = bars(table, "value")
     for i, kind in enumerate(sorted(kinds.unique())):
         rows = np.flatnonzero(kinds == kind)
-        look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "label": kind}
-        axes.errorbar(table["value"].iloc[rows], rows, xerr=errors[:, rows], linestyle="", markersize=5, **look)
+        values = table["value"].iloc[rows]
+        axes.errorbar(values, rows, xerr=errors[:, rows], linestyle="", markersize=5, label=kind, **look(i))
     if level is not None:
         axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
     axes.set_yticks(range(len(table)), table.index)
     axes.set_ylim(len(table) - 0.5, -0.5)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", color="0.9")
-    axes.set_axisbelow(True)
+    frame(axes, label)
     if kinds.nunique() > 1 and not axes.figure.legends:  # one for all panels
         axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
 

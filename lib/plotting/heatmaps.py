@@ -51,3 +51,23 @@ def clustered_triangle(table: pd.DataFrame, linkage: np.ndarray, notable: float)
     right.tick_params(length=0)
     right.set_xticks(right.get_xticks(), right.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
     return figure
+
+
+def agreement_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
+    """Figure 4: of the sentences that two models both get wrong, how many get the same wrong label.
+
+    `pairs` has columns a, b, both and same. Each cell has its fraction and is shaded by it.
+    """
+    names = list(dict.fromkeys([*pairs["a"], *pairs["b"]]))
+    share = pairs.assign(share=pairs["same"] / pairs["both"]).pivot(index="b", columns="a", values="share")
+    written = pairs["same"].astype(str) + "/" + pairs["both"].astype(str)
+    written = pairs.assign(written=written).pivot(index="b", columns="a", values="written")
+    place = {"index": names[1:], "columns": names[:-1]}
+    figure, axes = plt.subplots(figsize=(PAGE_WIDTH * 0.8, 0.3 * len(names) + 1), layout="constrained")
+    shades = {"cmap": SEQUENTIAL, "vmin": 0, "vmax": 1, "linewidths": 0.5, "annot_kws": {"size": 8}}
+    bar = {"label": "share"}
+    sns.heatmap(share.reindex(**place), annot=written.reindex(**place), fmt="", cbar_kws=bar, ax=axes, **shades)
+    axes.set(xlabel="", ylabel="", title=title)
+    axes.tick_params(length=0)
+    axes.set_yticks(axes.get_yticks(), axes.get_yticklabels(), rotation=0)
+    return figure

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
-from lib.plotting.style import COLORS, MARKERS
+from lib.plotting.style import COLORS, frame, look
 
 
 def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label: str) -> None:
@@ -18,23 +18,16 @@ def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label
     Each table has a column value, its index is the abscissa; columns low and high give the band.
     """
     for i, (name, table) in enumerate(tables.items()):
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
-        axes.plot(table.index, table["value"], color=color, marker=marker, markersize=4, linewidth=1.2, label=name)
+        axes.plot(table.index, table["value"], markersize=4, linewidth=1.2, label=name, **look(i))
         if "low" in table:
-            axes.fill_between(table.index, table["low"], table["high"], color=color, alpha=0.15, linewidth=0)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.grid(color="0.9")
-    axes.set_axisbelow(True)
+            axes.fill_between(table.index, table["low"], table["high"], color=look(i)["color"], alpha=0.15, linewidth=0)
+    frame(axes, x_label, y_label)
 
 
 def scatter(x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str) -> None:
     """A cloud of many points, light where they are few."""
     axes.plot(x, y, linestyle="", marker="o", markersize=3, markeredgewidth=0, color=COLORS[0], alpha=0.5)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.grid(color="0.9")
-    axes.set_axisbelow(True)
+    frame(axes, x_label, y_label)
 
 
 def reference(value: float, axes: Axes, label: str) -> None:

@@ -19,24 +19,15 @@ _PART = re.compile(rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])')  # markers and paths
 
 
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
-    """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text."""
-    folder = paths.figures_folder(notebook)
-    save(figure, folder, name, alt)
-    _display(figure, (folder / f"{name}.png").read_bytes(), alt, name)
+    """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text.
 
-
-def preview(figure: Figure, alt: str) -> None:
-    """Display a figure with its alternative text without saving it: what changes while a reader plays with it."""
-    drawn = BytesIO()
-    figure.savefig(drawn, format="png", bbox_inches="tight")
-    _display(figure, drawn.getvalue(), alt, "")
-
-
-def _display(figure: Figure, image: bytes, alt: str, name: str) -> None:
-    """Show a picture as HTML, since JupyterLab reads no alternative text from the metadata of a bare image."""
+    It is shown as HTML, since JupyterLab reads no alternative text from the metadata of a bare image.
+    """
     from IPython.display import display
 
-    png = b64encode(image).decode()
+    folder = paths.figures_folder(notebook)
+    save(figure, folder, name, alt)
+    png = b64encode((folder / f"{name}.png").read_bytes()).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
     shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
     metadata = {"text/html": {"figure": name, "alt": alt}}

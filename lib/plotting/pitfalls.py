@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 
-from lib.plotting.style import COLORS, MARKERS
+from lib.plotting.style import COLORS, bars, frame, look
 
 LINE = 0.055  # height of a line of text, as a share of the ordinate
 
@@ -30,9 +30,7 @@ def before_and_after(table: pd.DataFrame, axes: Axes, label: str) -> None:
         axes.annotate("", (after.value, i + 0.16), (before.value, i - 0.16), arrowprops=arrow)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_xlabel(label)
-    axes.grid(axis="x", color="0.9")
-    axes.set_axisbelow(True)
+    frame(axes, label)
 
 
 def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_label: str, y_label: str) -> None:
@@ -44,9 +42,8 @@ def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_l
         some = points[[families[name] == kind for name in points.index]]
         if some.empty:
             continue
-        errors = np.abs(some[["low", "high"]].to_numpy() - some[["y"]].to_numpy()).T
-        look = {"color": COLORS[i % len(COLORS)], "marker": MARKERS[i % len(MARKERS)], "label": kind}
-        axes.errorbar(some["x"], some["y"], errors, linestyle="", markersize=4, elinewidth=0.7, **look)
+        mark = {"linestyle": "", "markersize": 4, "elinewidth": 0.7, "label": kind}
+        axes.errorbar(some["x"], some["y"], bars(some, "y"), **mark, **look(i))
     for name, row in points.iterrows():
         if row["y"] in (points["y"].min(), points["y"].max()):
             right, lowest = row["x"] > points["x"].mean(), row["y"] == points["y"].min()
@@ -54,10 +51,7 @@ def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_l
             side = {"ha": "right" if right else "left", "va": "top" if lowest else "bottom"}
             axes.annotate(name, (row["x"], row["y"]), **side, **place)
     axes.axhline(0, color="0.4", linewidth=0.8)
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    axes.grid(color="0.9")
-    axes.set_axisbelow(True)
+    frame(axes, x_label, y_label)
 
 
 def named_places(points: pd.DataFrame, axes: Axes, color: str = "0.2") -> None:
@@ -65,12 +59,10 @@ def named_places(points: pd.DataFrame, axes: Axes, color: str = "0.2") -> None:
 
     `points` has columns size, value, low and high; its index names the points. The ordinate is drawn already.
     """
-    errors = np.abs(points[["low", "high"]].to_numpy() - points[["value"]].to_numpy()).T
-    axes.errorbar(
-        points["size"], points["value"], errors, linestyle="", marker="*", markersize=8, elinewidth=0.7, color=color
-    )
+    mark = {"marker": "*", "markersize": 8, "linestyle": "", "elinewidth": 0.7, "color": color}
+    axes.errorbar(points["size"], points["value"], bars(points, "value"), **mark)
     line = LINE * np.ptp(axes.get_ylim())
-    look = {
+    name_look = {
         "color": color,
         "va": "center",
         "textcoords": "offset points",
@@ -82,6 +74,6 @@ def named_places(points: pd.DataFrame, axes: Axes, color: str = "0.2") -> None:
         heights -= (heights - some["value"]).mean()
         side = {"ha": "left", "xytext": (7, 0)} if size == points["size"].max() else {"ha": "right", "xytext": (-7, 0)}
         for name, height in heights.items():
-            axes.annotate(name, (size, height), **look, **side)
+            axes.annotate(name, (size, height), **name_look, **side)
     first, last = axes.get_xlim()
     axes.set_xlim(first, last * (last / first) ** 0.4)

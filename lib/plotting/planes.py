@@ -1,4 +1,4 @@
-"""Points in a plane whose directions mean nothing."""
+"""Points in a plane, with their names or their groups."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from sklearn.pipeline import Pipeline
 
-from lib.plotting.style import COLORS, MARKERS
+from lib.plotting.style import look
 
 POINT, HIGHLIGHTED = 28, 70  # sizes of marks, square points
 
@@ -18,13 +19,14 @@ def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, h
     kinds = sorted(set(families.values()))
     for i, kind in enumerate(kinds):
         members = points[[families[name] == kind for name in points.index]]
-        color, marker = COLORS[i % len(COLORS)], MARKERS[i % len(MARKERS)]
-        axes.scatter(members["x"], members["y"], color=color, marker=marker, label=kind, s=POINT, zorder=2)
+        axes.scatter(members["x"], members["y"], label=kind, s=POINT, zorder=2, **look(i))
         if highlighted in members.index:
             place = members.loc[highlighted, ["x", "y"]]
-            axes.scatter(*place, color=color, marker=marker, edgecolors="0.1", s=HIGHLIGHTED, zorder=3)
+            axes.scatter(*place, edgecolors="0.1", s=HIGHLIGHTED, zorder=3, **look(i))
     axes.margins(0.18, 0.15)
-    _bare(axes)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color="0.8")
     axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.02), ncols=3)
     label_points(points, axes, highlighted)
 
@@ -60,9 +62,16 @@ def _avoided(points: pd.DataFrame, axes: Axes, bold: str | None) -> np.ndarray:
     return np.vstack([places, axes.transData.inverted().transform(corners)])
 
 
-def _bare(axes: Axes) -> None:
-    """A plane whose directions mean nothing: equal scales, no ticks, a thin frame."""
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.spines[:].set(visible=True, color="0.8")
+def parted_plane(points: pd.DataFrame, model: Pipeline, axes: Axes) -> None:
+    """Sentences in the plane (columns x and y), marked by group (the index), and the borders that a model draws."""
+    limit = 1.2 * float(np.abs(points.to_numpy()).max())
+    x, y = np.meshgrid(*[np.linspace(-limit, limit, 300)] * 2)
+    said = model.predict(np.column_stack([x.ravel(), y.ravel()]))
+    names = points.index.unique()
+    for i, name in enumerate(names):
+        axes.contour(x, y, (said == name).reshape(x.shape), levels=[0.5], colors="0.5", linewidths=1)
+        members = points.loc[name]
+        axes.plot(members["x"], members["y"], linestyle="", label=name, **look(i))
+    axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    axes.set(xlabel="first dimension", ylabel="second dimension")
+    axes.set_aspect("equal")

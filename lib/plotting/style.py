@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pandas as pd
 from matplotlib import style
+from matplotlib.axes import Axes
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
 SEQUENTIAL = "mako_r"  # light to dark in even steps: readable in grey and with every color vision
@@ -29,3 +34,20 @@ STYLE = {
 def use_style() -> None:
     """Set the look that all notebooks share, whatever the user's own settings of Matplotlib are."""
     style.use(["default", STYLE])
+
+
+def look(number: int) -> dict[str, Any]:
+    """The color and the marker of the kind with this number."""
+    return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
+
+
+def bars(table: pd.DataFrame, column: str) -> np.ndarray:
+    """What error bars reach down and up from a column to the columns low and high, float[2, rows]."""
+    return np.abs(table[["low", "high"]].to_numpy() - table[[column]].to_numpy()).T
+
+
+def frame(axes: Axes, x_label: str, y_label: str | None = None) -> None:
+    """Name the axes, and draw a light grid behind the data; only across the abscissa where the ordinate is none."""
+    axes.set(xlabel=x_label, ylabel=y_label or "")
+    axes.grid(axis="x" if y_label is None else "both", color="0.9")
+    axes.set_axisbelow(True)

@@ -57,7 +57,8 @@ def write_results(folder: Path) -> None:
     shown = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(IPython.display, "display", lambda data, **options: shown.append(data))
-        plotting.preview(plt.figure(figsize=(1, 1)), ALT)
+        patch.setenv(paths.FIGURES_VARIABLE, str(folder.parent / "figures"))
+        plotting.show(plt.figure(figsize=(1, 1)), "toy", "toy", ALT)
     shown.append({"text/html": pd.DataFrame({"a": [1], "b": [2]}).to_html()})
     shown.append({"text/markdown": "Ours is **3**: $a < b$."})
     notebook = nbformat.read(paths.NOTEBOOKS / "00_start_here.ipynb", as_version=4)

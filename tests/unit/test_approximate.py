@@ -91,15 +91,6 @@ def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
 # -- building -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_two_builds_find_the_same(method, corpus) -> None:
-    first, second = (build(corpus, method, seed=3) for _ in range(2))
-    effort = first.efforts(5)[0]
-    np.testing.assert_array_equal(
-        first.search(corpus, 5, effort=effort).ids, second.search(corpus, 5, effort=effort).ids
-    )
-
-
 @pytest.mark.parametrize("method", ["hnsw", "ivf"])
 def test_faiss_builds_the_same_with_two_threads_and_another_with_another_seed(method, corpus) -> None:
     def found(**options: int) -> np.ndarray:

@@ -283,7 +283,7 @@ def test_an_unknown_name_points_to_the_nearest() -> None:
 
 
 def test_what_is_no_name_is_refused() -> None:
-    for name in ("bible-gospels:kjv", "lee:web", 3, None):
+    for name in ("bible-gospels:kjv", "lee:web"):
         with pytest.raises(InputError, match=r"^corpus: "):
             corpora.load(name)
 
@@ -309,13 +309,6 @@ def test_the_cache_gives_back_what_was_segmented(own_text, monkeypatch) -> None:
     assert again.documents.dtype == again.ledes.dtype == again.groups.dtype == np.int32
 
 
-def test_another_text_is_another_entry(own_text, tmp_path) -> None:
-    corpora.load(own_text)
-    (tmp_path / "own.txt").write_text("Hail fell. It stopped.\n\nRain fell. Snow fell.\n", encoding="utf-8")
-    assert corpora.load(own_text).sentences[0] == "Hail fell."
-    assert len(list((tmp_path / "cache" / "corpora").iterdir())) == 2
-
-
 # -- what templates leave -----------------------------------------------------------------------
 
 
@@ -331,8 +324,3 @@ def test_parentheses_lose_the_punctuation_of_what_was_removed_from_them() -> Non
 )
 def test_a_sentence_with_a_gap_or_a_caption_is_left_out(line) -> None:
     assert list(running_text._prose(line)) == []
-
-
-def test_wikipedia_sample_has_no_gaps() -> None:
-    gaps = re.compile(r"\( |[\w)] [,;]|\(\)|^File:|\.jpg\|")
-    assert not [sentence for sentence in corpora.load("wikipedia-sample").sentences if gaps.search(sentence)]

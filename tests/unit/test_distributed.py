@@ -183,13 +183,6 @@ def test_results_come_in_order_and_few_items_are_taken_ahead(client) -> None:
     assert list(results) == [divmod(100, i + 1) for i in range(1, 20)]
 
 
-def test_work_whose_scheduler_is_gone_gets_a_sentence(client) -> None:
-    future = client.submit(sum, [3, 4], pure=False)
-    future.cancel()
-    with pytest.raises(InputError, match=r"cluster: it lost its work .* run again when it is back"):
-        cluster.result(future)
-
-
 # -- encoding -----------------------------------------------------------------------------------
 
 
@@ -238,15 +231,6 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(client, tmp_path, monkey
 # -- clusters -----------------------------------------------------------------------------------
 
 
-def test_a_local_cluster_listens_on_this_machine_only(client) -> None:
-    def sockets(dask_worker) -> list[str]:
-        return [socket.getsockname()[0] for socket in dask_worker.http_server._sockets.values()]
-
-    assert {address.rsplit(":", 1)[0] for address in listening(client)} == {"tls://127.0.0.1"}
-    assert {address for found in client.run(sockets).values() for address in found} == {"127.0.0.1"}
-    assert set(client.nthreads().values()) == {1}
-
-
 def listening(client) -> list[str]:
     """The addresses of the scheduler, the workers, and the processes that watch over these."""
     return [client.scheduler.address, *client.nthreads(), *client.run(lambda dask_worker: dask_worker.nanny).values()]
@@ -264,6 +248,7 @@ def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -
         await connect(address, timeout=0.5, **arguments)
 
     for address in listening(client):
+        assert address.startswith("tls://127.0.0.1:")
         with pytest.raises(OSError, match=r"(?i)timed out|certificate|handshake|closed|EOF"):
             asyncio.run(greet(address.replace("tls", protocol)))
     assert client.submit(sum, [3, 4]).result() == 7

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from lib import corpora
-from lib.corpora import newswire
 from lib.run import paths
 from lib.run.errors import InputError
 
@@ -150,19 +149,6 @@ def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
     assert file.name in str(error.value) or "no sentence" in message
 
 
-@pytest.mark.parametrize(
-    ("unit", "kept"),
-    [
-        ("The company said so.", True),
-        ('He said "it is so."', True),
-        ("Shr 34 cts vs 19 cts", False),
-        ("Terms undisclosed.", False),
-    ],
-)
-def test_what_counts_as_a_sentence(unit, kept) -> None:
-    assert newswire.is_sentence(unit) is kept
-
-
 @pytest.fixture(scope="module")
 def real_reuters(tmp_path_factory) -> Iterator[corpora.Corpus]:
     with pytest.MonkeyPatch.context() as patch:
@@ -176,15 +162,6 @@ def test_counts_of_reuters(data_file, request) -> None:
     assert (len(corpus), corpus.duplicates, corpus.documents.max()) == (98_879, 4_970, 19_042)
     assert len(corpus.ledes) == 15_224
     assert corpus.fingerprint == "982ec59baa63f9659cb1f96fce096ce5"
-
-
-def test_reuters_comes_from_the_cache_the_second_time(data_file, request, monkeypatch) -> None:
-    data_file("corpora/reuters21578/reut2-021.sgm")
-    corpus = request.getfixturevalue("real_reuters")
-    monkeypatch.setattr(corpora.segmentation, "segmented", None)  # would raise if it were called
-    again = corpora.load("reuters")
-    assert again.fingerprint == corpus.fingerprint
-    assert again.ledes.tolist() == corpus.ledes.tolist()
 
 
 def test_reuters_is_clean_prose(data_file, request) -> None:
@@ -242,24 +219,6 @@ def test_an_unknown_year_gets_a_sentence(data, name, message) -> None:
 
 
 PACKED = gzip.compress((GIGAWORD * 400).encode(), mtime=0)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (PACKED[:60] + bytes(60) + PACKED[120:], "cannot be read"),
-        (gzip.compress(b"no document\n", mtime=0), "holds no <DOC ...>"),
-        (gzip.compress(GIGAWORD[:-10].encode(), mtime=0), "line 31: the <DOC> that begins here is not closed"),
-        (gzip.compress(GIGAWORD.replace('"story"', '"other"').encode(), mtime=0), "holds no sentence"),
-    ],
-)
-def test_a_broken_gigaword_file_gets_a_sentence(data, content, message) -> None:
-    put_gigaword(data, content)
-    with pytest.raises(InputError) as error:
-        corpora.load("gigaword:2010")
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    assert "foo_eng_201001.gz" in str(error.value) or "no sentence" in message
 
 
 def test_a_byte_that_is_not_utf8_becomes_a_replacement_character(data) -> None:

@@ -50,17 +50,6 @@ def test_work_is_taken_on_only_a_few_pieces_ahead() -> None:
     done.close()
 
 
-def test_an_error_while_the_work_is_prepared_is_raised() -> None:
-    def work():
-        for i in range(20):
-            if i == 9:
-                raise ValueError("no embedding")
-            yield i, 2
-
-    with pytest.raises(ValueError, match="no embedding"):
-        list(in_processes(pow, work(), 2))
-
-
 def test_an_error_in_another_process_is_raised() -> None:
     with pytest.raises(TypeError, match="unsupported operand"):
         list(in_processes(pow, [(2, 3), ("x", 2)], 2))

@@ -119,14 +119,6 @@ def test_results_that_cannot_be_written_are_a_sentence(project) -> None:
     assert "Not a directory" in reason
 
 
-def test_digest_covers_what_a_notebook_imports_and_nothing_else() -> None:
-    files = {file.name for file in library_files([GOOD])}
-    assert {"paths.py", "progress.py"} <= files
-    assert not {"n2o.py", "heatmaps.py", "store.py"} & files
-    embedding = {file.name for file in library_files(["from lib import embedders\nfrom lib.catalog import published"])}
-    assert {"transformer.py", "composition.py", "catalog.toml", "n2o.csv"} <= embedding
-
-
 def test_digest_covers_every_module_that_a_notebook_has_loaded() -> None:
     source = "from lib import embedders, neighbors, plotting"
     program = f"{source}\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if n.startswith('lib.')))"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import starmap
 
 import pytest
 
 from lib.corpora import segmentation
 from lib.corpora.segmentation import Passage, segment, segmented
-from lib.run.errors import InputError
 
 STORY = 'Rain fell on Monday. "We stayed in," she said. "Then {0} sailed."'
 
@@ -36,10 +34,6 @@ def test_an_opening_quotation_mark_goes_with_its_sentence() -> None:
     ]
 
 
-def test_a_long_text_is_segmented() -> None:
-    assert segment("One by one. " * 200_000) == ["One by one."] * 200_000
-
-
 def test_it_is_what_segmenting_one_by_one_gives() -> None:
     assert list(segmented(passages(7))) == expected(7)
     assert expected(1)[0][1] == ["Rain fell on Monday.", '"We stayed in," she said.', '"Then ship0 sailed."']
@@ -62,19 +56,6 @@ def test_words_of_a_text_are_forgotten() -> None:
     before = words()
     list(segmented([Passage(f"Word{i}th and fro.", True) for i in range(500)]))
     assert words() <= before + 10
-
-
-@pytest.mark.usefixtures("small_chunks")
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_text_that_cannot_be_read_to_its_end_is_not_taken_for_a_short_one(monkeypatch, processes) -> None:
-    monkeypatch.setattr(segmentation, "in_processes", lambda function, inputs, _: starmap(function, inputs))
-
-    def source() -> Iterator[Passage]:
-        yield from passages(20)
-        raise InputError("text: cut short")
-
-    with pytest.raises(InputError, match="cut short"):
-        list(segmented(source(), processes))
 
 
 @pytest.mark.usefixtures("small_chunks")

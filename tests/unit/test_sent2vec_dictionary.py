@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.run.errors import InputError
 from lib.sent2vec.text import Dictionary
 
 TEXT = [b"the cat sat\n", b"the dog sat on the __label__pet cat\n", b"\n", b"a \xc2\xa0 b"]
@@ -60,19 +56,6 @@ TOKENS = st.sampled_from([b"a", b"b", b"cc", b"</s>", b"__label__x", b"<PLACEHOL
 LINES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)
 
 
-@given(LINES, st.sampled_from([b" ", b"\t", b" \0 "]))
-def test_counts_are_those_of_the_tokens(lines, blank) -> None:
-    text = [blank.join(line) + b"\n" for line in lines]
-    expected = Counter(token for line in lines for token in [*line, b"</s>"])
-    try:
-        dictionary = Dictionary.build([text], 1, 1)
-    except InputError:
-        assert len({token for token in expected if token != b"</s>" and not token.startswith(b"__label__")}) < 2
-        return
-    assert dictionary.tokens == expected.total()
-    assert dict(zip(dictionary.words[1:], dictionary.counts[1:].tolist(), strict=True)) == expected
-
-
 @given(LINES)
 def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
     dictionary = Dictionary.build([[b"a b b </s> cc cc cc __label__x\n"]], 1, 1)
@@ -82,19 +65,6 @@ def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
     for line, start, end in zip(text, starts, starts[1:], strict=False):
         expected = [{b"cc": 1, b"b": 2, b"a": 4, b"<PLACEHOLDER>": 0}.get(token) for token in line.split()]
         assert ids[start:end].tolist() == [id for id in expected if id is not None]
-
-
-@pytest.mark.parametrize(
-    ("lines", "settings", "message"),
-    [
-        ([], {}, "fewer than two words"),
-        (TEXT, {"min_count": 3}, "min_count: fewer than two words occur 3 times"),
-        (TEXT, {"max_vocabulary": 2}, "max_vocabulary leaves fewer"),
-    ],
-)
-def test_a_text_that_no_model_can_be_trained_on_gets_a_sentence(lines, settings, message) -> None:
-    with pytest.raises(InputError, match=message):
-        Dictionary.build([lines], **({"min_count": 1} | settings))
 
 
 def test_the_examples_dictionary_is_the_programs(data_file) -> None:

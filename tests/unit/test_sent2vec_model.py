@@ -85,13 +85,6 @@ def test_nothing_known_gives_zeros_and_nothing_at_all_an_empty_array() -> None:
     assert model(labels=["__label__cat"]).encode(["__label__cat"]).tolist() == [[0, 0, 0]]
 
 
-def test_batches_do_not_matter() -> None:
-    sentences = [" ".join(np.random.default_rng(i).choice(WORDS, i % 12)) for i in range(60)]
-    together = model().encode(sentences)
-    np.testing.assert_array_equal(together, model().encode(sentences, batch_size=7, show_progress_bar=True))
-    np.testing.assert_array_equal(together[::-1], model().encode(sentences[::-1]))
-
-
 def test_word_vectors_are_rows_of_the_input_matrix() -> None:
     vectors = model(words=[*WORDS, b"caf\xe9"]).word_vectors()
     assert list(vectors) == ["the", "cat", "sat", "naïve", "café"]
@@ -192,10 +185,3 @@ def test_a_trained_model_is_written_in_the_programs_format(tmp_path) -> None:
     np.testing.assert_array_equal(again.encode(TEXT), made.encode(TEXT))
     assert made.settings.word_ngrams == 2
     assert again.settings is None
-
-
-def test_a_text_that_nothing_can_be_learned_from_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match="min_count: fewer than two words occur 2 times"):
-        Sent2VecTrained().fit(["each word once"])
-    with pytest.raises(InputError, match="does not take these options"):
-        embedders.load("sent2vec-corpus-uni", epoch=2)
