@@ -18,7 +18,6 @@ from lib.corpora import Corpus
 from lib.neighbors import Neighbors, distributed
 from lib.run import arrays, progress
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
 from lib.store import EmbeddingStore
 
 if TYPE_CHECKING:
@@ -68,15 +67,10 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
 def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Overlap of every pair of embedders (columns: a two-level index) for every query (rows), in [0, 1].
 
-    Raises InputError if there is no embedder, and as `overlap` does.
+    Of two embedders or more. Raises InputError as `overlap` does.
     """
-    if not ids:
-        raise InputError("ids: there are none; give the neighbors that each embedder finds")
-    pairs = list(combinations(ids, 2))
-    columns = {pair: overlap(ids[pair[0]], ids[pair[1]]) for pair in pairs}
-    index = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
-    rows = len(next(iter(ids.values())))
-    return pd.DataFrame(np.column_stack(list(columns.values())) if pairs else np.empty((rows, 0)), columns=index)
+    columns = {(a, b): overlap(ids[a], ids[b]) for a, b in combinations(ids, 2)}
+    return pd.DataFrame(columns).rename_axis(columns=["a", "b"])
 
 
 def square(pairs: pd.Series, names: Sequence[str]) -> pd.DataFrame:
@@ -125,20 +119,6 @@ def neighbors(
 def chance(k: int, candidates: int) -> float:
     """Expected N2O of two embedders that draw their k neighbors blindly from `candidates` sentences: k / candidates."""
     return k / candidates
-
-
-def candidates(corpus: Corpus, query_source: str) -> np.ndarray:
-    """The sentences that may become queries: "ledes" or "any"."""
-    return corpus.ledes if query_source == "ledes" else np.arange(len(corpus))
-
-
-def check_parameters(corpus: Corpus, k: int, queries: int, query_source: str) -> None:
-    """Raise InputError, naming the parameter and what is accepted, if the corpus is too small for them."""
-    one_of("query_source", query_source, ("ledes", "any"))
-    available = len(candidates(corpus, query_source))
-    what, hint = ("ledes", "; or set query_source to 'any'") if query_source == "ledes" else ("sentences", "")
-    in_range("queries", queries, 1, available, f"corpus {corpus.name!r} has {available} {what}{hint}")
-    in_range("k", k, 1, len(corpus) - 1, f"corpus {corpus.name!r} has {len(corpus)} sentences")
 
 
 def clusters(corpus: Corpus, queries: np.ndarray) -> np.ndarray:

@@ -38,10 +38,6 @@ class Ranks(NamedTuple):
     tied: np.ndarray
     haystack: np.ndarray
 
-    def take(self, chosen: np.ndarray) -> Ranks:
-        """Those of some queries, by their positions."""
-        return Ranks(*(values[chosen] for values in self))
-
 
 def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude = None) -> Ranks:
     """The rank of each query's needle among the vectors of a corpus, by cosine similarity.

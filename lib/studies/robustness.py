@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.neighbors import approximate, exact
 from lib.run import paths, progress
-from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.store import EmbeddingStore
 
@@ -115,14 +113,8 @@ def elsewhere(name: str, names: Sequence[str], queries: int, k: int, seed: int) 
         Embedders; those that learn from text learn from this one.
     queries, k, seed : int
 
-    Raises
-    ------
-    InputError
-        A corpus with fewer sentences.
     """
     corpus = corpora.load(name)
-    if len(corpus) <= max(queries, k):
-        raise InputError(f"other_corpora: {name} has {len(corpus)} sentences; give one with more than {queries}")
     drawn = np.random.default_rng(seed).choice(len(corpus), queries, replace=False)
     return overlap(nearest(embeddings(names, corpus), drawn, k))
 
@@ -214,20 +206,6 @@ def halves(n: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, 
 # -- approximate search -------------------------------------------------------------------------
 
 
-class Trial(NamedTuple):
-    """What an index finds for the same queries under each embedder.
-
-    Attributes
-    ----------
-    recall : float
-        The share of the true neighbors that is found, averaged over queries and embedders.
-    ids : mapping of str to int64[q, k]
-    """
-
-    recall: float
-    ids: Ids
-
-
 def suited(vectors: Vectors, dimensions: int) -> dict[str, np.ndarray]:
     """The dense embeddings of at most so many dimensions: no index takes sparse ones, and long ones take long."""
     return {name: v for name, v in vectors.items() if not sparse.issparse(v) and v.shape[1] <= dimensions}
@@ -235,7 +213,7 @@ def suited(vectors: Vectors, dimensions: int) -> dict[str, np.ndarray]:
 
 def trials(
     vectors: Vectors, method: str, queries: np.ndarray, held_out: np.ndarray, truth: Ids, recall: float
-) -> tuple[list[Trial], np.ndarray]:
+) -> tuple[list[Ids], np.ndarray]:
     """Search an index with little effort, with more, and with what reaches a recall on held-out queries.
 
     Parameters
@@ -252,10 +230,10 @@ def trials(
 
     Returns
     -------
-    list of Trial
-        By rising effort of `EFFORTS`, the tuned one last.
-    float64[q]
-        The recall of the tuned one for each query, averaged over embedders.
+    list of mappings of str to int64[q, k]
+        What is found by rising effort of `EFFORTS`, with the tuned one last.
+    float64[efforts, q]
+        The share of the true neighbors of each query that each effort finds, averaged over embedders.
     """
     lean = {"hnsw": {"M": 8, "ef_construction": 40}}
     found: list[Ids] = [{} for _ in (*EFFORTS, recall)]
@@ -267,8 +245,8 @@ def trials(
         efforts = [*(steps[min(step, len(steps)) - 1] for step in EFFORTS), tuned]
         for ids, effort in zip(found, efforts, strict=True):
             ids[name] = index.search(each[queries], k, queries, effort).ids
-    recalls = [np.mean([approximate.recall_by_ids(ids[name], truth[name]) for name in ids], axis=0) for ids in found]
-    return [Trial(each.mean(), ids) for each, ids in zip(recalls, found, strict=True)], recalls[-1]
+    recalls = [[approximate.recall_by_ids(ids[name], truth[name]) for name in ids] for ids in found]
+    return found, np.mean(recalls, axis=1)
 
 
 # -- time, from the committed benchmark ---------------------------------------------------------

@@ -225,31 +225,31 @@ class Results:
     sets : sequence of ScoredSet
     sampling : lib.stats.Sampling
     found : dict
-        Of each embedder, for each seed, what `measured` returns.
+        Of each embedder what `measured` returns, seeds along the last axis.
     """
 
     sets: Sequence[ScoredSet]
     sampling: stats.Sampling
-    found: dict[str, list[dict[str, np.ndarray]]] = field(default_factory=dict)
+    found: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
 
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
         """Train and ask the models of each name, one a seed, on all cores."""
         jobs = [delayed(measured)(training, self.sets) for some in trainings.values() for training in some]
         answers = iter(Parallel(n_jobs=cores())(jobs))
-        self.found |= {name: [next(answers) for _ in some] for name, some in trainings.items()}
+        for name, some in trainings.items():
+            runs = [next(answers) for _ in some]
+            self.found[name] = {key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]}
 
     def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:
         """Ask an embedder of the registry, fitted on some sentences, under a name."""
         fitted = Fitted(partial(EmbeddingStore().embed, fit(embedders.load(embedder), sentences)))
         asked = [each for each in self.sets if each.group in groups]
-        self.found[name] = [{f"/{each.group}/{each.name}": each.answers(fitted) for each in asked}]
+        self.found[name] = {f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in asked}
 
     def answers(self, name: str, sets: Sequence[ScoredSet]) -> list[np.ndarray]:
-        """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni", one without seeds repeated."""
+        """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni"."""
         trained, _, variant = name.partition(": ")
-        seeds = max(map(len, self.found.values()))
-        models = [self.found[trained][seed % len(self.found[trained])] for seed in range(seeds)]
-        return [np.stack([own[f"{variant}/{each.group}/{each.name}"] for own in models], axis=-1) for each in sets]
+        return [self.found[trained][f"{variant}/{each.group}/{each.name}"] for each in sets]
 
     def bootstrap(
         self, statistic: Callable[[np.ndarray], np.ndarray], names: Sequence[str], *groups: str, **options: Any
@@ -259,7 +259,8 @@ class Results:
         scores = Scores(sets, [], {name: self.answers(name, sets) for name in names})
 
         def value(found: dict[str, np.ndarray]) -> np.ndarray:
-            return statistic(np.array([found[name].mean(axis=0) for name in names]))
+            means = [found[name].mean(axis=0) for name in names]
+            return statistic(np.stack(np.broadcast_arrays(*means)))  # what is not trained is the same for each seed
 
         return scores.interval(value, self.sampling, seeds=True, **options)
 

@@ -45,8 +45,8 @@ def judge_norms(ledger: stats.Ledger, results: Results, name: str, passes: Seque
 
     def bands(name, statistic):
         """Over other words and seeds; `statistic` takes log frequencies, bands, and lengths by seed."""
-        frequency, band = (results.found[name][0][key] for key in ("frequency", "band"))
-        columns = np.log10(frequency), band, np.transpose([own["norm"] for own in results.found[name]])
+        own = results.found[name]
+        columns = np.log10(own["frequency"][:, 0]), own["band"][:, 0], own["norm"]
         return stats.bootstrap(statistic, *columns, sampling=results.sampling, seeds=True)
 
     def middle_less(other):

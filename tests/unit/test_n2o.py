@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, n2o
+from lib import n2o
 from lib.corpora import text
 from lib.run.errors import InputError
 
@@ -62,26 +62,3 @@ def test_map_reproduces_distances_that_fit_a_plane() -> None:
     drawn = np.linalg.norm(points.to_numpy()[:, None] - points.to_numpy()[None], axis=2)
     np.testing.assert_allclose(drawn, distances, atol=1e-3)
     assert stress < 1e-3
-
-
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory) -> corpora.Corpus:
-    file = tmp_path_factory.mktemp("text") / "tiny.txt"
-    file.write_text("one a\ntwo b\n\nthree c\nfour d\n")
-    return corpora.load(f"lines:{file}")
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"k": 4}, "k: 4 is not accepted; give 1 to 3"),
-        ({"queries": 3}, "has 2 ledes; or set query_source to 'any'"),
-        ({"queries": 5, "query_source": "any"}, "queries: 5 is not accepted; give 1 to 4"),
-        ({"query_source": "all"}, "query_source: 'all' is not known"),
-    ],
-)
-def test_parameters_that_the_corpus_cannot_serve_get_a_sentence(tiny, changed, message) -> None:
-    parameters = {"k": 2, "queries": 2, "query_source": "ledes"} | changed
-    with pytest.raises(InputError) as error:
-        n2o.check_parameters(tiny, **parameters)
-    assert message in str(error.value)

@@ -72,8 +72,9 @@ def test_scores_are_means_over_groups_and_cover_other_seeds(rng) -> None:
         ScoredSet("labels", "supervised", letters, np.arange(40)),
     ]
     results = study.Results(sets, FEW)
-    results.found["model"] = [{"/similarity/pairs": own, "/supervised/labels": right} for own in cosines]
-    results.found["fixed"] = [{"/supervised/labels": np.zeros(40)}]
+    by_seed = np.column_stack([right, right])
+    results.found["model"] = {"/similarity/pairs": cosines.T, "/supervised/labels": by_seed}
+    results.found["fixed"] = {"/supervised/labels": np.zeros((40, 1))}
     correlation = np.mean([pearsonr(own, gold).statistic for own in cosines])
     both = results.scores(["model"], "similarity", "supervised")
     assert both.estimate == pytest.approx([(correlation + 0.75) / 2])
