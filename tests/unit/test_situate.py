@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import replace
 
 import nbformat
@@ -11,8 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from lib import corpora, embedders, n2o, stats
@@ -82,19 +79,6 @@ def test_order_of_rows_several_samples_and_unknown_keys_do_no_harm(file, rng) ->
     assert situate.read(file).table().equals(toy().table(), check_metadata=True)
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_else(file, monkeypatch) -> None:
-    before = file.read_bytes()
-
-    def full(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(InputError, match=r"cannot be written \(No space left on device\)"):
-        toy("other").write(file)
-    assert file.read_bytes() == before
-    assert [each.name for each in file.parent.iterdir()] == [file.name]
-
-
 # -- files that are something else --------------------------------------------------------------
 
 
@@ -132,16 +116,12 @@ INCOMPLETE = "of each query for each embedder once"
     [
         (lambda file: file.unlink(), "no such file"),
         (lambda file: file.write_text("<!DOCTYPE html><title>404</title>"), OTHERWISE),
-        (lambda file: file.write_bytes(file.read_bytes()[:-9]), OTHERWISE),
         (lambda file: pd.read_parquet(file).to_parquet(file), OTHERWISE),
-        (lambda file: described(file, lambda about: [about]), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"version": 2}), "is of version 2 of the format"),
-        (lambda file: described(file, lambda about: about | {"k": None}), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"embedders": []}), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
         (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
         (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
-        (lambda file: cell(file, "embedder", 0, "x"), INCOMPLETE),
         (lambda file: cell(file, "neighbor", 0, -1), "has an index beside 0 to 5"),
         (lambda file: cell(file, "neighbor", 0, 0), "a query that is its own neighbor"),
         (lambda file: cell(file, "neighbor", 0, 1), "names a sentence twice"),
@@ -164,18 +144,6 @@ def test_a_name_that_would_be_markup_is_refused(file) -> None:
 
     described(file, with_markup)
     with pytest.raises(InputError, match="has a name beside letters"):
-        situate.read(file)
-
-
-@given(st.data())
-def test_damage_anywhere_never_ends_in_anything_but_a_sentence(tmp_path_factory, data) -> None:
-    file = tmp_path_factory.mktemp("damage") / "neighbors.parquet"
-    toy().write(file)
-    whole = bytearray(file.read_bytes())
-    for place in data.draw(st.lists(st.integers(4, len(whole) - 1), min_size=1, max_size=3)):
-        whole[place] ^= data.draw(st.integers(1, 255))
-    file.write_bytes(whole[: data.draw(st.integers(0, len(whole)))])
-    with suppress(InputError):
         situate.read(file)
 
 
@@ -237,8 +205,8 @@ def letters(sentences: list[str]) -> np.ndarray:
     return np.array([[sentence.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"] for sentence in sentences])
 
 
-@pytest.mark.parametrize("name", ["bow", "pca-bow-3d"])
-def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored, name) -> None:
+def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored) -> None:
+    name = "pca-bow-3d"
     placed, _ = situate.place(own.load(embedders.load(name), "again").fit(corpus.sentences), corpus, stored)
     table = n2o.matrix(placed.ids)
     assert table.loc["again", name] == 1
