@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from scipy.stats import pearsonr, spearmanr
 from threadpoolctl import threadpool_limits
 
-from lib import stats
 from lib.embedders.base import Embeddings, narrow
 from lib.neighbors.contract import unit
 from lib.run import arrays
@@ -249,7 +248,7 @@ def regress(
         features = Features(normalize, np.float64).fit(sides[0])
         rows, *asked = (features.transform(each) for each in sides)
         found = list(predictions(rows, gold, penalties or PENALTIES[method], asked))
-    best = np.nanargmax([stats.pearson(on_dev, of_dev) for on_dev, _ in found])
+    best = np.nanargmax([pearsonr(on_dev, of_dev).statistic for on_dev, _ in found])
     return found[best][1]
 
 
