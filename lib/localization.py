@@ -21,11 +21,9 @@ from sklearn.svm import LinearSVC
 
 from lib.corpora.closure import groups_from_pairs
 from lib.embedders.base import Embeddings, narrow
-from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
 
-__all__ = ["GRID", "Classified", "OneScale", "classify", "groups_from_pairs", "svm"]
+__all__ = ["GRID", "Classified", "OneScale", "classify", "double", "groups_from_pairs", "svm"]
 
 GRID = (0.1, 1.0, 10.0, 100.0)  # penalties; beyond, separable groups get the same planes
 INNER_FOLDS = 2  # a group of three leaves two sentences to learn from
@@ -125,11 +123,12 @@ def classify(
     Raises
     ------
     InputError
-        Vectors and labels that do not match, NaN, one group only, a group with fewer sentences than folds, C below 0.
+        A group with fewer sentences than folds.
     """
-    labels = np.asarray(labels)
-    vectors = _checked(arrays.matrix("vectors", vectors), labels, in_range("folds", folds, 2, 10**6))
-    penalties = [in_range("C", penalty, 1e-9, 1e9) for penalty in np.atleast_1d(C).astype(float)]
+    labels, penalties = np.asarray(labels), np.atleast_1d(C)
+    least = np.unique(labels, return_counts=True)[1].min()
+    if least < folds:
+        raise InputError(f"labels: a group has {least} sentences; give {folds} or more of each, or fewer folds")
     model = svm(*steps, C=penalties[0], scale=scale)
     if len(penalties) > 1:
         inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
@@ -137,22 +136,15 @@ def classify(
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class|The number of unique classes")
-        scores = cross_val_predict(model, vectors, labels, cv=outer, method="decision_function")
+        scores = cross_val_predict(model, double(vectors), labels, cv=outer, method="decision_function")
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     predictions = np.unique(labels)[scores.argmax(axis=1)]
     return Classified(float((predictions == labels).mean()), predictions, scores)
 
 
-def _checked(vectors: Embeddings, labels: np.ndarray, folds: int) -> Embeddings:
-    """The vectors in float64."""
-    if vectors.shape[0] != len(labels):
-        raise InputError(f"vectors: {vectors.shape[0]} rows for {len(labels)} labels; give a row for each sentence")
-    groups, sizes = np.unique(labels, return_counts=True)
-    if len(groups) < 2 or sizes.min() < folds:
-        raise InputError(f"labels: {len(groups)} groups, the least of {sizes.min()}; give two, each of {folds} or more")
+def double(vectors: Embeddings) -> Embeddings:
+    """In float64 and with index arrays of int32, as LIBLINEAR takes them."""
     if sp.issparse(vectors):
-        vectors = narrow(sp.csr_array(vectors, dtype=np.float64))
-        arrays.finite("vectors", vectors.data)
-        return vectors
-    return arrays.finite("vectors", np.asarray(vectors, np.float64))
+        return narrow(sp.csr_array(vectors, dtype=np.float64))
+    return np.asarray(vectors, np.float64)

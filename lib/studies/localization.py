@@ -6,7 +6,6 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +19,9 @@ from sklearn.random_projection import GaussianRandomProjection
 
 from lib import embedders, stats, store, tasks
 from lib.corpora import Corpus, text
-from lib.embedders.base import Embeddings, narrow
+from lib.embedders.base import Embeddings
 from lib.embedders.sparse import BagOfWords
-from lib.localization import GRID, classify, svm
+from lib.localization import GRID, classify, double, svm
 from lib.run import progress
 from lib.run.cluster import in_processes
 from lib.stats import Interval, Sampling
@@ -90,11 +89,6 @@ class Components(TransformerMixin, BaseEstimator):
 def dense(vectors: Embeddings) -> np.ndarray:
     """As an array."""
     return vectors.toarray() if sp.issparse(vectors) else vectors
-
-
-def double(vectors: Embeddings) -> Embeddings:
-    """In float64, as scikit-learn takes them."""
-    return narrow(sp.csr_array(vectors, dtype=np.float64)) if sp.issparse(vectors) else vectors.astype(np.float64)
 
 
 def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:
@@ -200,9 +194,8 @@ def _crosswise(labels, scale, vectors, *steps):
 def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:
     """A row for each model, best first: accuracy, low, high; groups are resampled."""
     found = stats.bootstrap(stats.mean, answers.correct.to_numpy(), sampling=sampling, clusters=answers.labels)
-    table = pd.DataFrame(found._asdict(), answers.correct.columns).rename(columns={"estimate": "accuracy"})
-    table["constant"] = table["low"] == table["high"]
-    return table.rename_axis("model").sort_values("accuracy", ascending=False, kind="stable")
+    table = found.table(answers.correct, "model").rename(columns={"value": "accuracy"})
+    return table.sort_values("accuracy", ascending=False, kind="stable")
 
 
 def leads(
@@ -216,20 +209,26 @@ def leads(
     return Interval(*np.round(np.concatenate(found, axis=1), 12))
 
 
-def agreement(labels: np.ndarray, one: np.ndarray, other: np.ndarray) -> float:
-    """P(one = other | both wrong), figure 4; NaN where they are never both wrong."""
-    both = (one != labels) & (other != labels)
-    return (one == other)[both].mean() if both.any() else np.nan
+def mistakes(labels: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each two models, whose answers are columns of label[n, m]: what both get wrong, and alike, int[m, m]."""
+    wrong = said != labels[:, None]
+    both = wrong[:, :, None] & wrong[:, None, :]
+    same = both & (said[:, :, None] == said[:, None, :])
+    return both.sum(axis=0), same.sum(axis=0)
+
+
+def agreement(labels: np.ndarray, said: np.ndarray) -> np.ndarray:
+    """P(same answer | both wrong) of each two models, float[m, m], figure 4; NaN where they are never both wrong."""
+    both, same = mistakes(labels, said)
+    return np.divide(same, both, out=np.full(both.shape, np.nan), where=both > 0)
 
 
 def shared_mistakes(answers: Answers, names: Sequence[str]) -> pd.DataFrame:
     """A row for each pair of models: a, b, both (sentences that both get wrong), same (with the same answer)."""
-    said = answers.predictions
-    rows = []
-    for a, b in combinations(names, 2):
-        both = (said[a] != answers.labels) & (said[b] != answers.labels)
-        rows.append((a, b, int(both.sum()), int((both & (said[a] == said[b])).sum())))
-    return pd.DataFrame(rows, columns=["a", "b", "both", "same"])
+    first, second = np.triu_indices(len(names), 1)
+    both, same = (counts[first, second] for counts in mistakes(answers.labels, answers.predictions[names].to_numpy()))
+    a, b = np.array(names)[first], np.array(names)[second]
+    return pd.DataFrame({"a": a, "b": b, "both": both, "same": same})
 
 
 def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:

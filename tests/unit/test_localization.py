@@ -95,20 +95,9 @@ def test_an_oracle_is_always_right_and_two_groups_have_two_scores(rng) -> None:
     assert localization.classify(rng.normal(size=(8, 3)), labels[:8]).scores.shape == (8, 2)
 
 
-@pytest.mark.parametrize(
-    ("vectors", "labels", "options", "message"),
-    [
-        (np.ones((5, 2)), [0, 0, 0, 1, 1, 1], {}, "vectors: 5 rows for 6 labels"),
-        (np.ones((6, 2)), [0] * 6, {}, "labels: 1 groups"),
-        (np.ones((6, 2)), [0, 0, 1, 1, 1, 1], {}, "labels: 2 groups, the least of 2; give two, each of 3 or more"),
-        (np.full((6, 2), np.nan), [0, 0, 0, 1, 1, 1], {}, "vectors: holds NaN or infinity"),
-        (np.ones((6, 2)), [0, 0, 0, 1, 1, 1], {"folds": 1}, "folds: 1 is not accepted"),
-        (np.ones((6, 2)), [0, 0, 0, 1, 1, 1], {"C": 0}, "C: .* is not accepted"),
-    ],
-)
-def test_what_cannot_be_classified_gets_a_sentence(vectors, labels, options, message) -> None:
-    with pytest.raises(InputError, match=message):
-        localization.classify(vectors, labels, **options)
+def test_a_group_too_small_for_its_folds_gets_a_sentence() -> None:
+    with pytest.raises(InputError, match="labels: a group has 2 sentences; give 3 or more of each, or fewer folds"):
+        localization.classify(np.ones((6, 2)), [0, 0, 1, 1, 1, 1])
 
 
 # -- the study -----------------------------------------------------------------------------------
@@ -144,10 +133,10 @@ def test_leads_are_of_the_same_sentences(rng) -> None:
 def test_agreement_of_a_hand_made_case() -> None:
     labels = np.array([0, 0, 1, 1, 2])
     said = pd.DataFrame({"a": [0, 1, 2, 2, 0], "b": [1, 1, 2, 0, 0], "c": labels})
-    assert study.agreement(labels, said["a"], said["b"]) == 0.75
-    assert np.isnan(study.agreement(labels, said["a"], said["c"]))
+    rates = study.agreement(labels, said.to_numpy())
+    np.testing.assert_array_equal(rates, [[1, 0.75, np.nan], [0.75, 1, np.nan], [np.nan] * 3])
     pairs = study.shared_mistakes(study.Answers(labels, said, said), ["a", "b", "c"])
-    assert pairs[["both", "same"]].to_numpy().tolist() == [[4, 3], [0, 0], [0, 0]]
+    assert pairs.to_numpy().tolist() == [["a", "b", 4, 3], ["a", "c", 0, 0], ["b", "c", 0, 0]]
 
 
 def test_spread_adds_up_to_the_scatter_around_the_mean(rng) -> None:
