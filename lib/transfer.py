@@ -281,10 +281,17 @@ def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], *, folds: 
     ends = np.cumsum([len(side) for side in sides])
     pieces = iter([vectors[end - len(side) : end] for side, end in zip(sides, ends, strict=True)])
     data = [((next(pieces), next(pieces)), part.label) if pairs else (next(pieces), part.labels) for part in parts]
-    if name in OFFICIAL:
-        train, *dev, test = data
-        return train_test(train, test, *dev, **options)
-    return cross_validate(*data[0], folds=folds, groups=getattr(parts[0], "groups", None), **options)
+    return on_splits(data, folds=folds, groups=getattr(parts[0], "groups", None), **options)
+
+
+def on_splits(
+    splits: Sequence[tuple[Vectors, np.ndarray]], *, folds: int, groups: np.ndarray | None = None, **options: Any
+) -> Result:
+    """`train_test` on two splits or three (train, dev, test), `cross_validate` on one: vectors and labels of each."""
+    if len(splits) == 1:
+        return cross_validate(*splits[0], folds=folds, groups=groups, **options)
+    train, *dev, test = splits
+    return train_test(train, test, *dev, **options)
 
 
 @dataclass

@@ -156,7 +156,8 @@ def _fitted(encode: Callable, labelled: Mapping[str, Task]) -> np.ndarray:
 
     found = []
     for task in labelled.values():
-        vectors, labels = np.asarray(encode(task.sentences), np.float64)[task.tested], task.labels[task.tested]
+        labels = task.splits[-1].labels
+        vectors = np.asarray(encode(task.sentences), np.float64)[-len(labels) :]
         found.append(RidgeClassifier(alpha=1e-8).fit(vectors, labels).predict(vectors) == labels)
     return np.concatenate(found)
 

@@ -22,6 +22,7 @@ from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.studies import orders
 from lib.studies.orders import UNMEASURED, Found, Resampled, defined, frame, joined, kendall, opposed, reversals
+from lib.studies.scores import pearsons
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
@@ -86,10 +87,8 @@ def rated(name: str, verses: int = 600, seed: int = 0) -> Rated:
 def verse_pairs(verses: int, seed: int) -> Rated:
     """Young's verse with, in Weymouth's words, the same verse (2), the next one (1), and one from elsewhere (0)."""
     young, weymouth = (_verses(f"bible-gospels:{name}") for name in ("ylt", "wmth"))
-    both = np.array([group for group in young if group in weymouth])
-    following = np.array([group for group in weymouth if group in young])
-    after = dict(pairwise(following))
-    both = np.array([group for group in both if group in after])
+    after = dict(pairwise([group for group in weymouth if group in young]))
+    both = np.array([group for group in young if group in after])
     rng = np.random.default_rng(seed)
     count = min(verses, len(both) // 2)
     chosen, elsewhere = rng.permutation(both)[: 2 * count].reshape(2, count)
@@ -158,13 +157,6 @@ def sides(encode: Callable, pairs: Rated) -> list[Embeddings]:
     place = {text: i for i, text in enumerate(pairs.texts)}
     vectors = encode(pairs.texts)
     return [vectors[[place[text] for text in side]] for side in (pairs.left, pairs.right)]
-
-
-def pearsons(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
-    """Pearson's correlation of each column, float[n, ...], with the gold scores: float[...]."""
-    centered, gold = columns - columns.mean(axis=0), gold - gold.mean()
-    lengths = np.sqrt((centered**2).sum(axis=0) * (gold**2).sum())
-    return np.tensordot(gold, centered, 1) / lengths
 
 
 def table_2(judged: Judged) -> pd.DataFrame:

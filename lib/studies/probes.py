@@ -19,7 +19,7 @@ from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.studies.orders import UNMEASURED, Found, frame
-from lib.studies.transfer import Results, Task, drawn, of_parts
+from lib.studies.transfer import Results, Task, drawn
 
 KIN = ("glove", "minilm", "w2v", "fasttext", "sent2vec")  # share word vectors or weights, and are drawn together
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
@@ -89,11 +89,10 @@ def _probe(name: str, corpus: Corpus, sizes: tuple[int, int, int], seed: int, pi
     try:
         catalog.file(f"senteval/probing/{probing.FILES[name]}.txt")
     except InputError:
-        task = probing.make(name, corpus, seed, sizes, pipeline or None)
+        task = probing.make(name, corpus, seed, sizes, pipeline)
     else:
         task = probing.read(name)
-    parts = (task.train, task.dev, task.test)
-    return of_parts([drawn(part, most, seed) for part, most in zip(parts, sizes, strict=True)])
+    return Task([drawn(split, most, seed) for split, most in zip(task.splits, sizes, strict=True)])
 
 
 def reliability(results: Results, condition: str, names: Sequence[str]) -> pd.DataFrame:
@@ -133,41 +132,32 @@ def of_probing(
     dict
         Findings by claim and part, `UNMEASURED` without the tasks or embedders that a claim speaks of.
     """
-    found = dict.fromkeys(CLAIMS, UNMEASURED)
-    places = [(row, column) for row in transfer_scores for column in probing_scores]
-    table = pd.DataFrame(places, columns=["transfer", "probing"])
-    if not places:
-        return table, found
-    probes = list(probing_scores)
+    found, probes = dict.fromkeys(CLAIMS, UNMEASURED), list(probing_scores)
+    if transfer_scores.empty or probing_scores.empty:
+        return pd.DataFrame(), found
     given = transfer_scores.to_numpy(), probing_scores.to_numpy(), np.asarray(trained)
     options = {"sampling": sampling, "clusters": kin(list(transfer_scores.index)), "method": "normal"}
 
     def of(statistic: Callable, **more: Any) -> Interval:
         return stats.bootstrap(lambda t, p, kind: statistic(correlations(t, p)), *given, **options | more)
 
-    cells = of(lambda rho: rho, method="fisher")
-    table = table.assign(**{name: bound.ravel() for name, bound in cells._asdict().items()})
-    table = table.rename(columns={"estimate": "value"})
-    average = of(lambda rho: rho.mean())
-    found |= dict.fromkeys(CLAIMS[:2], average)
+    def ahead(rho: np.ndarray, name: str) -> np.ndarray:
+        """Of a probing task the correlations [t, p] less those of each other one, mean over transfer tasks."""
+        mine = probes.index(name)
+        return (rho[:, [mine]] - np.delete(rho, mine, axis=1)).mean(axis=0)
 
-    def ahead(first: str, sign: int) -> Interval:
-        mine, others = probes.index(first), [i for i, name in enumerate(probes) if name != first]
-        return of(lambda rho: sign * (rho[:, [mine]] - rho[:, others]).mean(axis=0), holm=True)
+    def contrast(t: np.ndarray, p: np.ndarray, kind: np.ndarray) -> float:
+        if min(kind.sum(), (~kind).sum()) < LEAST:
+            return np.nan
+        first, second = (ahead(correlations(t[some], p[some]), "WC").mean() for some in (kind, ~kind))
+        return first - second
 
-    for claim, first, sign in (("sentlen-highest", "SentLen", 1), ("wc-lowest", "WC", -1)):
-        if first in probes and len(probes) > 1:
-            found[f"pitfalls-probing-{claim}", ""] = ahead(first, sign)
-    of_each_kind = min(np.sum(trained), len(trained) - np.sum(trained))
-    if "WC" in probes and len(probes) > 1 and of_each_kind >= LEAST:
-        mine, others = probes.index("WC"), [i for i, name in enumerate(probes) if name != "WC"]
-
-        def contrast(t: np.ndarray, p: np.ndarray, kind: np.ndarray) -> float:
-            if min(kind.sum(), (~kind).sum()) < LEAST:
-                return np.nan
-            sides = (correlations(t[some], p[some]).mean(axis=0) for some in (kind, ~kind))
-            first, second = (rho[mine] - rho[others].mean() for rho in sides)
-            return first - second
-
-        found["pitfalls-probing-set-dependent", ""] = stats.bootstrap(contrast, *given, **options)
+    table = frame(of(lambda rho: rho, method="fisher"), transfer=transfer_scores, probing=probes)
+    found |= dict.fromkeys(CLAIMS[:2], of(lambda rho: rho.mean()))
+    if "SentLen" in probes and len(probes) > 1:
+        found["pitfalls-probing-sentlen-highest", ""] = of(lambda rho: ahead(rho, "SentLen"), holm=True)
+    if "WC" in probes and len(probes) > 1:
+        found["pitfalls-probing-wc-lowest", ""] = of(lambda rho: -ahead(rho, "WC"), holm=True)
+        if min(np.sum(trained), len(trained) - np.sum(trained)) >= LEAST:
+            found["pitfalls-probing-set-dependent", ""] = stats.bootstrap(contrast, *given, **options)
     return table, found

@@ -17,6 +17,7 @@ from lib.corpora import text
 from lib.embedders.base import Embedder, Embeddings
 from lib.neighbors.contract import unit
 from lib.run.errors import InputError
+from lib.studies.orders import frame
 
 ROUNDING = 1e-6  # of scores; what varies less is constant
 
@@ -66,15 +67,16 @@ class ScoredSet(NamedTuple):
         if self.gold is None:
             return answers[rows].mean(axis=0)
         if self.gold.ndim == 1:
-            return _pearson(answers[rows], self.gold[rows])
+            return pearsons(answers[rows], self.gold[rows])
         block = np.ix_(rows, rows)
         known = ~np.isnan(self.gold[block])
-        return _pearson(answers[block][known], self.gold[block][known])
+        return pearsons(answers[block][known], self.gold[block][known])
 
 
-def _pearson(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
+def pearsons(columns: np.ndarray, gold: np.ndarray) -> np.ndarray:
+    """Pearson's correlation of each column, float[n, ...], with the gold scores: float[...]; NaN for a constant one."""
     columns, gold = columns - columns.mean(axis=0), gold - gold.mean()
-    lengths = np.sqrt((columns**2).sum(axis=0) * (gold @ gold))
+    lengths = np.sqrt((columns**2).sum(axis=0) * (gold**2).sum())
     return np.tensordot(gold, columns, 1) / np.where(lengths > 0, lengths, np.nan)
 
 
@@ -175,9 +177,9 @@ class Scores:
 
         Options are those of `stats.bootstrap`.
         """
-        number = np.repeat(np.arange(len(self.sets)), [len(each.clusters) for each in self.sets])
+        sizes = [len(each.clusters) for each in self.sets]
+        number, item = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])
         clusters = np.concatenate([each.clusters for each in self.sets]) + number * 10**9
-        item = np.concatenate([np.arange(len(each.clusters)) for each in self.sets])
 
         def statistic(number: np.ndarray, item: np.ndarray) -> np.ndarray:
             return derive(self.of([item[number == i] for i in range(len(self.sets))]))
@@ -187,10 +189,8 @@ class Scores:
 
     def frame(self, derive: Callable[[dict], dict], sampling: stats.Sampling) -> pd.DataFrame:
         """What `derive` makes of the scores, by name: columns what, group, vectors, value, low, high, constant."""
-        places = pd.MultiIndex.from_product([derive(self.of()), self.groups, self.variants])
-        table = places.to_frame(index=False, name=["what", "group", "vectors"])
         found = self.interval(lambda scores: np.stack(list(derive(scores).values())), sampling)
-        table[["value", "low", "high"]] = np.transpose(found)
+        table = frame(found, what=derive(self.of()), group=self.groups, vectors=self.variants)
         return table.assign(constant=table["high"] - table["low"] < ROUNDING)
 
     def differences(self, pairs: Sequence[tuple[str, str]], sampling: stats.Sampling) -> pd.DataFrame:

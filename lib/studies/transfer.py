@@ -30,41 +30,25 @@ SIMPLE = ("tfidf", "bow", "glove", "wordllama", "w2v", "fasttext")
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Sentences with classes, in one or several splits.
+    """Sentences with classes: one split, which is cross-validated; or train, dev (if there is one) and test."""
 
-    Attributes
-    ----------
-    sentences : list of str, length n
-    labels : int[n]
-    sizes : sequence of int
-        Of train, dev (if there is one) and test; one number for a set that is cross-validated.
-    groups : int[n], optional
-        Equal for sentences that mean the same.
-    """
-
-    sentences: list[str]
-    labels: np.ndarray
-    sizes: Sequence[int]
-    groups: np.ndarray | None = None
+    splits: Sequence[ClassificationTask]
 
     @property
-    def meanings(self) -> np.ndarray:
-        """The groups; without any, each sentence is its own."""
-        return np.arange(len(self.labels)) if self.groups is None else self.groups
+    def sentences(self) -> list[str]:
+        """Those of all splits, n."""
+        return [sentence for split in self.splits for sentence in split.sentences]
 
     @property
-    def tested(self) -> np.ndarray:
-        """The rows that are tested: those of the last split."""
-        return np.arange(len(self.labels))[-self.sizes[-1] :]
+    def labels(self) -> np.ndarray:
+        """Those of all splits, int[n]."""
+        return np.concatenate([split.labels for split in self.splits])
 
-    def evaluate(self, vectors: Embeddings, folds: int, **options: Any) -> transfer.Result:
+    def evaluate(self, vectors: np.ndarray, folds: int, **options: Any) -> transfer.Result:
         """By the splits, or by cross-validation; `options` are those of `transfer.Evaluation`."""
-        if len(self.sizes) == 1:
-            return transfer.cross_validate(vectors, self.labels, folds=folds, groups=self.groups, **options)
-        ends = np.cumsum(self.sizes)[:-1]
-        sides = np.split(np.arange(len(self.labels)), ends)
-        train, *dev, test = ((vectors[rows], self.labels[rows]) for rows in sides)
-        return transfer.train_test(train, test, *dev, **options)
+        sides = np.split(vectors, np.cumsum([len(split) for split in self.splits])[:-1])
+        data = [(side, split.labels) for side, split in zip(sides, self.splits, strict=True)]
+        return transfer.on_splits(data, folds=folds, groups=self.splits[0].groups, **options)
 
 
 def load(name: str, most: int, seed: int, folds: int) -> Task:
@@ -74,30 +58,14 @@ def load(name: str, most: int, seed: int, folds: int) -> Task:
     """
     if name in local.MAKERS:
         classes, highest = CLASSES[name]
-        made = local.MAKERS[name](min(most // classes, highest) if most else highest, seed=seed)
-        return _halved(Task(made.sentences, made.labels, [len(made)], made.groups), folds, seed)
-    parts = [tasks.load(name, split) for split in transfer.OFFICIAL.get(name, ("all",))]
-    return _halved(of_parts([drawn(parts[0], most, seed), *parts[1:]]), folds, seed)
-
-
-def _halved(task: Task, folds: int, seed: int) -> Task:
-    if folds > 1 or len(task.sizes) > 1:
-        return task
-    half = transfer.deal(task.labels, 2, np.random.default_rng(seed), task.groups)
-    order = np.argsort(half, kind="stable")
-    return Task([task.sentences[i] for i in order], task.labels[order], np.bincount(half), task.meanings[order])
-
-
-def encoder(name: str, corpus: Corpus | Sequence[str], **options: Any) -> Callable[[Sequence[str]], Embeddings]:
-    """From sentences to their stored embeddings, by an embedder that is fitted on a corpus if it learns from text."""
-    embedder = fit(embedders.load(name, **options), corpus)
-    return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
-
-
-def of_parts(parts: Sequence[ClassificationTask]) -> Task:
-    """A task with these splits."""
-    sentences = [sentence for part in parts for sentence in part.sentences]
-    return Task(sentences, np.concatenate([part.labels for part in parts]), [len(part) for part in parts])
+        splits = [local.MAKERS[name](min(most // classes, highest) if most else highest, seed=seed)]
+    else:
+        first, *others = (tasks.load(name, split) for split in transfer.OFFICIAL.get(name, ("all",)))
+        splits = [drawn(first, most, seed), *others]
+    if folds == 1 and len(splits) == 1:
+        half = transfer.deal(splits[0].labels, 2, np.random.default_rng(seed), splits[0].groups)
+        splits = [_rows(splits[0], np.flatnonzero(half == side)) for side in (0, 1)]
+    return Task(splits)
 
 
 def drawn(task: ClassificationTask, most: int, seed: int) -> ClassificationTask:
@@ -107,8 +75,18 @@ def drawn(task: ClassificationTask, most: int, seed: int) -> ClassificationTask:
     from sklearn.model_selection import train_test_split
 
     kept, _ = train_test_split(np.arange(len(task)), train_size=most, stratify=task.labels, random_state=seed)
-    kept.sort()
-    return ClassificationTask([task.sentences[i] for i in kept], task.labels[kept])
+    return _rows(task, np.sort(kept))
+
+
+def _rows(task: ClassificationTask, rows: np.ndarray) -> ClassificationTask:
+    groups = None if task.groups is None else task.groups[rows]
+    return ClassificationTask([task.sentences[i] for i in rows], task.labels[rows], groups)
+
+
+def encoder(name: str, corpus: Corpus | Sequence[str], **options: Any) -> Callable[[Sequence[str]], Embeddings]:
+    """From sentences to their stored embeddings, by an embedder that is fitted on a corpus if it learns from text."""
+    embedder = fit(embedders.load(name, **options), corpus)
+    return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
 
 
 # -- results --------------------------------------------------------------------------------------
@@ -197,11 +175,12 @@ def evaluate(
             for how, correct in results.items():
                 found.setdefault((how, name), []).append(correct)
             bar.update(1)
-    tested = [pd.DataFrame({"group": task.meanings[task.tested]}) for task in labelled.values()]
-    clusters = pd.concat(tested, keys=range(len(tested)), names=["task"]).reset_index("task")
-    numbers = clusters.groupby(["task", "group"]).ngroup().to_numpy()
+    tested = [task.splits[-1] for task in labelled.values()]
+    place = np.repeat(np.arange(len(tested)), [len(split) for split in tested])
+    groups = [np.arange(len(split)) if split.groups is None else split.groups for split in tested]
+    clusters = pd.DataFrame({"task": place, "group": np.concatenate(groups)}).groupby(["task", "group"]).ngroup()
     correct = {key: np.concatenate(each) for key, each in found.items()}
-    return Results(list(labelled), clusters["task"].to_numpy(), numbers, correct, sampling)
+    return Results(list(labelled), place, clusters.to_numpy(), correct, sampling)
 
 
 def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, np.ndarray]:

@@ -13,7 +13,9 @@ from lib.stats import Interval, Sampling
 from lib.studies import dimensions, orders, pitfalls, probes, transfer
 from lib.studies.dimensions import Line
 from lib.studies.orders import Resampled
+from lib.studies.scores import pearsons
 from lib.studies.transfer import Results, Task
+from lib.tasks import ClassificationTask
 
 SAMPLING = Sampling(1, 100)
 
@@ -50,7 +52,7 @@ def test_an_interval_over_clusters_is_that_of_their_rows(rng) -> None:
 
 def test_correlations_and_tau_are_those_of_scipy(rng) -> None:
     columns, gold = rng.normal(size=(30, 2, 4)), rng.normal(size=30)
-    found = pitfalls.pearsons(columns, gold)
+    found = pearsons(columns, gold)
     assert found[1, 2] == pytest.approx(scipy_stats.pearsonr(columns[:, 1, 2], gold).statistic)
     a, b = rng.integers(0, 4, size=(2, 9))
     assert orders.kendall(a, b) == pytest.approx(scipy_stats.kendalltau(a, b).statistic)
@@ -121,7 +123,7 @@ def test_a_concave_curve_rises_and_bends() -> None:
 def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> None:
     labels = np.arange(60) % 2
     vectors = {"good": labels[:, None] + 0.1 * rng.normal(size=(60, 3)), "bad": rng.normal(size=(60, 3))}
-    task = Task([str(i) for i in range(60)], labels, [60])
+    task = Task([ClassificationTask([str(i) for i in range(60)], labels)])
     encode = {
         name: (lambda given: lambda texts: given[[int(text) for text in texts]])(v) for name, v in vectors.items()
     }
