@@ -127,14 +127,6 @@ def _located(asset: Asset, path: str) -> Path:
     return found
 
 
-def fetch(id: str) -> list[Path]:
-    """Download an asset that is free into ``data/`` and return its files as `locate` does."""
-    from lib.catalog.download import download
-
-    download(get(id))
-    return locate(id)
-
-
 def status(asset: Asset) -> str:
     """Whether it is "here", "here, another copy" (other bytes than our numbers were measured on) or "missing"."""
     try:

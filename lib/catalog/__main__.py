@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 
 from lib import catalog
-from lib.catalog.download import UnreachableError, is_unfinished
+from lib.catalog import download
 from lib.run import paths
 from lib.run.errors import InputError, command
 
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = [asset for asset in chosen if asset.access == "free"]
     else:
         chosen = wanted = [catalog.get(options.asset)]
-    missing = [asset for asset in wanted if catalog.status(asset) == "missing" or is_unfinished(asset)]
+    missing = [asset for asset in wanted if catalog.status(asset) == "missing" or download.is_unfinished(asset)]
     if missing:
         known = sum(asset.size or 0 for asset in missing) / 1e9
         print(f"Fetching {len(missing)} into {paths.DATA} ({known:.1f} GB, and those of unknown size)", flush=True)
@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     table = catalog.table()
     print(_text(table[table["id"].isin([asset.id for asset in chosen])]))
     if failures:
-        if all(isinstance(error, UnreachableError) for error in failures.values()):
+        if all(isinstance(error, download.UnreachableError) for error in failures.values()):
             print(NO_NETWORK, file=sys.stderr)
         else:
             print(*failures.values(), sep="\n", file=sys.stderr)
@@ -50,7 +50,7 @@ def _fetch(missing: list[catalog.Asset]) -> dict[str, InputError]:
     failures = {}
     for asset in missing:
         try:
-            catalog.fetch(asset.id)
+            download.download(asset)
         except InputError as error:
             failures[asset.id] = error
     return failures
@@ -61,10 +61,9 @@ def _text(table: pd.DataFrame) -> str:
     shown = table.drop(columns="access").rename(columns={"size": "MB", "how_to_get": "how to get it"})
     shown["MB"] = ["?" if pd.isna(size) else f"{size / 1e6:,.1f}" for size in table["size"]]
     shown["how to get it"] = shown["how to get it"].where(shown["status"] == "missing", "")
-    lines = [list(shown.columns), *shown.to_numpy().tolist()]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "\n".join(line.rstrip() for line in padded)
+    lines = shown.T.reset_index().T
+    padded = lines.apply(lambda column: column.str.ljust(column.str.len().max()))
+    return "\n".join(padded.agg("  ".join, axis=1).str.rstrip())
 
 
 if __name__ == "__main__":

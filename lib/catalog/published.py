@@ -1,4 +1,4 @@
-"""The papers' own numbers, and putting ours beside them.
+"""The papers' own numbers.
 
 ``published/<paper>.csv`` holds numbers that a paper states in its text, ``published/<paper>_table<N>.csv`` a table.
 ``published/tables.csv`` says where each file comes from. A cell without a number is empty, and
@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -69,32 +69,3 @@ def cells(name: str, by: str | Sequence[str], value: str = "value", **where: obj
             f"by: {by!r} names two numbers of {name} ({twice!r}); name another column too, or select by one"
         )
     return found
-
-
-def beside(paper: str, ours: Mapping[str, tuple[str, float]]) -> pd.DataFrame:
-    """Put reproduced numbers beside those that a paper states in its text.
-
-    Parameters
-    ----------
-    paper : str
-        A file that `load` knows.
-    ours : mapping
-        For each published quantity, what we measured in its place (its name) and the number.
-
-    Returns
-    -------
-    DataFrame
-        With columns quantity, paper, where, measured here, ours, difference (ours - paper).
-
-    Raises
-    ------
-    InputError
-        A quantity that the paper does not state.
-    """
-    published = load(paper).set_index("quantity")
-    rows = []
-    for quantity, (measured, value) in ours.items():
-        row = published.loc[one_of("quantity", quantity, published.index)]
-        where = row["where"] if pd.isna(row["page"]) else f"{row['where']}, p. {row['page']}"
-        rows.append((quantity, row["value"], where, measured, value, value - row["value"]))
-    return pd.DataFrame(rows, columns=["quantity", "paper", "where", "measured here", "ours", "difference"])

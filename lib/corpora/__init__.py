@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import feather
 
 from lib import catalog
 from lib.corpora import bible, newswire, running_text, segmentation
@@ -45,8 +46,9 @@ from lib.run.errors import InputError
 
 __all__ = ["UNKNOWN_GROUP", "Corpus", "load", "names"]
 
-VERSION = 2  # of the corpora in the cache: raised when reading or segmenting changes what comes out
+VERSION = 3  # of the corpora in the cache: raised when reading or segmenting changes what comes out
 
+_FILE = "corpus.arrow"
 _GENSIM = "gensim/test/test_data"
 _GENSIM_TEXTS = {
     "wikipedia-sample": (
@@ -85,8 +87,8 @@ def load(name: str) -> Corpus:
     packages = {package: metadata.version(package) for package in ("gensim", "spacy")}
     key = {"version": VERSION, "packages": packages, "files": list(map(files.sha256, source.files))}
     entry = Entry(paths.CACHE / "corpora", name, key)
-    facts = entry.made(lambda: _save(entry, assemble(name, source.records())), f"segmenting {name}")
-    return _read(entry, facts)
+    entry.made(lambda: _save(entry, assemble(name, source.records())), f"segmenting {name}")
+    return _read(entry)
 
 
 def _source(name: str) -> _Source:
@@ -134,19 +136,17 @@ def _groups(part: str) -> dict[str, int]:
 # -- the cache ----------------------------------------------------------------------------------
 
 
-def _save(entry: Entry, corpus: Corpus) -> dict[str, int]:
-    _, starts, text = corpus.sentences.array.buffers()
-    arrays = {"starts": np.frombuffer(starts, np.int64), "text": np.frombuffer(text, np.uint8)}
-    for name in ("documents", "ledes", "groups"):
-        arrays[name] = getattr(corpus, name)
-    for name, array in arrays.items():
-        entry.save(f"{name}.npy", array)
-    return {"duplicates": corpus.duplicates}
+def _save(entry: Entry, corpus: Corpus) -> dict[str, Any]:
+    opens = np.isin(np.arange(len(corpus)), corpus.ledes)
+    columns = [corpus.sentences.array, corpus.documents, corpus.groups, opens]
+    table = pa.table(columns, ["sentences", "documents", "groups", "opens"])
+    with entry.writing(_FILE) as stream:
+        feather.write_feather(table, stream, compression="uncompressed", chunksize=len(corpus))
+    return {}
 
 
-def _read(entry: Entry, facts: dict[str, int]) -> Corpus:
-    starts, text, documents, ledes, groups = (
-        np.asarray(entry.array(f"{name}.npy")) for name in ("starts", "text", "documents", "ledes", "groups")
-    )
-    array = pa.LargeStringArray.from_buffers(len(documents), pa.py_buffer(starts), pa.py_buffer(text))
-    return Corpus(entry.name, Sentences(array), documents, ledes, groups, facts["duplicates"])
+def _read(entry: Entry) -> Corpus:
+    table = feather.read_table(entry.folder / _FILE, memory_map=True)
+    sentences, documents, groups, opens = (column.chunk(0) for column in table.columns)
+    ledes = np.flatnonzero(opens.to_numpy(zero_copy_only=False)).astype(np.int32)
+    return Corpus(entry.name, Sentences(sentences), documents.to_numpy(), ledes, groups.to_numpy())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -34,11 +34,7 @@ class Sentences(Sequence[str]):
     def __len__(self) -> int:
         return len(self.array)
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index):
+    def __getitem__(self, index: int | slice) -> str | list[str]:
         found = self.array[index]
         return found.to_pylist() if isinstance(index, slice) else found.as_py()
 
@@ -68,8 +64,6 @@ class Corpus:
         Ascending indices of the sentences that open a document.
     groups : int32[n]
         Equal for sentences that mean the same (a verse's translations), -1 where unknown.
-    duplicates : int
-        How many repeated sentences were left out.
     """
 
     name: str
@@ -77,7 +71,6 @@ class Corpus:
     documents: np.ndarray
     ledes: np.ndarray
     groups: np.ndarray
-    duplicates: int = 0
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -131,7 +124,6 @@ def assemble(name: str, records: Iterable[Record]) -> Corpus:
         documents=document[first],
         ledes=np.unique(ledes),
         groups=_merged(group[first], list(alike)),
-        duplicates=len(place) - len(first),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,6 @@ from lib.corpora.text import mend
 from lib.run import progress
 from lib.run.compiled import njit
 from lib.run.errors import InputError
-from lib.run.parameters import one_of
 from lib.sent2vec import binary
 from lib.sent2vec.binary import Header, ModelFile
 from lib.sent2vec.contexts import input_rows
@@ -88,10 +87,8 @@ class Sent2Vec:
         Raises
         ------
         InputError
-            For an unknown setting or one that cannot be used, and for a text that no model can be trained on.
+            For a setting that cannot be used, and for a text that no model can be trained on.
         """
-        for name in changes:
-            one_of("setting", name, [field.name for field in fields(Settings)])
         settings = replace(settings or Settings(), **changes)
         dictionary, input_matrix, output_matrix, history = train(sentences, settings, show_progress_bar, log)
         header = Header(

@@ -28,7 +28,6 @@ from lib.run.errors import InputError, one_line
 
 PLACEHOLDER, END_OF_LINE, LABEL = b"<PLACEHOLDER>", b"</s>", b"__label__"
 GZIP = b"\x1f\x8b"
-LONGEST_LINE = 1 << 22  # bytes
 BLOCK = 1 << 17  # bytes of text, some 25,000 words
 
 
@@ -44,7 +43,7 @@ class Text:
     Raises
     ------
     InputError
-        Here or while it is read: what is neither, a file that cannot be read, a line of more than 4 MB.
+        Here or while it is read: what is neither, a file that cannot be read.
     """
 
     def __init__(self, source: Sequence[str] | str | Path) -> None:
@@ -64,8 +63,6 @@ class Text:
         with progress.bar(total, description, unit, show=show) as bar:
             block, size = [], 0
             for line, position in self._read() if self.file else self._encode():
-                if len(line) > LONGEST_LINE:
-                    raise InputError(f"{self.file or 'sentences'}: a line has over 4 MB; give one sentence a line")
                 block.append(line)
                 size += len(line)
                 if size >= BLOCK:
@@ -86,7 +83,7 @@ class Text:
         try:
             with self.file.open("rb") as raw:
                 stream = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
-                while line := stream.readline(LONGEST_LINE + 1):
+                for line in stream:
                     yield line, raw.tell()
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{self.file}: cannot be read ({one_line(error)}); give a readable text") from error

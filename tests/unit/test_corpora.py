@@ -182,7 +182,6 @@ def test_the_first_of_equal_sentences_is_kept(sentences) -> None:
     unique = list(dict.fromkeys(sentences))
     assert corpus.sentences == unique
     assert corpus.documents.tolist() == [sentences.index(sentence) for sentence in unique]
-    assert corpus.duplicates == len(sentences) - len(unique)
 
 
 def test_repeated_verses_join_their_groups() -> None:
@@ -198,7 +197,6 @@ def test_repeated_verses_join_their_groups() -> None:
     )
     assert corpus.groups.tolist() == [10, 10, 10, 30]
     assert corpus.ledes.tolist() == [0, 1, 2]
-    assert corpus.duplicates == 1
 
 
 def test_an_unknown_group_joins_nothing() -> None:
@@ -227,7 +225,6 @@ def test_lines_plain_and_gzip_with_documents(tmp_path) -> None:
         assert corpus.documents.tolist() == [0, 0, 1]
         assert corpus.ledes.tolist() == [0, 2]
         assert corpus.groups.tolist() == [-1, -1, -1]
-        assert corpus.duplicates == 1
 
 
 # README: "`text:PATH` for running text, which is then cut into sentences"
@@ -240,7 +237,6 @@ def test_running_text_plain_and_gzip_by_paragraphs(tmp_path) -> None:
         assert corpus.sentences == ["Rain fell on the town.", "It stopped.", "She left it."]
         assert corpus.documents.tolist() == [0, 0, 1]
         assert corpus.ledes.tolist() == [0]  # the second document's lede is the first one's
-        assert corpus.duplicates == 1
 
 
 @pytest.mark.parametrize("end", [" ", "\n"])
@@ -303,7 +299,7 @@ def test_the_cache_gives_back_what_was_segmented(own_text, monkeypatch) -> None:
     monkeypatch.setattr(corpora.segmentation, "segmented", None)  # would raise if it were called
     again = corpora.load(own_text)
     assert again.sentences == fresh.sentences == ["Rain fell.", "It stopped.", "Snow fell."]
-    assert (again.name, again.fingerprint, again.duplicates) == (own_text, fresh.fingerprint, 1)
+    assert (again.name, again.fingerprint) == (own_text, fresh.fingerprint)
     assert again.sentences[np.int64(1)] == "It stopped."
     assert (again.documents.tolist(), again.ledes.tolist(), again.groups.tolist()) == ([0, 0, 1], [0], [-1] * 3)
     assert again.documents.dtype == again.ledes.dtype == again.groups.dtype == np.int32

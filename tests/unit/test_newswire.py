@@ -112,7 +112,6 @@ def test_reuters_keeps_prose_and_its_ledes(data) -> None:
     assert corpus.documents.tolist() == [0, 0, 1, 2]
     assert corpus.ledes.tolist() == [0, 3]  # the second item opens with a table
     assert corpus.groups.tolist() == [-1, -1, -1, -1]
-    assert corpus.duplicates == 1
 
 
 def test_reuters_files_are_read_in_order(data) -> None:
@@ -159,7 +158,7 @@ def real_reuters(tmp_path_factory) -> Iterator[corpora.Corpus]:
 def test_counts_of_reuters(data_file, request) -> None:
     data_file("corpora/reuters21578/reut2-021.sgm")
     corpus = request.getfixturevalue("real_reuters")
-    assert (len(corpus), corpus.duplicates, corpus.documents.max()) == (98_879, 4_970, 19_042)
+    assert (len(corpus), corpus.documents.max()) == (98_879, 19_042)
     assert len(corpus.ledes) == 15_224
     assert corpus.fingerprint == "982ec59baa63f9659cb1f96fce096ce5"
 
@@ -191,7 +190,6 @@ def test_gigaword_reads_the_stories_of_a_year(data) -> None:
     ]
     assert corpus.documents.tolist() == [0, 1, 2, 3]
     assert corpus.ledes.tolist() == [0, 1, 2, 3]
-    assert corpus.duplicates == 0
     assert corpora.load("gigaword:2009").sentences[0] == "A liner of Foo & Sons ran aground on Friday."
 
 

@@ -178,26 +178,12 @@ def test_usif_improves_by_the_stated_percentages() -> None:
     assert tuned == pytest.approx(stated["greatest improvement by tuned word vectors"], abs=0.05)
 
 
-# -- putting ours beside theirs -----------------------------------------------------------------
-
-
-def test_beside_by_hand() -> None:
-    table = published.beside("n2o", {"token overlap of tfidf": ("tf-idf on the Bible", 0.5)})
-    assert table.loc[0, ["quantity", "paper", "where", "measured here", "ours"]].tolist() == [
-        "token overlap of tfidf",
-        0.43,
-        "section 5, p. 5",
-        "tf-idf on the Bible",
-        0.5,
-    ]
-    assert table.loc[0, "difference"] == pytest.approx(0.07)
+# -- what is refused -----------------------------------------------------------------------------
 
 
 def test_unknown_names_get_the_nearest_ones() -> None:
     with pytest.raises(InputError, match="did you mean usif_table"):
         published.load("usif_tabel1")
-    with pytest.raises(InputError, match="did you mean token overlap of tfidf"):
-        published.beside("n2o", {"token overlap of tf-idf": ("ours", 0.5)})
     with pytest.raises(InputError, match="column: 'models' is not known; did you mean model"):
         published.cells("usif_table1", "models")
     with pytest.raises(InputError, match="dataset: \"STS'16\" is not known; did you mean STS'1"):

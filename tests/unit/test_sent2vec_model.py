@@ -101,8 +101,6 @@ def test_bad_requests_get_a_sentence() -> None:
         model().encode("one string")
     with pytest.raises(InputError, match="sentences: give a list of strings"):
         model().encode(["fine", 3])
-    with pytest.raises(InputError, match="setting: 'epoch' is not known; did you mean epochs"):
-        Sent2Vec.train(TEXT, epoch=3)
 
 
 def test_numbers_that_are_none_are_refused() -> None:
