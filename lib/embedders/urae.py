@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, described, finite, reading
+from lib.embedders.base import Embedder, Tokenizer, finite, reading
 from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
 from lib.embedders.trained import Training
 from lib.embedders.words import WordComposition
 from lib.run import progress
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
+from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,7 +69,7 @@ class URAE(WordComposition):
 
     version = VERSION
     libraries = ("torch",)
-    parameters = (*WordComposition.parameters, "sentences", "trees")
+    parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "rate", "decay", "seed")
     needs_fit = True
     batch_size = 512
     unit_length = True
@@ -89,15 +89,9 @@ class URAE(WordComposition):
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.trees = one_of("trees", trees, ("greedy", "balanced"))
-        for parameter, value in (("epochs", epochs), ("batch", batch), ("sentences", sentences)):
-            in_range(parameter, value, 1, 10**9)
-        self.sentences, self.seed = sentences, seed
-        self.training_options = {"epochs": epochs, "batch": batch, "rate": rate, "decay": decay, "seed": seed}
+        self.epochs, self.batch, self.sentences = epochs, batch, sentences
+        self.rate, self.decay, self.seed = rate, decay, seed
         self._arrays: list[np.ndarray] = []
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | self.training_options
 
     def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
         """The vectors of the known words of each sentence, float32[n, d]."""
@@ -122,9 +116,10 @@ class URAE(WordComposition):
         super()._fit(sentences, show_progress_bar)
         words = self._training_set(sentences)
         weights = urae_network.initial(self.word_dim, self.seed)
-        total = self.training_options["epochs"] * len(words)
+        options = {name: getattr(self, name) for name in ("epochs", "batch", "rate", "decay", "seed")}
+        total = self.epochs * len(words)
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
-            for number in urae_network.train(weights, words, self._grown, **self.training_options):
+            for number in urae_network.train(weights, words, self._grown, **options):
                 bar.update(number)
         self._arrays = [tensor.numpy() for tensor in weights]
 
@@ -207,6 +202,7 @@ class PublishedURAE(URAE):
     """
 
     version = 1
+    parameters = ("tokenize", "trees", "file", "params")
     needs_fit = False
     unit_length = False
 
@@ -218,18 +214,12 @@ class PublishedURAE(URAE):
         trees: str = "balanced",
         tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
-        self.params = Path(params)
-        table, arrays = read(Path(vectors), self.params)
+        self.file, self.params = Path(vectors), Path(params)
+        table, arrays = read(self.file, self.params)
         super().__init__(table, tokenize, name, trees)
         self._arrays = arrays
         if self.trees == "greedy" and len(arrays) == 2:
             raise InputError(f"{params}: has no decoder (W3, W4, b2, b3), which greedy trees need; give other trees")
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        weights = described({str(i): array.ravel() for i, array in enumerate(self._arrays)})
-        common = {key: value for key, value in super().settings.items() if key not in self.training_options}
-        return common | {"weights": weights}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         encoded = super()._encode(sentences)

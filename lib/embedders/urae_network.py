@@ -67,30 +67,23 @@ class Forest(NamedTuple):
 
 def forest(trees: Sequence[np.ndarray]) -> Forest:
     """The trees of sentences of one word or more."""
-    counts = np.array([len(merges) + 1 for merges in trees], np.int64)
-    words, first = int(counts.sum()), np.cumsum(counts) - counts
-    inner = words + first - np.arange(len(counts))
-    children = np.concatenate(
-        [
-            np.where(merges < n, merges + start, merges + (begin - n))
-            for merges, n, start, begin in zip(trees, counts, first, inner, strict=True)
-        ]
-    )
-    heights = _heights(words, children)
-    order = np.argsort(heights, kind="stable")
-    place = np.concatenate([np.arange(words), np.empty(len(order), np.int64)])
-    place[words + order] = words + np.arange(len(order))
-    roots = place[np.where(counts > 1, inner + counts - 2, first)]
-    levels = np.searchsorted(heights[order], np.arange(1, heights.max(initial=0) + 2))
-    return Forest(words, place[children[order]], levels, roots)
-
-
-def _heights(words: int, children: np.ndarray) -> np.ndarray:
-    """int64[m]: how many merges lie between a node and the word farthest below it, its own included."""
-    heights = [0] * words
-    for left, right in children.tolist():
-        heights.append(1 + max(heights[left], heights[right]))
-    return np.array(heights[words:], np.int64)
+    words = sum(len(merges) + 1 for merges in trees)
+    heights, children, roots = [0] * words, [], []
+    first = 0
+    for merges in trees:
+        nodes = list(range(first, first + len(merges) + 1))
+        first += len(nodes)
+        for pair in merges.tolist():
+            left, right = nodes[pair[0]], nodes[pair[1]]
+            nodes.append(len(heights))
+            children.append((left, right))
+            heights.append(1 + max(heights[left], heights[right]))
+        roots.append(nodes[-1])
+    order = np.argsort(heights, kind="stable")  # the words stay where they are
+    place = np.argsort(order)
+    children = np.array(children, np.int64).reshape(-1, 2)[order[words:] - words]
+    levels = np.searchsorted(np.sort(heights), np.arange(1, max(heights) + 2)) - words
+    return Forest(words, place[children], levels, place[roots])
 
 
 # -- the network --------------------------------------------------------------------------------
@@ -171,56 +164,44 @@ def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
     return [next(trees) if len(one) <= LONGEST else balanced(len(one)) for one in sentences]
 
 
-class _Growing:
-    """The tree of a sentence while it grows.
-
-    Attributes
-    ----------
-    parts : list of int
-        Rows of the parts' vectors, from left to right.
-    parents, errors : list
-        Of each part and the one after it: the row of their parent's vector, and their reconstruction error.
-    merges : list of (int, int)
-    """
-
-    def __init__(self, words: int, first: int) -> None:
-        self.words, self.parts = words, list(range(first, first + words))
-        self.parents, self.errors = [0] * (words - 1), [np.inf] * (words - 1)
-        self._nodes = list(range(words))
-        self.merges: list[tuple[int, int]] = []
-
-    def merge(self) -> int:
-        """Merge the pair with the least error, the first of equals; returns its place."""
-        limit = float(np.float32(min(self.errors)) * np.float32(1 + TIE))
-        i = next(i for i, error in enumerate(self.errors) if error <= limit)
-        self.merges.append((self._nodes[i], self._nodes[i + 1]))
-        self._nodes[i : i + 2] = [self.words + len(self.merges) - 1]
-        self.parts[i : i + 2] = [self.parents[i]]
-        del self.parents[i], self.errors[i]
-        return i
-
-
 def _merged(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
     """The merges of each sentence; in each step, every sentence that has two parts or more merges one pair."""
-    lengths = [len(sentence) for sentence in sentences]
-    growing = [_Growing(n, first) for n, first in zip(lengths, np.cumsum([0, *lengths]).tolist(), strict=False)]
+    lengths = np.array([len(sentence) for sentence in sentences])
     words, used = torch.cat(list(sentences)), sum(lengths)
     vectors = torch.cat([words, words.new_empty(3 * len(words), words.shape[1])])  # each merge makes two new pairs
-    pairs = [(tree, i) for tree in growing for i in range(len(tree.errors))]
-    while pairs:
-        left, right = (vectors[[tree.parts[i + side] for tree, i in pairs]] for side in (0, 1))
-        both = torch.cat([left, right], 1)
-        parents = torch.tanh(linear(both, weights.encode, weights.encode_bias))
-        again = torch.tanh(linear(parents, weights.decode, weights.decode_bias))
-        vectors[used : used + len(pairs)] = normalize(parents)
-        errors = (again - both).square().sum(1).tolist()
-        for row, (tree, i), error in zip(range(used, used + len(pairs)), pairs, errors, strict=True):
-            tree.parents[i], tree.errors[i] = row, error
-        used += len(pairs)
-        merged = [(tree, tree.merge()) for tree in growing if tree.errors]
-        pairs = [(tree, i) for tree, i in merged if i < len(tree.errors)]
-        pairs += [(tree, i - 1) for tree, i in merged if i]
-    return [np.array(tree.merges, np.int64).reshape(-1, 2) for tree in growing]
+    places = np.tile(np.arange(max(lengths)), (len(lengths), 1))
+    # Of each part of a sentence, from left to right: its node, and the row of its vector; of it and the one after it:
+    # the row of their parent's vector, and their reconstruction error.
+    nodes, parts = places.copy(), places + (np.cumsum(lengths) - lengths)[:, None]
+    parents, errors = np.zeros_like(parts), np.full(parts.shape, np.inf)
+    merges = np.zeros((*parts.shape, 2), np.int64)
+    sentence, place = np.nonzero(places < lengths[:, None] - 1)
+    for step in range(1, max(lengths)):
+        both = torch.cat([vectors[parts[sentence, place + side]] for side in (0, 1)], 1)
+        folded = torch.tanh(linear(both, weights.encode, weights.encode_bias))
+        again = torch.tanh(linear(folded, weights.decode, weights.decode_bias))
+        vectors[used : used + len(place)] = normalize(folded)
+        parents[sentence, place] = np.arange(used, used + len(place))
+        errors[sentence, place] = (again - both).square().sum(1)
+        used += len(place)
+        growing = np.flatnonzero(lengths > step)
+        limit = errors[growing].min(axis=1, keepdims=True) * (1 + TIE)
+        i = (errors[growing] <= limit).argmax(axis=1)
+        merges[growing, step - 1] = np.stack([nodes[growing, i], nodes[growing, i + 1]], axis=1)
+        parts[growing, i], nodes[growing, i] = parents[growing, i], lengths[growing] + step - 1
+        for rows, gone in ((parts, i + 1), (nodes, i + 1), (parents, i), (errors, i)):
+            rows[growing] = _without(rows[growing], gone)
+        right, left = i < lengths[growing] - step - 1, i > 0
+        sentence = np.concatenate([growing[right], growing[left]])
+        place = np.concatenate([i[right], i[left] - 1])
+    return [pairs[: length - 1] for pairs, length in zip(merges, lengths, strict=True)]
+
+
+def _without(rows: np.ndarray, gone: np.ndarray) -> np.ndarray:
+    """The array with one entry of each row taken out, what follows moved up, and the last entry twice."""
+    places = np.arange(rows.shape[1])
+    kept = np.minimum(places + (places >= gone[:, None]), rows.shape[1] - 1)
+    return np.take_along_axis(rows, kept, axis=1)
 
 
 # -- training -----------------------------------------------------------------------------------
