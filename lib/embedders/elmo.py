@@ -18,7 +18,6 @@ import numpy as np
 from lib.corpora import text
 from lib.embedders.base import Embedder, finite, longest_first, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
-from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     import torch
@@ -42,10 +41,6 @@ class Elmo(Embedder):
     name : str
     tokenize : callable
         From a sentence to its tokens. The N2O paper uses spaCy's, and keeps the case.
-    precision : {"float32", "bfloat16"}
-        Of the matrix products. bfloat16 is twice as fast where the processor computes in it, and moves a vector's
-        entries by up to 0.3 % of the largest. Where all vectors lie in a narrow cone, so little exchanges close
-        neighbors: 14 % of the five nearest, 2 % of the fifty nearest (random weights of the original model's size).
 
     Raises
     ------
@@ -67,7 +62,7 @@ class Elmo(Embedder):
 
     version = 1
     libraries = ("torch",)
-    parameters = ("options", "weights", "tokenize", "precision")
+    parameters = ("options", "weights", "tokenize")
     batch_size = 512
 
     def __init__(
@@ -76,10 +71,8 @@ class Elmo(Embedder):
         weights: str | Path,
         name: str = "elmo",
         tokenize: Callable[[str], list[str]] = text.word_tokens,
-        precision: str = "float32",
     ) -> None:
         self.name, self.tokenize = name, tokenize
-        self.precision = one_of("precision", precision, ("float32", "bfloat16"))
         self.options, self.weights = Path(options), Path(weights)
         self.switches = read_options(self.options)
 
@@ -104,7 +97,7 @@ class Elmo(Embedder):
         with reading(self.weights, WANTED):
             arrays = read_weights(self.weights)
             tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-            model = BiLanguageModel(self.switches, tensors, getattr(torch, self.precision))
+            model = BiLanguageModel(self.switches, tensors)
             if model.dim != self.dim:
                 raise ValueError(f"vectors have {model.dim} dimensions where the options ask for {self.dim}")
         return model
@@ -149,15 +142,13 @@ class BiLanguageModel:
         Of `read_options`.
     tensors : mapping
         From the names of datasets to float32 tensors.
-    dtype : torch.dtype
-        Of the matrix products alone: sums, gates and states are float32.
     """
 
-    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor], dtype: torch.dtype) -> None:
+    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
         self.options, self.device = options, tensors["char_embed"].device
-        self.words = _CharacterNetwork(options, tensors, dtype)
+        self.words = _CharacterNetwork(options, tensors)
         self.forward, self.backward = (
-            [_Lstm(options, tensors, f"RNN_{number}/RNN/MultiRNNCell/Cell{i}/LSTMCell", dtype) for i in range(layers)]
+            [_Lstm(options, tensors, f"RNN_{number}/RNN/MultiRNNCell/Cell{i}/LSTMCell") for i in range(layers)]
             for number, layers in ((number, _count(tensors, f"RNN_{number}.*/B")) for number in (0, 1))
         )
         self.dim = sum(layers[0].projection.shape[1] for layers in (self.forward, self.backward))
@@ -225,19 +216,14 @@ def _count(tensors: Mapping[str, torch.Tensor], pattern: str) -> int:
     return sum(re.fullmatch(pattern, name) is not None for name in tensors)
 
 
-def _product(x: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
-    """x @ matrix in the matrix's precision; what float32 is added to is float32 again."""
-    return x.to(matrix.dtype) @ matrix
-
-
 class _CharacterNetwork:
     """Words from characters: convolutions, the maximum over positions, highway layers, a projection."""
 
-    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor], dtype: torch.dtype) -> None:
+    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
         import torch
 
         def layer(group: str, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-            return tensors[f"{group}/W_{name}"].to(dtype), tensors[f"{group}/b_{name}"]
+            return tensors[f"{group}/W_{name}"], tensors[f"{group}/b_{name}"]
 
         self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options["activation"]]
         self.embedding = tensors["char_embed"]
@@ -265,10 +251,10 @@ class _CharacterNetwork:
         words = self.activation(torch.cat(maxima, dim=1))
         for (carry, carry_bias), (transform, transform_bias) in self.highways:
             # Despite its name, the carry gate says how much of the transformed word is taken.
-            gate = (_product(words, carry) + carry_bias).sigmoid()
-            words = words.lerp((_product(words, transform) + transform_bias).relu(), gate)
+            gate = (words @ carry + carry_bias).sigmoid()
+            words = words.lerp((words @ transform + transform_bias).relu(), gate)
         matrix, bias = self.projection
-        return _product(words, matrix) + bias
+        return words @ matrix + bias
 
     def _maxima(self, characters: torch.Tensor, filters: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         """float32[n, number]: the largest answer of each filter, from characters float32[n, length, dim].
@@ -276,50 +262,39 @@ class _CharacterNetwork:
         A window is a run of width times dim numbers, and `filters` a matrix of so many rows.
         """
         windows = characters.flatten(1).unfold(1, len(filters), characters.shape[2])
-        return _product(windows, filters).amax(dim=1) + bias
+        return (windows @ filters).amax(dim=1) + bias
 
 
 class _Lstm:
     """One LSTM layer with a projected state; cell and state are clipped at every step."""
 
-    def __init__(
-        self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor], cell: str, dtype: torch.dtype
-    ) -> None:
+    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor], cell: str) -> None:
         self.cell_clip, self.proj_clip = (options[name] for name in CLIPS)
-        self.projection = tensors[f"{cell}/W_P_0"].to(dtype)
+        self.projection = tensors[f"{cell}/W_P_0"]
         self.dim, width = self.projection.shape
-        # The file has the gates as input, candidate, forget, output; side by side, the sigmoids are one call.
-        order = np.concatenate([np.arange(self.dim) + gate * self.dim for gate in (0, 2, 3, 1)])
-        weights = tensors[f"{cell}/W_0"].to(dtype)[:, order]
-        self.input_weight, self.state_weight = weights.split(width)
-        self.bias = tensors[f"{cell}/B"][order]
-        self.bias[self.dim : 2 * self.dim] += 1  # the forget bias, which the file leaves out
+        self.input_weight, self.state_weight = tensors[f"{cell}/W_0"].split(width)
+        self.bias = tensors[f"{cell}/B"].clone()
+        self.bias[2 * self.dim : 3 * self.dim] += 1  # the forget gate's, which the file leaves out
 
     def __call__(self, inputs: torch.Tensor, active: Sequence[int]) -> torch.Tensor:
         """float32[steps, n, projection_dim] of the same; at step t, sequences from `active[t]` on are over."""
         outputs = inputs.new_zeros(inputs.shape)
         state, cell = inputs.new_zeros(inputs.shape[1:]), inputs.new_zeros(inputs.shape[1], self.dim)
-        size = max(1, GATES_AT_A_TIME // inputs.shape[1])
-        for start, part in zip(range(0, len(inputs), size), inputs.split(size), strict=True):
-            gates = _product(part, self.input_weight).float().add_(self.bias)
-            for t, now in enumerate(gates, start):
-                n = active[t]
-                state, cell = self._step(now[:n], state[:n], cell[:n])
-                outputs[t, :n] = state
+        at_once = max(1, GATES_AT_A_TIME // inputs.shape[1])
+        for t, n in enumerate(active):
+            if t % at_once == 0:
+                from_inputs = inputs[t : t + at_once] @ self.input_weight + self.bias
+            gates = from_inputs[t % at_once, :n] + state[:n] @ self.state_weight
+            input_gate, candidate, forget_gate, output_gate = gates.split(self.dim, dim=1)
+            kept = cell[:n] * forget_gate.sigmoid()
+            cell = _clipped(kept.addcmul(input_gate.sigmoid(), candidate.tanh()), self.cell_clip)
+            state = _clipped((cell.tanh() * output_gate.sigmoid()) @ self.projection, self.proj_clip)
+            outputs[t, :n] = state
         return outputs
-
-    def _step(self, gates: torch.Tensor, state: torch.Tensor, cell: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The next state and cell; `gates` holds the input's part of the gates, and is overwritten, as is `cell`."""
-        gates += _product(state, self.state_weight)
-        gates[:, : 3 * self.dim].sigmoid_()
-        input_gate, forget_gate, output_gate, candidate = gates.split(self.dim, dim=1)
-        cell = _clipped(cell.mul_(forget_gate).addcmul_(input_gate, candidate.tanh_()), self.cell_clip)
-        state = _product(cell.tanh().mul_(output_gate), self.projection).float()
-        return _clipped(state, self.proj_clip), cell
 
 
 def _clipped(x: torch.Tensor, limit: float | None) -> torch.Tensor:
-    return x if limit is None else x.clamp_(-limit, limit)
+    return x if limit is None else x.clamp(-limit, limit)
 
 
 @embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")

@@ -21,11 +21,10 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 import shutil
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -92,29 +91,43 @@ def read_multinli(file: Path) -> list[Pair]:
 # -- training -----------------------------------------------------------------------------------
 
 
-def _setting(default: Any, about: str) -> Any:
-    return field(default=default, metadata={"help": about})
-
-
 @dataclass(frozen=True)
 class Settings:
     """How to fine-tune; the defaults are those of run_classifier.py, as the N2O paper has them (appendix A).
 
-    All but the last two are arguments of transformers' Trainer (``transformers.TrainingArguments``).
+    All but the last are arguments of transformers' Trainer (``transformers.TrainingArguments``).
+
+    Attributes
+    ----------
+    num_train_epochs, per_device_train_batch_size : int
+        Passes over the pairs, and pairs in a step.
+    learning_rate, warmup_steps : float
+        The highest rate, and the share of the steps in which it rises to that.
+    weight_decay : float
+        Of everything but biases and layer normalization.
+    adam_epsilon : float
+        That of the script's optimizer.
+    seed : int
+        Of first weights, order and dropout.
+    bf16, use_cpu : bool
+        Compute in bfloat16; on the processor, even where there is a GPU.
+    save_steps : int
+        Steps between checkpoints.
+    max_length : int
+        Tokens of a pair, beyond which the longer sentence is cut first.
     """
 
-    num_train_epochs: int = _setting(3, "passes over the pairs")
-    per_device_train_batch_size: int = _setting(32, "pairs a step")
-    learning_rate: float = _setting(5e-5, "the highest, after the warm-up")
-    warmup_steps: float = _setting(0.1, "share of the steps in which the learning rate rises")
-    weight_decay: float = _setting(0.01, "of everything but biases and layer normalization")
-    adam_epsilon: float = _setting(1e-6, "of the script's optimizer")
-    seed: int = _setting(1, "of first weights, order and dropout")
-    bf16: bool = _setting(False, "compute in bfloat16")
-    use_cpu: bool = _setting(False, "compute on the processor, even where there is a GPU")
-    save_steps: int = _setting(500, "steps between checkpoints")
-    max_length: int = _setting(128, "tokens of a pair, beyond which the longer sentence is cut first")
-    limit: int | None = _setting(None, "use only so many pairs of each split, for trials")
+    num_train_epochs: int = 3
+    per_device_train_batch_size: int = 32
+    learning_rate: float = 5e-5
+    warmup_steps: float = 0.1
+    weight_decay: float = 0.01
+    adam_epsilon: float = 1e-6
+    seed: int = 1
+    bf16: bool = False
+    use_cpu: bool = False
+    save_steps: int = 500
+    max_length: int = 128
 
 
 def default_output(task: str) -> Path:
@@ -163,7 +176,7 @@ def finetune(
     chosen = Settings(**settings)
     base = catalog.file("bert-base-cased/config.json").parent if model is None else paths.from_root(model)
     target = default_output(task) if output is None else paths.from_root(output)
-    splits = {split: load(task, split)[: chosen.limit] for split in ("train", *TASKS[task].evaluated)}
+    splits = {split: load(task, split) for split in ("train", *TASKS[task].evaluated)}
     report = _description(task, base, splits["train"], chosen)
     # Checkpoints of other settings, another model or other pairs have another name.
     work = target.with_name(f"{target.name}.{blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()}.partial")
@@ -190,7 +203,6 @@ def finetune(
 
 def _description(task: str, base: Path, train: Sequence[Pair], chosen: Settings) -> dict[str, Any]:
     """All that the result depends on."""
-    libraries = {name: version(name) for name in ("numpy", "tokenizers", "torch", "transformers")}
     quantity = PUBLISHED.get(task)
     return {
         "task": task,
@@ -199,7 +211,7 @@ def _description(task: str, base: Path, train: Sequence[Pair], chosen: Settings)
         "base": digest_of_model(base),
         "pairs": {"number": len(train), "fingerprint": text.fingerprint([json.dumps(pair) for pair in train])},
         "published_accuracy": quantity and float(published.cells("n2o", by="quantity")[quantity]) / 100,
-        "versions": {"python": platform.python_version()} | libraries,
+        "versions": {name: version(name) for name in ("tokenizers", "torch", "transformers")},
     }
 
 
@@ -207,7 +219,7 @@ def _trainer(
     task: str, base: Path, train: list[Pair], chosen: Settings, work: Path, show: bool
 ) -> transformers.Trainer:
     settings = asdict(chosen)
-    del settings["max_length"], settings["limit"]
+    del settings["max_length"]
     try:
         arguments = transformers.TrainingArguments(
             str(work),

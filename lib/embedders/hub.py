@@ -73,14 +73,10 @@ class SentenceEncoder(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return super().settings | {"files": self._digest}
-
-    @property
-    def _digest(self) -> str:
-        return digest_of_model(self.folder, "**/*")
+        return super().settings | {"files": digest_of_model(self.folder, "**/*")}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        model = _read(self.folder, self._digest)
+        model = _read(self.folder, self.settings["files"])
         vectors = model.encode(list(sentences) or [""], prompt=self.prompt or None, show_progress_bar=False)
         return finite(vectors[: len(sentences)], self.folder)
 

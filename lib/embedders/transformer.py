@@ -102,11 +102,7 @@ class Transformer(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        return super().settings | {"files": self._digest}
-
-    @property
-    def _digest(self) -> str:
-        return digest_of_model(self.folder)
+        return super().settings | {"files": digest_of_model(self.folder)}
 
     @property
     def companions(self) -> list[Transformer]:
@@ -130,7 +126,7 @@ class Transformer(Embedder):
     def _pooled(self, sentences: Sequence[str]) -> dict[str, np.ndarray]:
         """Vectors float32[n, dim] for each pooling, from one pass."""
         lowered = self.precision == "bfloat16"
-        model, tokenizer = load(self.folder, self._digest, self.device, lowered)
+        model, tokenizer = load(self.folder, digest_of_model(self.folder), self.device, lowered)
         tokens = self._tokens([self.prompt + sentence for sentence in sentences], tokenizer)
         shape = len(sentences), model.config.hidden_size
         pooled = {pooling: np.zeros(shape, np.float32) for pooling in self.poolings}
@@ -156,15 +152,8 @@ class Transformer(Embedder):
 
 # -- text for GPT -------------------------------------------------------------------------------
 
-_PLAIN = str.maketrans(
-    {
-        "\N{EM DASH}": "-",
-        "\N{EN DASH}": "-",
-        "\N{HORIZONTAL BAR}": "-",
-        "\N{HORIZONTAL ELLIPSIS}": "...",
-        "\N{ACUTE ACCENT}": "'",
-    }
-)
+# Em and en dash, horizontal bar, ellipsis and acute accent.
+_PLAIN = str.maketrans({"\u2014": "-", "\u2013": "-", "\u2015": "-", "\u2026": "...", "\u00b4": "'"})
 _RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
 
 
@@ -240,8 +229,8 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
         if model.config.is_encoder_decoder:
             raise ValueError("this model needs a second text to decode")
         tokenizer = _tokenizer(folder, model)
-        if lengths := [length for length in (_positions(model), _own_length(folder)) if length]:
-            tokenizer.enable_truncation(min(lengths))
+        if longest := _longest(folder, model):
+            tokenizer.enable_truncation(longest)
     model.config.use_cache = False  # of a decoder's states, for words to come
     if lowered:
         _lower(model)
@@ -328,18 +317,15 @@ def _attention(
     return attended.transpose(1, 2).flatten(2), None
 
 
-def _positions(model: PreTrainedModel) -> int | None:
-    """How many tokens fit; RoBERTa and its like start to count behind the position of the padding."""
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    skipped = getattr(table, "padding_idx", None)
-    positions = getattr(model.config, "max_position_embeddings", None)
-    return positions if positions is None or skipped is None else positions - skipped - 1
-
-
-def _own_length(folder: Path) -> int | None:
-    """At how many tokens sentence-transformers cuts, if it says so (MiniLM: 256)."""
+def _longest(folder: Path, model: PreTrainedModel) -> int | None:
+    """At how many tokens a sentence is cut: where sentence-transformers does (MiniLM: 256), or where positions end."""
     file = folder / "sentence_bert_config.json"
-    return read_json(file).get("max_seq_length") if file.is_file() else None
+    own = read_json(file).get("max_seq_length") if file.is_file() else None
+    positions = getattr(model.config, "max_position_embeddings", None)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if positions and getattr(table, "padding_idx", None) is not None:
+        positions -= table.padding_idx + 1  # RoBERTa and its like start to count behind the position of the padding
+    return min(filter(None, (own, positions)), default=None)
 
 
 def quiet() -> None:
