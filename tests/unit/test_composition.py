@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import embedders
-from lib.corpora import text
 from lib.embedders.base import Concatenation
 from lib.embedders.composition import SIF, USIF, Average, PowerMeans
 from lib.embedders.static import WordVectors
@@ -127,35 +126,7 @@ def test_unknown_words_only_give_zero_and_never_nan(kind) -> None:
     np.testing.assert_array_equal(vectors[-2:], 0)
 
 
-def words_only(sentence: str) -> list[str]:
-    """Tokens without punctuation, with which the scores below were measured."""
-    return [token for token in text.lower_word_tokens(sentence) if any(map(str.isalnum, token))]
-
-
-def sts_benchmark_pearson(file, name: str, **options) -> float:
-    fields = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()]
-    gold = np.array([float(row[4]) for row in fields])
-    sentences = [row[5] for row in fields] + [row[6] for row in fields]
-    vectors = embedders.load(name, tokenize=words_only, **options).fit_encode(sentences)
-    left, right = vectors[: len(gold)], vectors[len(gold) :]
-    norms = np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1)
-    return float(np.corrcoef((left * right).sum(axis=1) / np.where(norms > 0, norms, 1), gold)[0, 1])
-
-
-@pytest.mark.parametrize(("name", "pearson"), [("glove-6b-50d", 0.384), ("glove-6b-50d+usif", 0.634)])
-def test_sts_benchmark_scores(data_file, name, pearson) -> None:
-    file = data_file("senteval/STS/STSBenchmark/sts-test.csv")
-    assert sts_benchmark_pearson(file, name) == pytest.approx(pearson, abs=0.005)
-
-
 # -- what the papers leave open -----------------------------------------------------------------
-
-
-def test_partition_is_half_of_the_vocabulary_and_there_after_fit() -> None:
-    assert USIF(VECTORS, PROBABILITIES, n=2).partition == 2
-    fitted = USIF(VECTORS, PROBABILITIES, m=2, tokenize=str.split).fit(SENTENCES)
-    again = USIF(VECTORS, PROBABILITIES, m=2, tokenize=str.split).restore(fitted.state(), fitted.fitted_on)
-    assert (again.alpha, again.a, again.partition) == (fitted.alpha, fitted.a, 2)
 
 
 def test_a_one_word_sentence_becomes_signs_or_is_kept() -> None:
@@ -190,12 +161,6 @@ def test_a_second_fit_forgets_the_first() -> None:
         twice = USIF(VECTORS, probabilities, m=1, tokenize=str.split).fit(first).fit(second)
         once = USIF(VECTORS, probabilities, m=1, tokenize=str.split).fit(second)
         np.testing.assert_array_equal(twice.encode(SENTENCES), once.encode(SENTENCES))
-
-
-def test_settings_tell_decisions_apart() -> None:
-    changed = {"one_word": "keep", "unlisted": "skip", "unknown": "count", "removal": "whole", "normalize": None}
-    made = [USIF(VECTORS, PROBABILITIES, n=2, **{decision: how}).settings for decision, how in changed.items()]
-    assert len({str(settings) for settings in [USIF(VECTORS, PROBABILITIES, n=2).settings, *made]}) == 6
 
 
 @pytest.mark.parametrize(

@@ -127,9 +127,6 @@ def test_vectors_are_those_of_the_definition(tmp_path, configuration) -> None:
             np.testing.assert_allclose(vector, expected, atol=1e-5 * max(1, np.abs(expected).max()))
 
 
-# -- by hand ---------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def files(tmp_path) -> tuple[Path, Path]:
     return write_elmo(tmp_path)
@@ -165,12 +162,6 @@ def test_empty_sentences_are_zero_and_none_gives_no_rows(tiny) -> None:
     assert tiny.encode([]).shape == (0, tiny.dim) == (0, 8)
 
 
-def test_the_last_word_of_a_very_long_sentence_counts(tiny) -> None:
-    words = "word " * 3000
-    first, second = tiny.encode([words + "x", words + "y"]) * 3001
-    assert np.abs(first - second).max() > 0.01
-
-
 def test_of_a_long_token_the_bytes_that_fit_count(tiny) -> None:
     head = "é" * 24  # 48 bytes
     same, longer, other = tiny.encode([head, head + "tail", head[:-1] + "e"])
@@ -183,28 +174,6 @@ def test_case_is_kept_and_tokens_are_those_of_spacy(files) -> None:
     np.testing.assert_array_equal(spacy_tokens.encode(["Don't go."]), given_tokens.encode(["Do n't go ."]))
     upper, lower = spacy_tokens.encode(["Apple", "apple"])
     assert np.abs(upper - lower).max() > 1e-4
-
-
-def test_bfloat16_is_near(files) -> None:
-    exact, near = (Elmo(*files, precision=kind).encode(SENTENCES) for kind in ("float32", "bfloat16"))
-    np.testing.assert_allclose(near, exact, atol=0.03 * np.abs(exact).max())
-    assert near.dtype == np.float32
-    assert not np.array_equal(near, exact)
-
-
-def test_settings_tell_apart_whatever_changes_a_vector(tmp_path) -> None:
-    files = write_elmo(tmp_path / "one")
-    other_weights = write_elmo(tmp_path / "two", seed=1)[1]
-    other_options = write_elmo(tmp_path / "three", clip=2)[0]
-    made = [
-        Elmo(*files), Elmo(files[0], other_weights), Elmo(other_options, files[1]),
-        Elmo(*files, tokenize=str.split), Elmo(*files, precision="bfloat16"),
-    ]  # fmt: skip
-    assert len({json.dumps(embedder.settings) for embedder in made}) == len(made)
-    assert Elmo(*files, name="x").settings == made[0].settings
-    write_elmo(tmp_path / "one", seed=2)
-    assert Elmo(*files).settings not in [embedder.settings for embedder in made[1:]]
-    assert Elmo(*files).settings["weights"] != Elmo(files[0], other_weights).settings["weights"]
 
 
 # -- the official files ----------------------------------------------------------------------------------------

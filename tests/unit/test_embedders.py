@@ -126,11 +126,6 @@ def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     assert not np.array_equal(first, other)
 
 
-def test_subwords_reach_words_that_were_never_seen(fitted) -> None:
-    assert np.abs(fitted("fasttext-corpus-sub").encode(["firefightersing"])).max() > 0
-    assert np.abs(fitted("fasttext-corpus").encode(["firefightersing"])).max() == 0
-
-
 def test_minilm_average_is_that_of_sentence_transformers(sentences) -> None:
     from importlib.resources import files
 
@@ -164,29 +159,6 @@ def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sente
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
-# README: "any set of word vectors takes a composition as a suffix, `glove-840b-300d+usif`"
-@pytest.mark.parametrize("name", COMPOSED)
-def test_a_composition_is_named_and_sized_as_asked_for(name, fitted, sentences) -> None:
-    dims = {"power-means": 150, "borep": 4096, "random-lstm-64d": 64}
-    expected = dims.get(name.split("+")[-1], 50)
-    expected = {"w2v-corpus-40d+usif": 40, "fasttext-corpus-sub+sif": 100, "lsa-corpus-20d": 20}.get(name, expected)
-    expected = 450 if name.startswith("glove-6b-50d+w2v") else expected
-    assert fitted(name).name == name
-    assert fitted(name).encode(sentences[:2]).shape[1] == expected
-
-
-def test_who_composes_word_vectors() -> None:
-    names = [
-        "glove-6b-50d",
-        "w2v-corpus-300d",
-        "glove-6b-50d+w2v-corpus+power-means",
-        "tfidf",
-        "minilm-avg",
-        "wordllama",
-    ]
-    assert [embedders.composes_words(name) for name in names] == [True, True, True, False, False, False]
-
-
 def test_the_sum_of_words_is_the_mean_times_their_number(fitted) -> None:
     sums, means = (fitted(f"glove-6b-50d+{suffix}").encode(["the dog barks zzzqq"]) for suffix in ("sowe", "mowe"))
     np.testing.assert_allclose(sums, 3 * means, rtol=1e-6)
@@ -217,6 +189,8 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
         (lambda: embedders.load("minilm-avg", precision="half"), "precision: 'half' is not known"),
         (lambda: embedders.load("glove-6b-50d").encode("one string"), "give a list of strings"),
         (lambda: embedders.load("glove-6b-50d").encode(["fine", 3]), "sentences[1]: 3 is a int"),
+        (lambda: embedders.load("minilm-avg", pooling="max"), "pooling: 'max' is not known"),
+        (lambda: embedders.load("minilm-avg", device="gpu"), "device: 'gpu' is not known"),
         (lambda: embedders.check_names("names", ["bow", "bow"]), "give a list of different values"),
         (lambda: embedders.check_names("names", ["bow"], at_least=2), "names: names 1 embedders"),
     ],
@@ -264,10 +238,3 @@ def test_groups_hold_what_they_say() -> None:
     assert set(embedders.GROUPS["table-1"]) == set(published.load("n2o_table1")["embedder"])
     assert not embedders.missing(embedders.GROUPS["installed"])
     assert not embedders.missing(embedders.GROUPS["sampler"])
-
-
-def test_too_few_embedders_here_are_refused() -> None:
-    with pytest.raises(InputError, match="embedder_names: names 1 embedders; give at least 2"):
-        embedders.select("embedder_names", ["tfidf"], at_least=2)
-    with pytest.raises(InputError, match="'sampl'"):
-        embedders.select("embedder_names", ["sampl"])

@@ -116,12 +116,6 @@ def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache) -> None:
         embedders.load("intfloat/e5-small-v2")
 
 
-def test_the_catalog_lists_them_without_asking_the_hub(monkeypatch) -> None:
-    monkeypatch.setattr(hub, "_files", None)  # a call would fail
-    rows = embedders.catalog().set_index("name").loc["intfloat/e5-small-v2"]
-    assert (rows["dim"], rows["license"]) == (384, "MIT")
-
-
 def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
     with pytest.raises(InputError, match="a/b/c is no folder here, and no id of the model hub"):
         embedders.load("a/b/c")

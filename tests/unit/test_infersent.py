@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from lib.corpora import text
 from lib.embedders import infersent
@@ -21,15 +18,6 @@ WEIGHTS = random_weights(DIM, HIDDEN)
 WORDS = ["<s>", "</s>", "A", "a", "dog", "cat", "barks", "."]
 VECTORS = dict(zip(WORDS, np.random.default_rng(1).standard_normal((len(WORDS), DIM)).astype(np.float32), strict=True))
 SENTENCES = ["A dog barks .", "a cat", ". . . a dog a dog a cat . . .", "dog", "a zebra barks", "A cat barks . A dog ."]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread() -> Iterator[None]:
-    """On sizes like these, threads only wait for each other."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -110,19 +98,6 @@ def test_the_default_tokens_are_treebank_tokens(official) -> None:
     ours = InferSent(official, vectors)
     assert ours.tokenize is text.treebank_tokens
     np.testing.assert_allclose(ours.encode(["a dog don't."])[0], by_hand(known("a dog a cat .")), atol=1e-6)
-
-
-def test_settings_change_with_weights_vectors_and_tokenizer(official, tmp_path) -> None:
-    other_weights = write_infersent(tmp_path / "w.pkl", random_weights(DIM, HIDDEN, seed=3))
-    other_vectors = VECTORS | {"dog": VECTORS["cat"]}
-    made = [
-        InferSent(official, VECTORS, tokenize=str.split),
-        InferSent(other_weights, VECTORS, tokenize=str.split),
-        InferSent(official, other_vectors, tokenize=str.split),
-        InferSent(official, VECTORS),
-    ]
-    assert len({json.dumps(embedder.settings, sort_keys=True) for embedder in made}) == 4
-    assert made[0].settings == InferSent(official, dict(VECTORS), tokenize=str.split).settings
 
 
 def test_vectors_of_another_dimension_get_a_sentence(official) -> None:

@@ -51,15 +51,6 @@ def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
     assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
 
 
-def test_it_counts_what_it_encodes() -> None:
-    mine = own.load(lengths)
-    mine.spot_check(SENTENCES)
-    assert (mine.sentences, mine.seconds) == (0, 0.0)
-    mine.encode(SENTENCES, batch_size=3)
-    assert (mine.sentences, mine.dim) == (len(SENTENCES), 2)
-    assert mine.seconds > 0
-
-
 def test_an_embedder_that_learns_from_text_is_fitted_once_and_others_are_left_alone() -> None:
     mine = own.load(embedders.load("tfidf")).fit(SENTENCES)
     expected = embedders.load("tfidf").fit_encode(SENTENCES)

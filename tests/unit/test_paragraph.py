@@ -59,11 +59,6 @@ def unit(vector: np.ndarray) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def test_only_a_tolerance_changes_the_settings() -> None:
-    assert "tolerance" not in ParagraphVectors().settings
-    assert ParagraphVectors(tolerance=0.1).settings["tolerance"] == 0.1
-
-
 def test_unknown_words_only_give_zero(fitted) -> None:
     assert not fitted.encode(["", "zzz qqq"]).any()
 

@@ -30,11 +30,6 @@ def test_words_that_were_not_fitted_are_skipped() -> None:
     assert BagOfWords().fit(["a b"]).encode(["b z"]).toarray().tolist() == [[0, 1]]
 
 
-def test_another_tokenizer_counts_punctuation_too() -> None:
-    bow = BagOfWords(text.treebank_tokens).fit(["Stop."])
-    assert list(bow.vocabulary) == [".", "Stop"]
-
-
 def test_tfidf_is_that_of_gensim(sentences) -> None:
     tokens = [text.gensim_tokens(sentence) for sentence in sentences]
     dictionary = Dictionary(tokens)

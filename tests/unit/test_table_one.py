@@ -134,7 +134,7 @@ def pooled(hidden: np.ndarray, pooling: str) -> np.ndarray:
 def bert(pooling: str, name: str = "bert-base-cased") -> Prepare:
     def prepare(folder: Path) -> Expected:
         write_bert(folder / name)
-        hidden = partial(test_transformer.by_definition, folder / name, test_transformer.bert_layers)
+        hidden = partial(test_transformer.hidden_states, folder / name)
         return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PIECES.items()}
 
     return prepare
@@ -143,7 +143,7 @@ def bert(pooling: str, name: str = "bert-base-cased") -> Prepare:
 def gpt(pooling: str) -> Prepare:
     def prepare(folder: Path) -> Expected:
         write_gpt(folder / "openai-gpt")
-        hidden = partial(test_transformer.by_definition, folder / "openai-gpt", test_transformer.gpt_layers)
+        hidden = partial(test_transformer.hidden_states, folder / "openai-gpt")
         return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PAIRS.items()}
 
     return prepare

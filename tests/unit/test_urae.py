@@ -232,7 +232,6 @@ def test_the_registry_finds_the_published_files(tmp_path, monkeypatch) -> None:
     ("call", "message"),
     [
         (lambda: URAE(word_vectors(), trees="tall"), "trees: 'tall' is not known"),
-        (lambda: URAE(word_vectors(), epochs=0), "epochs: 0 is not accepted"),
         (lambda: URAE(word_vectors(), **SMALL).fit(["cat", "", "unknown only"]), "no sentence has two words"),
         (lambda: URAE(word_vectors(), **SMALL).encode(TEXT), "not fitted"),
     ],
@@ -240,10 +239,3 @@ def test_the_registry_finds_the_published_files(tmp_path, monkeypatch) -> None:
 def test_bad_input_gets_a_sentence(call, message) -> None:
     with pytest.raises(InputError, match=message):
         call()
-
-
-def test_greedy_trees_need_the_decoder(tmp_path) -> None:
-    *files, _, _ = write_urae(tmp_path, W3=None)
-    assert PublishedURAE(*files, trees="balanced").encode(["the cat"]).any()
-    with pytest.raises(InputError, match="has no decoder"):
-        PublishedURAE(*files, trees="greedy")
