@@ -36,7 +36,7 @@ LEAST_PER_CELL, MOST_PER_CELL = 39, 256
 MOST_EF = 4096  # where tuning gives up: a graph that has not found them by then is not connected well enough
 
 
-def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int = 1, **settings: int) -> Index:
+def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, **settings: int) -> Index:
     """Build an index of `corpus`.
 
     Parameters
@@ -47,9 +47,6 @@ def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int 
         The first two from faiss, the third from the optional package ngt.
     seed : int
         Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every time.
-    threads : int
-        Of building and searching. With one, two builds are the same. More give that up, except where the library
-        promises it: faiss 1.15.1 builds the same graph with any number, NGT promises nothing.
     **settings : int
         For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf ``nlist`` (0: the nearest to
         4 sqrt(n) that leaves 39 vectors a cell); for ngt ``edge_size_for_creation`` (10) and
@@ -63,7 +60,7 @@ def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, threads: int 
     if sp.issparse(corpus):
         raise InputError("corpus: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
     one_of("method", method, _METHODS)
-    return _METHODS[method](arrays.matrix("corpus", corpus), seed, threads, settings)
+    return _METHODS[method](arrays.matrix("corpus", corpus), seed, settings)
 
 
 class Index:
@@ -91,9 +88,9 @@ class Index:
     effort_name: str
     default_effort: float
 
-    def __init__(self, corpus: np.ndarray, seed: int, threads: int, settings: dict[str, int]) -> None:
+    def __init__(self, corpus: np.ndarray, seed: int, settings: dict[str, int]) -> None:
         started = time.perf_counter()
-        self.corpus, self.threads, self.settings = corpus, threads, settings
+        self.corpus, self.settings = corpus, settings
         starts = range(0, len(corpus), ADD_BLOCK)
         self._lengths = np.concatenate([_lengths(corpus[start : start + ADD_BLOCK], start) for start in starts])
         self._kept, self._zeros = np.flatnonzero(self._lengths), np.flatnonzero(self._lengths == 0)
@@ -192,11 +189,11 @@ class _Faiss(Index):
     index: faiss.Index
 
     def _add(self, vectors: np.ndarray) -> None:
-        with _faiss_threads(self.threads):
+        with _one_thread():
             self.index.add(vectors)
 
     def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
-        with _faiss_threads(self.threads):
+        with _one_thread():
             return self.index.search(queries, width, params=self._parameters(int(effort)))[1]
 
 
@@ -238,7 +235,7 @@ class Ivf(_Faiss):
         sample = self._kept
         if n > nlist * MOST_PER_CELL:
             sample = np.sort(np.random.default_rng(seed).choice(sample, nlist * MOST_PER_CELL, replace=False))
-        with _faiss_threads(self.threads):
+        with _one_thread():
             self.index.train(self._units(sample))
 
     def _parameters(self, effort: int) -> faiss.SearchParameters:
@@ -254,10 +251,10 @@ class Ivf(_Faiss):
 
 
 @contextmanager
-def _faiss_threads(threads: int) -> Iterator[None]:
-    """faiss has one number of threads for the whole process: set it and put it back."""
+def _one_thread() -> Iterator[None]:
+    """Let faiss, which has one number of threads for the whole process, use one, so that two builds are the same."""
     before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(threads)
+    faiss.omp_set_num_threads(1)
     try:
         yield
     finally:
@@ -287,10 +284,10 @@ class Ngt(Index):
         self.index: Any = ngtpy.Index(f"{folder}/index", log_disabled=True)
 
     def _add(self, vectors: np.ndarray) -> None:
-        self.index.batch_insert(vectors, num_threads=self.threads, build=False)
+        self.index.batch_insert(vectors, num_threads=1, build=False)
 
     def _finish(self) -> None:
-        self.index.build_index(num_threads=self.threads)
+        self.index.build_index(num_threads=1)
 
     def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
         found = np.full((len(queries), width), NONE)

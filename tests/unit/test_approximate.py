@@ -79,6 +79,13 @@ def test_k_distinct_allowed_neighbors_sorted_with_their_true_cosines_at_the_leas
     assert (found.similarities <= nearest.similarities + 1e-6).all()
 
 
+@pytest.mark.parametrize("method", ["hnsw", "ivf"])
+def test_a_seed_gives_the_same_index_and_another_one_another(method, corpus) -> None:
+    one, again, other = (build(corpus, method, seed=seed).search(corpus, 5, effort=1).ids for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, again)
+    assert (one != other).any()
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
     queries = np.arange(0, 1000, 7)
@@ -89,16 +96,6 @@ def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
 
 
 # -- building -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", ["hnsw", "ivf"])
-def test_faiss_builds_the_same_with_two_threads_and_another_with_another_seed(method, corpus) -> None:
-    def found(**options: int) -> np.ndarray:
-        return build(corpus, method, **options).search(corpus, 5, effort=1).ids
-
-    alone = found()
-    np.testing.assert_array_equal(alone, found(threads=2))
-    assert (alone != found(seed=1)).any()
 
 
 def test_usual_number_of_cells(corpus) -> None:

@@ -64,20 +64,6 @@ def test_no_file_belongs_to_two_assets() -> None:
     assert len(listed) == len(set(listed))
 
 
-def test_the_papers_assets_are_all_there() -> None:
-    table_1 = {
-        "word2vec-google-news", "glove-6b", "glove-840b", "fasttext-cc", "fasttext-wiki", "fasttext-cc-sub",
-        "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cased", "openai-gpt",
-        "infersent-v1", "use-dan", "use-trf",
-    }  # fmt: skip
-    others = {
-        "gigaword", "reuters21578", "enwiki-frequencies", "paragram-sl999", "paranmt-50m-vectors", "multinli", "snli",
-        "senteval-probing", "sts12", "sts13", "sts14", "sts15", "sts-benchmark", "sick", "mrpc", "mr", "cr", "subj",
-        "mpqa", "trec", "sst2", "sst5", "opinosis", "opinosis-groups", "urae", "sent2vec-wiki-bigrams",
-    }  # fmt: skip
-    assert table_1 | others <= catalog.assets().keys()
-
-
 def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> None:
     for asset in ASSETS:
         assert catalog.status(asset) == ("here" if asset.access == "package" else "missing")

@@ -158,12 +158,6 @@ def test_what_is_there_is_not_fetched_again(server, data) -> None:
     assert server.paths == ["text"]
 
 
-def test_a_redirect_to_an_allowed_address_is_followed(server, data) -> None:
-    server.content["text"] = TEXT
-    download.download(one_file(server.url("to?/text")))
-    assert (data / "toy/text.txt").read_bytes() == TEXT
-
-
 @pytest.mark.parametrize("pack", [zipped, tarred])
 def test_archives_are_unpacked_in_their_folder(server, data, pack) -> None:
     server.content["archive"] = pack({"inner/a.txt": b"a", "inner/deep/b.txt": b"b", "README": b"no"})
@@ -210,16 +204,6 @@ def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) 
     server.version, server.content["text"] = "2", TEXT[::-1]
     download.download(wanted)
     assert (data / "toy/text.txt").read_bytes() == TEXT[::-1]
-
-
-def test_a_server_that_names_no_version_is_asked_for_the_whole_file_again(server, data) -> None:
-    server.version, server.cut, server.cuts = "", 2_000_000, 1
-    wanted = text(server)
-    with pytest.raises(InputError):
-        download.download(wanted)
-    download.download(wanted)
-    assert server.ranges == [None, None]
-    assert (data / "toy/text.txt").read_bytes() == TEXT
 
 
 def test_an_archive_that_was_half_put_in_place_is_finished_without_fetching_it_again(server, data, monkeypatch) -> None:

@@ -163,17 +163,6 @@ def test_counts_of_reuters(data_file, request) -> None:
     assert corpus.fingerprint == "982ec59baa63f9659cb1f96fce096ce5"
 
 
-def test_reuters_is_clean_prose(data_file, request) -> None:
-    data_file("corpora/reuters21578/reut2-021.sgm")
-    sentences = list(request.getfixturevalue("real_reuters").sentences)
-    joined = "\n".join(sentences)
-    assert all("\n" <= character <= "~" for character in set(joined))
-    assert not any(noise in joined for noise in ("&lt;", "&amp;", "&#", "^M", "  ", "</"))
-    assert not any(sentence.lower().endswith(" reuter") for sentence in sentences)
-    earnings = [sentence for sentence in sentences if sentence.startswith(("Shr ", "Net ", "Revs ", "Qtly div "))]
-    assert len(earnings) < 0.003 * len(sentences)
-
-
 # -- English Gigaword ---------------------------------------------------------------------------
 
 
