@@ -146,20 +146,15 @@ def answer(
     ensembles : mapping, optional
         Of names to models, whose scores are divided by their standard deviation and added.
     """
-    hits, predictions = {}, {}
-    jobs = ((labels, seed, C, *_parts(models[name])) for seed in seeds for name in models)
-    found = in_processes(scores, jobs)
+    tables, groups = [], np.unique(labels)
+    found = in_processes(scores, ((labels, seed, C, *_parts(models[name])) for seed in seeds for name in models))
     for seed in seeds:
-        tracked = progress.track(list(models), f"classification, seed {seed}", "models")
-        of = {name: next(found) for name in tracked}
+        of = {name: next(found) for name in progress.track(list(models), f"classification, seed {seed}", "models")}
         for name, members in (ensembles or {}).items():
             of[name] = sum(of[member] / of[member].std() for member in members)
-        for name, each in of.items():
-            said = np.unique(labels)[each.argmax(axis=1)]
-            predictions.setdefault(name, said)
-            hits.setdefault(name, []).append(said == labels)
-    correct = pd.DataFrame({name: np.mean(each, axis=0) for name, each in hits.items()})
-    return Answers(labels, correct, pd.DataFrame(predictions))
+        tables.append(pd.DataFrame({name: groups[each.argmax(axis=1)] for name, each in of.items()}))
+    correct = np.mean([table.eq(labels, axis=0) for table in tables], axis=0)
+    return Answers(labels, pd.DataFrame(correct, columns=tables[0].columns), tables[0])
 
 
 def _parts(model):

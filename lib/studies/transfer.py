@@ -165,16 +165,13 @@ def evaluate(
     def inputs() -> Iterator[tuple]:
         for name, task in order:
             encode, conditions = jobs[name]
-            vectors = encode(task.sentences)
-            vectors = np.asarray(vectors) if isinstance(vectors, np.memmap) else vectors
-            yield task, vectors, conditions, folds, seed
+            yield task, np.asarray(encode(task.sentences)), conditions, folds, seed
 
     found: dict[tuple[str, str], list] = {}
-    with progress.bar(len(order), "transfer tasks", unit="embedders x tasks") as bar:
-        for (name, _), results in zip(order, in_processes(_under_all, inputs()), strict=True):
-            for how, correct in results.items():
-                found.setdefault((how, name), []).append(correct)
-            bar.update(1)
+    tracked = progress.track(order, "transfer tasks", "embedders x tasks")
+    for (name, _), results in zip(tracked, in_processes(_under_all, inputs()), strict=True):
+        for how, correct in results.items():
+            found.setdefault((how, name), []).append(correct)
     tested = [task.splits[-1] for task in labelled.values()]
     place = np.repeat(np.arange(len(tested)), [len(split) for split in tested])
     groups = [np.arange(len(split)) if split.groups is None else split.groups for split in tested]
