@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -293,21 +292,3 @@ def digest(folder: Path, paths: Iterable[Path]) -> str:
 def digest_of_model(folder: Path, pattern: str = "*") -> str:
     """The `digest` of a model's files, by default of those in the folder itself."""
     return digest(folder, (file for file in folder.glob(pattern) if file.suffix in FORMATS))
-
-
-def check_layers(folder: Path) -> None:
-    """Raise ValueError where weights (safetensors) have more or fewer layers than their configuration says.
-
-    Their libraries leave out what is too many, and draw at random what is missing.
-    """
-    from safetensors import safe_open
-
-    config, weights = folder / "config.json", folder / "model.safetensors"
-    if not (config.is_file() and weights.is_file()):
-        return
-    with safe_open(weights, framework="numpy") as tensors:
-        numbers = [int(match[1]) for name in tensors.keys() if (match := re.search(r"\.(\d+)\.", name))]  # noqa: SIM118
-    found = max(numbers, default=0) + 1
-    said = files.read_json(config).get("num_hidden_layers", found)
-    if found not in (1, said):  # one layer may be used again and again
-        raise ValueError(f"the weights have {found} layers, the configuration {said}")

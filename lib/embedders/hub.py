@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lib.embedders.base import Embedder, check_layers, digest_of_model, finite, reading
+from lib.embedders.base import Embedder, digest_of_model, finite, reading
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, Entry
 from lib.embedders.transformer import POOLINGS, Transformer, quiet
 from lib.run import paths
@@ -88,7 +88,6 @@ def _read(folder: Path, files: str) -> Any:
     with reading(folder, WANTED):
         from sentence_transformers import SentenceTransformer
 
-        check_layers(folder)
         options = {"local_files_only": True, "trust_remote_code": False, "model_kwargs": {"dtype": "float32"}}
         return SentenceTransformer(str(folder), **options)
 

@@ -169,7 +169,8 @@ class PublishedURAE(URAE):
     """The network that Socher et al. published, read from its MATLAB files: as it came, without further training.
 
     A word that it does not know has the vector of ``*UNKNOWN*``, as in the authors' program; a sentence of such words
-    alone has a zero vector, as everywhere here. Their trees were the Stanford parser's: others give other vectors.
+    alone has a zero vector, as everywhere here. Their trees were the Stanford parser's: the balanced ones that it has
+    here give other vectors.
 
     Parameters
     ----------
@@ -180,29 +181,25 @@ class PublishedURAE(URAE):
     params : str or Path
         ``params.mat`` of the same: ``W1`` and ``W2``, double[100, 100], and ``b1``, double[100, 1]: a node is
         tanh(W1 c1 + W2 c2 + b1). ``We``, empty, or double[100, v], what training has added to the word vectors.
-        ``W3``, ``W4``, ``b2`` and ``b3``, if they are there, unfold: c1' = tanh(W3 p + b2), c2' = tanh(W4 p + b3).
+        What may be there besides, which unfolds, is not read.
     name : str
-    trees : {"balanced", "greedy"}
-        As for `URAE`. Greedy trees need a decoder, which the file may lack.
     tokenize : callable
         From a sentence to its lower-cased tokens.
 
     Raises
     ------
     InputError
-        A file that is not MATLAB's, is damaged, lacks a variable or has one of another shape; greedy trees without a
-        decoder.
+        A file that is not MATLAB's, is damaged, lacks a variable or has one of another shape.
 
     Notes
     -----
     The variables are what public programs that use the package read from it. We have not seen the files themselves,
-    nor whether they hold the second half, and have tried the reader on small files of this form. The semantic
-    localization paper says 200 dimensions; the vectors that the package writes have 100, and the reader takes any
-    number.
+    and have tried the reader on small files of this form. The semantic localization paper says 200 dimensions; the
+    vectors that the package writes have 100, and the reader takes any number.
     """
 
     version = 1
-    parameters = ("tokenize", "trees", "file", "params")
+    parameters = ("tokenize", "file", "params")
     needs_fit = False
     unit_length = False
 
@@ -211,15 +208,12 @@ class PublishedURAE(URAE):
         vectors: str | Path,
         params: str | Path,
         name: str = "urae",
-        trees: str = "balanced",
         tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
         self.file, self.params = Path(vectors), Path(params)
         table, arrays = read(self.file, self.params)
-        super().__init__(table, tokenize, name, trees)
+        super().__init__(table, tokenize, name, trees="balanced")
         self._arrays = arrays
-        if self.trees == "greedy" and len(arrays) == 2:
-            raise InputError(f"{params}: has no decoder (W3, W4, b2, b3), which greedy trees need; give other trees")
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         encoded = super()._encode(sentences)
@@ -237,7 +231,7 @@ class _WithUnknown(dict):
 
 
 def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:
-    """The word vectors, and float32 arrays [d, 2 d], [d], [2 d, d] and [2 d]: the first two, if there is no decoder."""
+    """The word vectors, and what folds: float32[d, 2 d] and float32[d]."""
     with reading(vectors, WANTED):
         found = _variables(vectors)
         words = [cell.item() if cell.size else "" for cell in found["words"].ravel()]
@@ -249,9 +243,6 @@ def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:
             matrix = matrix + network["We"]
         d = len(matrix)
         arrays = [np.hstack([network["W1"], network["W2"]]).reshape(d, 2 * d), network["b1"].reshape(d)]
-        if "W3" in network:
-            arrays.append(np.vstack([network["W3"], network["W4"]]).reshape(2 * d, d))
-            arrays.append(np.vstack([network["b2"], network["b3"]]).reshape(2 * d))
         arrays = [np.ascontiguousarray(array, np.float32) for array in arrays]
     table = dict(zip(words, np.ascontiguousarray(matrix.T, np.float32), strict=True))
     brackets = {bracket: table[word] for bracket, word in BRACKETS.items() if word in table}

@@ -77,9 +77,6 @@ READERS = {
     "elmo options": Reader(write_elmo, "options.json", elmo),
     "elmo weights": Reader(write_elmo, "weights.hdf5", elmo),
     "infersent": Reader(lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4)), "weights.pkl", infersent),
-    "infersent, zip": Reader(
-        lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4), old=False), "weights.pkl", infersent
-    ),
     "urae words": Reader(write_urae, "vars.normalized.100.mat", urae),
     "urae network": Reader(write_urae, "params.mat", urae),
     "bert config": Reader(write_bert, "config.json", transformer),
@@ -88,7 +85,6 @@ READERS = {
     "bert weights, bin": Reader(write_bin, "pytorch_model.bin", transformer),
     "gpt weights": Reader(write_gpt, "model.safetensors", transformer),
     "sentence transformer": Reader(write_model, "model.safetensors", sentence_transformer),
-    "its modules": Reader(write_model, "modules.json", sentence_transformer),
     "its pooling": Reader(write_model, "1_Pooling/config.json", sentence_transformer),
 }
 
@@ -260,7 +256,7 @@ MISFITS = [
     (
         "bert config",
         lambda folder: change(folder / "config.json", num_hidden_layers=1),
-        "the weights have 2 layers, the configuration 1",
+        "the configuration has no layer for the weights",
     ),
     ("gpt weights", other_tokenizer, "the tokenizer knows"),
 ]

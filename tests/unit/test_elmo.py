@@ -177,21 +177,3 @@ def test_case_is_kept_and_tokens_are_those_of_spacy(files) -> None:
 
 
 # -- the official files ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("stem", "dim"),
-    [
-        ("2x1024_128_2048cnn_1xhighway", 256),
-        ("2x4096_512_2048cnn_2xhighway", 1024),
-        ("2x4096_512_2048cnn_2xhighway_5.5B", 1024),
-    ],
-)
-def test_the_official_models_know_a_paraphrase(data_file, stem, dim) -> None:
-    options, weights = (data_file(f"elmo/elmo_{stem}_{ending}") for ending in ("options.json", "weights.hdf5"))
-    vectors = Elmo(options, weights).encode(
-        ["The company's shares fell sharply on Monday.", "Its stock dropped steeply on Monday.", "He plays the violin."]
-    )
-    assert vectors.shape == (3, dim)
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    assert unit[0] @ unit[1] > unit[0] @ unit[2]

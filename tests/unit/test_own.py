@@ -130,12 +130,9 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     ("encode", "message"),
     [
         (lambda sentences: np.ones(5), r"mine: returned shape (5,) for 8 sentences; give (8, dim)"),
-        (lambda sentences: np.ones((3, 5)), r"mine: returned shape (3, 5) for 8 sentences"),
         (lambda sentences: np.ones((8, 0)), r"mine: returned shape (8, 0); give a function"),
         (lambda sentences: None, "mine: returned no array of numbers"),
-        (lambda sentences: np.ones((8, 2)) * 1j, "mine: returned no array of numbers"),
         (lambda sentences: lengths(sentences) / np.array([1, 0]), "NaN or infinity for 'one fish'"),
-        (lambda sentences: np.log(lengths(sentences)), "NaN or infinity for ''"),
         (
             lambda sentences: sp.csr_array(np.diag([1, 1, np.nan, 1, 1, 1, 1, 1])),
             "infinity for 'red fish and blue fish'",
@@ -144,7 +141,6 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
             lambda sentences: {}["key"],
             "mine: raised KeyError: 'key'; give a function that takes",
         ),
-        (lambda: None, "mine: raised TypeError"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -166,7 +162,6 @@ def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, messa
             lambda s: sp.csr_array(np.ones((len(s), 2))),
             "returned sparse vectors of 2 dimensions, and dense vectors of 2",
         ),
-        (lambda s: np.full((len(s), 2), np.nan), "returned NaN or infinity for 'two fish'"),
     ],
 )
 def test_a_second_call_must_go_on_as_the_first(then, message) -> None:
@@ -217,20 +212,17 @@ def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -
     ("spec", "message"),
     [
         ("", "embedder: '' is no folder; give a model's folder"),
-        ("no/such/folder", "'no/such/folder' is no folder"),
         ("{file}", "mine.py' is no folder; give a model's folder, its id on the model hub"),
         ("{folder}/other.py:encode", "other.py: no such file; give"),
         ("{file}:encod", "has no attribute 'encod'"),
         ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
         ("no_such_module:encode", "no_such_module:encode raised ModuleNotFoundError"),
         ("{folder}/broken.py:encode", "broken.py:encode raised SyntaxError"),
-        ("{folder}/needs.py:Needs", "needs.py:Needs raised TypeError"),
         ("{folder}", "does not say how its tokens are pooled; give cls, last, avg"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     (code.parent / "broken.py").write_text("def encode(:\n")
-    (code.parent / "needs.py").write_text("class Needs:\n    def __init__(self, path): ...\n")
     with pytest.raises(InputError) as error:
         own.load(spec.format(file=code, folder=code.parent), "mine")
     assert message in str(error.value)
@@ -241,7 +233,6 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     ("name", "message"),
     [
         ("minilm-avg", "is one of the registry's embedders"),
-        ("w2v-corpus-300d", "is one of the registry's embedders"),
         ("glove-6b-50d+usif", "is not accepted"),
         ("x" * 41, "is not accepted; give 1 to 40 letters"),
     ],

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from gensim.models import KeyedVectors
+from gensim.models.fasttext import load_facebook_vectors
 from gensim.test.utils import datapath
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -134,47 +135,20 @@ def test_a_mix_of_utf8_and_latin1_is_read(tmp_path) -> None:
     same(load(tmp_path / "paragram.txt"), {"café": [1, 2], "naïve": [3, 4], "plain": [5, 6]})
 
 
-@settings(max_examples=60)
-@given(st.lists(st.floats(-1e30, 1e30).map(repr) | st.floats(width=32, allow_nan=False, allow_infinity=False).map(str)))
-def test_numbers_are_those_of_python(tmp_path_factory, texts) -> None:
-    file = tmp_path_factory.mktemp("numbers") / "glove.txt"
-    file.write_text("".join(f"w{i} {text} 1\n" for i, text in enumerate(["0.5", *texts])))
-    expected = np.array([0.5, *map(float, texts)]).astype(np.float32)
-    assert load(file).matrix[:, 0].tobytes() == expected.tobytes()
-
-
 # -- fastText's models --------------------------------------------------------------------------
 
 UNSEEN = ["unseen", "日本語の", "é", "a", "\U0001f469\u200d\U0001f467", "x" * 300, "<x>"]
 
 
-def ngrams(word: str, minn: int, maxn: int) -> list[str]:
-    """The definition: of the word in brackets, by start and then by length, brackets alone left out."""
-    marked = "" if word == "</s>" else f"<{word}>"
-    spans = [(i, i + n) for i in range(len(marked)) for n in range(minn, maxn + 1) if i + n <= len(marked)]
-    return [marked[i:j] for i, j in spans if marked[i:j] not in ("<", ">") or 0 < i < len(marked) - 1]
-
-
-def bucket_of(ngram: str, buckets: int) -> int:
-    """FNV-1a of 32 bits over signed bytes."""
-    hashed = 2166136261
-    for byte in ngram.encode():
-        hashed = (hashed ^ (byte - 256 if byte > 127 else byte) % 2**32) * 16777619 % 2**32
-    return hashed % buckets
-
-
-def test_fasttext_vectors_are_those_of_the_definition(tmp_path, rng) -> None:
+def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng) -> None:
     rows, buckets = {**some(rng), "</s>": np.ones(3, np.float32)}, rng.normal(size=(1000, 3)).astype(np.float32)
-    write_fasttext_bin(tmp_path / "model.bin.gz", rows, buckets, 1, 4)
-    vectors = load(tmp_path / "model.bin.gz")
-    assert isinstance(vectors, SubwordVectors)
-    for word in [*rows, *UNSEEN, ""]:
-        parts = [buckets[bucket_of(ngram, 1000)] for ngram in ngrams(word, 1, 4)]
-        if word in rows:
-            parts.append(rows[word])
-        np.testing.assert_allclose(vectors[word], np.mean(parts, axis=0), atol=1e-6)
-    np.testing.assert_array_equal(vectors["</s>"], 1)
-    np.testing.assert_array_equal(vectors.buckets, buckets)
+    for file in ("model.bin", "model.bin.gz"):
+        write_fasttext_bin(tmp_path / file, rows, buckets, 1, 4)
+    ours, theirs = load(tmp_path / "model.bin.gz"), load_facebook_vectors(str(tmp_path / "model.bin"))
+    assert isinstance(ours, SubwordVectors)
+    for word in [*some(rng), *UNSEEN]:
+        np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
+    np.testing.assert_array_equal(ours["</s>"], 1)
 
 
 def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed() -> None:
@@ -283,7 +257,6 @@ BAD = {
     "binary, NaN": (binary([[1, 2], [3, NAN]]), "holds vectors with NaN or infinity"),
     "binary, too many dimensions": (text(b"5 99999999999\na \0"), "begins with a line for 99999999999"),
     "gzip, cut": (cut(write_word2vec_binary, 30, "whole.gz"), "give a whole file"),
-    "gzip, damaged": (text(b"\x1f\x8b\x08 and so on"), "give a whole file"),
     "header, fewer": (text("3 2\na 1 2\nb 1 2\n"), "holds 2 words where its header announces 3"),
     "text, cut": (text("a 1 2 3\nb 1 2 3\nc 1"), "line 3 is not a word and 3 numbers: b'c 1'"),
     "text, no number": (text("a 1 2\n\nb 1 two\n"), "line 3 is not a word and 2 numbers"),
@@ -310,10 +283,7 @@ def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path) -> No
     ("write", "message"),
     [
         (lambda file: np.save(file, np.zeros((7, 3), np.float32)), r"matrix of shape \(7, 3\) for 50 words"),
-        (lambda file: file.write_bytes(b"no array"), "give a whole file"),
-        (lambda file: np.save(file, np.zeros(50, np.float32)), r"matrix of shape \(50,\) for 50 words"),
         (lambda file: pd.DataFrame({"index": range(50)}).to_parquet(file.with_name("tiny_index.parquet")), "'int'"),
-        (lambda file: pd.DataFrame({"words": range(50)}).to_parquet(file.with_name("tiny_index.parquet")), "index"),
     ],
 )
 def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(write, message, tmp_path, rng) -> None:

@@ -5,11 +5,9 @@ What needs TensorFlow is skipped where it is not installed.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -96,22 +94,6 @@ def test_an_empty_sentence_has_the_modules_vector_and_no_sentences_none(modules)
     encoder = UniversalSentenceEncoder(modules["use-dan"], "use-dan")
     np.testing.assert_allclose(encoder.encode(["", " \t\n"]), np.tanh([ARRAYS["bias"]] * 2), atol=1e-6)
     assert encoder.encode([]).shape == (0, encoder.dim) == (0, 3)
-
-
-def test_settings_are_those_of_the_files_wherever_they_lie(modules, tmp_path) -> None:
-    def settings(change: Callable[[Path], object] | None = None, name: str = "use-dan") -> str:
-        folder = tmp_path / "module"
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(modules[name], folder)
-        if change:
-            change(folder)
-        return json.dumps(UniversalSentenceEncoder(folder, name).settings)
-
-    same = json.dumps(UniversalSentenceEncoder(modules["use-dan"], "use-dan").settings)
-    assert settings() == same
-    assert settings(name="use-trf") != same
-    assert settings(lambda folder: (folder / "assets" / "use-dan.txt").write_text("a\nb\nc\nd\n")) != same
-    assert settings(lambda folder: (folder / "variables" / "variables.index").write_bytes(b"other")) != same
 
 
 # -- what users save in place of a module ---------------------------------------------------------
