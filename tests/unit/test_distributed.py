@@ -294,3 +294,19 @@ def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(monk
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
     with pytest.raises(InputError, match=f"no Dask scheduler that can be used answers at {address}"):
         cluster.connect(address).__enter__()
+
+
+def test_other_versions_on_the_workers_get_a_sentence(scheduler, monkeypatch) -> None:
+    from distributed import versions
+
+    packages = versions.get_package_info
+
+    def other(wanted):
+        """What a process has whose Dask is another, each time that one asks."""
+        other.asked += 1
+        return packages(wanted) | {"dask": str(other.asked)}
+
+    other.asked = 0
+    monkeypatch.setattr(versions, "get_package_info", other)
+    with pytest.raises(InputError, match=r"(?s)answers at tcp://.*Mismatched versions found.*in this environment"):
+        cluster.connect(scheduler).__enter__()
