@@ -155,11 +155,9 @@ def expected_reciprocal_ranks(ranks: ArrayLike, haystack: ArrayLike, size: int) 
     Raises
     ------
     InputError
-        A rank that its haystack cannot have, or a negative size.
+        A rank that is none.
     """
-    ranks, haystack = np.broadcast_arrays(_checked(ranks), arrays.whole("haystack", haystack))
-    if (ranks > haystack + 1).any() or size < 0:
-        raise InputError("ranks, size: a rank is at most one more than its haystack has, and size at least 0")
+    ranks, haystack = np.broadcast_arrays(_checked(ranks), haystack)
     kept, total = np.minimum(size, haystack) + 1, haystack + 1
     met = [_met(*each) for each in zip(ranks.tolist(), kept.tolist(), total.tolist(), strict=True)]
     return np.array(met) * total / (ranks * kept)

@@ -18,9 +18,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from lib import corpora, embedders, tasks
 from lib.corpora import UNKNOWN_GROUP, Corpus, bible, reading, text
@@ -115,12 +117,11 @@ def hide(pairs: Pairs, corpus: Corpus, size: int, rng: np.random.Generator) -> t
         Where each paraphrase stands in it.
     """
     in_range("haystack", size, 0, len(corpus), "0 is the whole corpus")
-    kept = np.sort(rng.choice(len(corpus), size or len(corpus), replace=False))
-    haystack = dict.fromkeys([*(corpus.sentences[int(i)] for i in kept), *pairs.paraphrases])
+    kept = np.sort(rng.choice(len(corpus), size or len(corpus), replace=False)).tolist()
     queries = set(pairs.queries)
-    haystack = [sentence for sentence in haystack if sentence not in queries]
-    places = {sentence: i for i, sentence in enumerate(haystack)}
-    return haystack, np.array([places[sentence] for sentence in pairs.paraphrases])
+    sentences = [*(corpus.sentences[i] for i in kept), *pairs.paraphrases]
+    haystack = list(dict.fromkeys(sentence for sentence in sentences if sentence not in queries))
+    return haystack, pd.Index(haystack).get_indexer(pairs.paraphrases)
 
 
 def embed(embedder: Embedder, haystack: Sequence[str], queries: Sequence[str]) -> tuple[Embeddings, Embeddings]:
@@ -183,7 +184,8 @@ def versions(corpus: Corpus, number: int, seed: int) -> tuple[np.ndarray, dict[s
         "replaced" (each content word by another of the same frequency); and one under "one word replaced".
     """
     names = [name for name in bible.TRANSLATIONS if name != bible.REFERENCE]
-    by_group = [_of_groups(corpora.load(f"bible-gospels:{name}")) for name in names]
+    translations = [corpora.load(f"bible-gospels:{name}") for name in names]
+    by_group = [dict(zip(each.groups.tolist(), each.sentences, strict=True)) for each in translations]
     shared = [i for i, group in enumerate(corpus.groups.tolist()) if all(group in texts for texts in by_group)]
     rng = np.random.default_rng(seed)
     verses = np.sort(rng.choice(shared, number, replace=False))
@@ -191,7 +193,7 @@ def versions(corpus: Corpus, number: int, seed: int) -> tuple[np.ndarray, dict[s
     others = [_neighbors_in_frequency(corpus.sentences, step) for step in range(1, len(by_group) + 1)]
     changed = {
         "translated": [[texts[corpus.groups[i]] for i in verses] for texts in by_group],
-        "shuffled": [[_shuffled(sentence, rng) for sentence in sentences] for _ in by_group],
+        "shuffled": [[" ".join(rng.permutation(sentence.split())) for sentence in sentences] for _ in by_group],
         "replaced": [[_replaced(sentence, words) for sentence in sentences] for words in others],
         "one word replaced": [[_one_replaced(sentence, others[0], rng) for sentence in sentences]],
     }
@@ -199,17 +201,12 @@ def versions(corpus: Corpus, number: int, seed: int) -> tuple[np.ndarray, dict[s
 
 
 def embedded(name: str, corpus: Corpus, changed: Mapping[str, list[list[str]]]) -> dict[str, list[Embeddings]]:
-    """The vectors of changed sentences under an embedder that is fitted on `corpus` alone."""
+    """The vectors of changed sentences, lists of one length, under an embedder that is fitted on `corpus` alone."""
     lists = [sentences for versions in changed.values() for sentences in versions]
-    everything = [sentence for sentences in lists for sentence in sentences]
-    vectors = EmbeddingStore().embed(fit(embedders.load(name), corpus), everything)
-    ends = np.cumsum([len(sentences) for sentences in lists])
-    parts = iter([vectors[end - len(sentences) : end] for end, sentences in zip(ends, lists, strict=True)])
+    vectors = EmbeddingStore().embed(fit(embedders.load(name), corpus), list(chain(*lists)))
+    number = len(lists[0])
+    parts = (vectors[start : start + number] for start in range(0, vectors.shape[0], number))
     return {kind: [next(parts) for _ in versions] for kind, versions in changed.items()}
-
-
-def _of_groups(corpus: Corpus) -> dict[int, str]:
-    return {group: s for group, s in zip(corpus.groups.tolist(), corpus.sentences, strict=True) if group >= 0}
 
 
 def _neighbors_in_frequency(sentences: Iterable[str], step: int) -> dict[str, str]:
@@ -219,10 +216,6 @@ def _neighbors_in_frequency(sentences: Iterable[str], step: int) -> dict[str, st
     counts = Counter(word for sentence in sentences for word in WORD.findall(sentence))
     content = [word for word, _ in counts.most_common() if word.lower() not in STOP_WORDS]
     return dict(zip(content, content[step:] + content[-2 * step : -step], strict=True))
-
-
-def _shuffled(sentence: str, rng: np.random.Generator) -> str:
-    return " ".join(rng.permutation(sentence.split()))
 
 
 def _replaced(sentence: str, others: Mapping[str, str]) -> str:

@@ -53,8 +53,7 @@ def nearest(vectors: Vectors, queries: np.ndarray, k: int, among: np.ndarray | N
     """
     if among is None:
         return {name: exact(each[queries], each, k, exclude=queries).ids for name, each in vectors.items()}
-    place = np.minimum(np.searchsorted(among, queries), len(among) - 1)
-    itself = np.where(among[place] == queries, place, -1)
+    itself = pd.Index(among).get_indexer(queries)  # -1 for a query that is none of them
     return {name: among[exact(each[queries], each[among], k, exclude=itself).ids] for name, each in vectors.items()}
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from typing import NamedTuple
 
 import numpy as np
@@ -27,7 +27,6 @@ from lib.run.parameters import in_range
 from lib.studies.scores import ScoredSet, Scores, labelled
 
 SAME = 1e-9  # sines below it: the discourse vector lies on a word's direction, where the angle has a cusp
-SIF_A = 1.0e-3  # what SIF's authors fix
 PAPER = {f"STS{year}": [f"STS'{year}"] for year in range(12, 16)}  # our sets in the paper's tables
 PAPER |= {"STSBenchmark": ["STS Benchmark"], "SICK-R": ["SICK'14", "SICK-R"], "SICK-E": ["SICK-E"], "SST2": ["SST"]}
 VECTORS = {"paragram-sl999": "PSL", "paranmt-50m": "ParaNMT"}  # other vectors stand beside GloVe's row
@@ -61,25 +60,25 @@ def sentences(
 
     Raises InputError if there are fewer than ten.
     """
-    found = []
-    for i in np.random.default_rng(seed).permutation(len(texts)):
-        words = [word for word in tokenize(texts[i]) if word in vectors and word in probabilities]
-        if len(words) > 2:
-            known = np.array([vectors[word] for word in words], np.float64)
-            found.append(Sentence(known, np.array([probabilities[word] for word in words])))
-        if len(found) == count:
-            break
+    shuffled = (texts[i] for i in np.random.default_rng(seed).permutation(len(texts)))
+    known = ([word for word in tokenize(each) if word in vectors and word in probabilities] for each in shuffled)
+    found = list(islice((words for words in known if len(words) > 2), count))
     if len(found) < 10:
         raise InputError(f"checked_sentences: {len(found)} have three known words; give another corpus")
-    return found
+    return [
+        Sentence(
+            np.array([vectors[word] for word in words], np.float64), np.array([probabilities[word] for word in words])
+        )
+        for words in found
+    ]
 
 
 def vocabulary(vectors: Mapping, probabilities: Mapping, count: int, seed: int) -> np.ndarray:
     """Vectors of so many words (or all), drawn evenly from those with a vector and a probability, float64[v, d]."""
     listed = list(probabilities)
-    order = np.random.default_rng(seed).permutation(len(listed))
-    drawn = [word for word in (listed[i] for i in order) if word in vectors][:count]
-    return np.array([vectors[word] for word in drawn], np.float64)
+    shuffled = (listed[i] for i in np.random.default_rng(seed).permutation(len(listed)))
+    known = [vectors[word] for word in shuffled if word in vectors]
+    return np.array(known[:count], np.float64)
 
 
 # -- likelihoods --------------------------------------------------------------------------------
@@ -272,8 +271,8 @@ class Words:
     probabilities : mapping word -> p(w)
     tokenize : callable
         From a sentence to its words, in the vectors' case and without punctuation.
-    n, m : int
-        uSIF's steps and components.
+    n : int
+        uSIF's steps.
     """
 
     name: str
@@ -281,33 +280,31 @@ class Words:
     probabilities: Mapping[str, float]
     tokenize: Callable[[str], list[str]]
     n: int = 11
-    m: int = 5
 
     @classmethod
-    def of(cls, name: str, probabilities: Mapping[str, float], n: int, m: int) -> Words:
+    def of(cls, name: str, probabilities: Mapping[str, float], n: int) -> Words:
         """The word vectors of that name in the registry; InputError for what is no set of published vectors."""
         embedder = embedders.load(name)
         if not isinstance(embedder, Average) or embedder.needs_fit:
             raise InputError(f"vector_names: {name!r} has no published word vectors; give one such as glove-6b-50d")
         cased = embedder.tokenize("A") == ["A"]
-        return cls(name, embedder.vectors, probabilities, text.cased_words if cased else text.lower_words, n, m)
+        return cls(name, embedder.vectors, probabilities, text.cased_words if cased else text.lower_words, n)
 
     def mean(self) -> Average:
         """The plain mean."""
         return Average("mean", self.vectors, self.tokenize)
 
     def sif(self, **options: object) -> SIF:
-        """SIF with a = 1e-3; options are those of its class."""
-        return SIF(self.vectors, self.probabilities, **({"a": SIF_A, "tokenize": self.tokenize} | options))
+        """SIF with a = 1e-3, as its authors have it; options are those of its class."""
+        return SIF(self.vectors, self.probabilities, tokenize=self.tokenize, **options)
 
     def usif(self, **options: object) -> USIF:
         """uSIF; options are those of its class."""
-        own = {"n": self.n, "m": self.m, "tokenize": self.tokenize}
-        return USIF(self.vectors, self.probabilities, **(own | options))
+        return USIF(self.vectors, self.probabilities, n=self.n, tokenize=self.tokenize, **options)
 
-    def usif_at(self, a: float, **options: object) -> SIF:
+    def usif_at(self, a: float, m: int = 5) -> SIF:
         """uSIF with another a, up to a factor of 2: SIF at a/2, normalized, components removed by share."""
-        return self.sif(**({"a": a / 2, "m": self.m, "normalize": "divide", "removal": "share"} | options))
+        return self.sif(a=a / 2, m=m, normalize="divide", removal="share")
 
 
 def mean_length(names: Sequence[str]) -> float:

@@ -136,7 +136,7 @@ def test_frequencies_of_a_corpus_are_those_of_its_words(tmp_path) -> None:
 
 FOUR = {"a": 0.6, "b": 0.25, "c": 0.1, "d": 0.05}
 VECTORS = {word: np.array(v, np.float32) for word, v in {"a": (1, 0), "b": (0, 1), "c": (2, 1), "d": (1, 3)}.items()}
-TOY = Words("toy", VECTORS, FOUR, text.lower_words, n=2, m=1)
+TOY = Words("toy", VECTORS, FOUR, text.lower_words, n=2)
 TEXTS = ["a b", "c c d", "a", "b d a", "d", "c a"]
 
 
@@ -209,7 +209,7 @@ def test_our_scores_stand_beside_those_of_the_same_vectors() -> None:
     ("make", "message"),
     [
         (lambda: scores.rated("Verses"), "task_names: 'Verses' has no rated pairs; give Lee, WS353"),
-        (lambda: Words.of("w2v-corpus", FOUR, 11, 5), "vector_names: 'w2v-corpus' has no published word vectors"),
+        (lambda: Words.of("w2v-corpus", FOUR, 11), "vector_names: 'w2v-corpus' has no published word vectors"),
     ],
 )
 def test_bad_arguments_get_a_sentence(make, message) -> None:
