@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from scipy.stats import bootstrap as resample
-from scipy.stats import norm, rankdata, t
+from scipy.stats import norm, rankdata, sem, t
 
 from lib.run import arrays
 from lib.run.errors import InputError
@@ -128,7 +128,7 @@ def bootstrap(
             low, high = _bounds(method, estimate, draws, tail)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(f"method: {method!r} misses the estimate, which resampling biases; take 'normal'")
-        spread = _seed_spread(by_seed, tail) if seeds else 0.0
+        spread = t.isf(tail, by_seed.shape[-1] - 1) * sem(by_seed, axis=-1) if seeds else 0.0
         return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(high - estimate, spread)
 
     tail = (1 - sampling.confidence) / 2
@@ -191,12 +191,6 @@ def _holm(bounds, estimate, deviation, tail):
             break
         remaining.flat[member] = False
     return low, high
-
-
-def _seed_spread(by_seed, tail):
-    """The half-width that training seeds, the last axis, add to the interval of their mean."""
-    count = by_seed.shape[-1]
-    return t.isf(tail, count - 1) * by_seed.std(axis=-1, ddof=1) / np.sqrt(count)
 
 
 def clusters(groups: np.ndarray) -> np.ndarray:

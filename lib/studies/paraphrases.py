@@ -240,9 +240,9 @@ def _of_translations(other: Corpus, haystack: Corpus) -> Iterable[tuple[str, str
 
 
 def _by_group(corpus: Corpus) -> dict[int, str]:
-    groups, places, counts = np.unique(corpus.groups, return_index=True, return_counts=True)
-    single = (counts == 1) & (groups != UNKNOWN_GROUP)
-    return {int(group): corpus.sentences[int(i)] for group, i in zip(groups[single], places[single], strict=True)}
+    sentences = pd.Series(list(corpus.sentences), corpus.groups).sort_index()
+    single = ~sentences.index.duplicated(keep=False) & (sentences.index != UNKNOWN_GROUP)
+    return sentences[single].to_dict()
 
 
 def _of_sts_benchmark() -> Iterable[tuple[str, str]]:

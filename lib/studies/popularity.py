@@ -38,33 +38,34 @@ def find(corpus: Corpus, query: str) -> int:
 # -- who finds what -----------------------------------------------------------------------------
 
 
-def found_by(ids: Ids, k: int) -> np.ndarray:
-    """How many embedders have each neighbor among their k nearest of the same query: int64[embedders, q, k]."""
-    lists = np.stack([each[:, :k] for each in ids.values()])
-    _, which, counts = np.unique(_pairs(lists), return_inverse=True, return_counts=True)
-    return counts[which].reshape(lists.shape)
-
-
-def popular(ids: Ids, k: int) -> pd.DataFrame:
-    """The popularity of each sentence that is in any k-neighborhood: in how many of them it is.
+def found_by(ids: Ids, k: int) -> pd.DataFrame:
+    """Who has which sentence among the k nearest of which query, and how many have it.
 
     Parameters
     ----------
     ids : mapping of str to int[q, K]
         For each embedder the neighbors of each query, nearest first.
     k : int
-        How many of them count, at most K; 5 in the paper.
+        How many of them count, at most K.
 
     Returns
     -------
     DataFrame
-        Columns query, sentence and popularity (1 to the number of embedders), by query, the most popular first,
-        equally popular ones as in the corpus.
+        Columns query, embedder, rank (from 1), sentence and popularity (1 to the number of embedders).
     """
     lists = np.stack([each[:, :k] for each in ids.values()])
-    pairs, counts = np.unique(_pairs(lists), return_counts=True)
-    query, sentence = np.divmod(pairs, lists.max() + 1)
-    table = pd.DataFrame({"query": query, "sentence": sentence, "popularity": counts})
+    embedder, query, place = np.indices(lists.shape).reshape(3, -1)
+    names = pd.Categorical.from_codes(embedder, list(ids))
+    table = pd.DataFrame({"query": query, "embedder": names, "rank": place + 1, "sentence": lists.ravel()})
+    return table.assign(popularity=table.groupby(["query", "sentence"])["rank"].transform("size"))
+
+
+def popular(ids: Ids, k: int) -> pd.DataFrame:
+    """The popularity of each sentence that is in any k-neighborhood (5 in the paper): in how many of them it is.
+
+    Columns query, sentence and popularity, by query, the most popular first, equally popular ones as in the corpus.
+    """
+    table = found_by(ids, k)[["query", "sentence", "popularity"]].drop_duplicates()
     return table.sort_values(["query", "popularity", "sentence"], ascending=[True, False, True], ignore_index=True)
 
 
@@ -84,17 +85,8 @@ def outliers(ids: Ids, near: int, far: int) -> pd.DataFrame:
     DataFrame
         Columns query, embedder, rank (from 1) and sentence, sorted by query, rank and the order of `ids`.
     """
-    alone = found_by(ids, far)[:, :, :near] == 1
-    query, place, embedder = np.nonzero(alone.transpose(1, 2, 0))
-    names = list(ids)
-    sentence = np.stack(list(ids.values()))[embedder, query, place]
-    columns = {"query": query, "embedder": [names[i] for i in embedder], "rank": place + 1, "sentence": sentence}
-    return pd.DataFrame(columns)
-
-
-def _pairs(lists: np.ndarray) -> np.ndarray:
-    """A number for each query with each of its neighbors, int[embedders, q, k]: the same for the same two."""
-    return np.arange(lists.shape[1])[:, None] * (lists.max() + 1) + lists
+    table = found_by(ids, far).query("popularity == 1 and rank <= @near").drop(columns="popularity")
+    return table.sort_values(["query", "rank", "embedder"], ignore_index=True).astype({"embedder": str})
 
 
 # -- what is known of a query and a sentence ----------------------------------------------------

@@ -57,11 +57,10 @@ def verses(count: int, seed: int, group: str = "similarity", translation: str = 
     The score is the mean reciprocal rank. Raises InputError for more verses than both translations have.
     """
     hay, asking = corpora.load(HAYSTACK), corpora.load(f"bible-gospels:{translation}")
-    alike = {group: np.flatnonzero(hay.groups == group).tolist() for group in set(hay.groups.tolist()) - {-1}}
-    known = [i for i, group in enumerate(asking.groups.tolist()) if group in alike]
+    known = np.flatnonzero(np.isin(asking.groups, hay.groups) & (asking.groups >= 0))
     in_range("queries", count, 2, len(known), "verses that both translations have")
     chosen = np.random.default_rng(seed).permutation(known)[:count]
-    same = [alike[group] for group in asking.groups[chosen].tolist()]
+    same = [np.flatnonzero(hay.groups == group) for group in asking.groups[chosen]]
     wanted = [places[0] for places in same]
     sentences, queries = list(hay.sentences), [asking.sentences[i] for i in chosen]
 

@@ -235,13 +235,14 @@ def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling
         Columns value, low, high, constant (whether all queries have one value); indexed by the other's name.
     """
     others = {other: n2o.overlap(ids[name], found) for other, found in ids.items() if other != name}
-    return _with_intervals(others, clusters, sampling)
+    return _with_intervals(pd.DataFrame(others), clusters, sampling)
 
 
 def alone(ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
     """The share of each embedder's neighbors that no other embedder finds, the largest first; the rest as for `row`."""
-    only = found_by(ids, next(iter(ids.values())).shape[1]) == 1
-    return _with_intervals(dict(zip(ids, only.mean(axis=2), strict=True)), clusters, sampling)
+    found = found_by(ids, next(iter(ids.values())).shape[1])
+    found["alone"] = found["popularity"] == 1
+    return _with_intervals(found.pivot_table("alone", "query", "embedder", observed=True), clusters, sampling)
 
 
 def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) -> dict[str, list[int]]:
@@ -262,7 +263,6 @@ def typical(placed: Neighborhoods, name: str, other: str) -> int:
     return int(np.argmin(np.abs(overlaps - overlaps.mean())))
 
 
-def _with_intervals(columns: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
-    values = np.column_stack(list(columns.values()))
-    found = stats.bootstrap(stats.mean, values, sampling=sampling, clusters=clusters)
+def _with_intervals(columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
+    found = stats.bootstrap(stats.mean, columns, sampling=sampling, clusters=clusters)
     return found.table(columns, "embedder").sort_values("value", ascending=False, kind="stable")

@@ -43,7 +43,7 @@ def corpus() -> corpora.Corpus:
 def test_the_toy_of_the_lesson_by_hand() -> None:
     assert rows(popularity.popular(TOY, 2), "sentence", "popularity") == [(1, 4), (2, 2), (3, 1), (4, 1)]
     assert rows(popularity.outliers(TOY, near=2, far=3), "embedder", "rank", "sentence") == [("D", 2, 4)]
-    assert popularity.found_by(TOY, 3)[:, 0].tolist() == [[4, 3, 3], [4, 3, 3], [3, 4, 3], [4, 1, 1]]
+    assert popularity.found_by(TOY, 3)["popularity"].tolist() == [4, 3, 3, 4, 3, 3, 3, 4, 3, 4, 1, 1]
 
 
 @given(neighbor_lists(), st.data())
