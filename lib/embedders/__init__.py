@@ -127,10 +127,7 @@ def catalog() -> pd.DataFrame:
     `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come from the real weights or
     whether the reader has been tried on small files in their official format only.
     """
-    rows = [
-        (row.name, row.family, row.dim, row.source, row.license, row.available, row.how_to_get, row.tried_on)
-        for row in _entries()
-    ]
+    rows = [[getattr(row, column) for column in COLUMNS] for row in _entries()]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})
 
 

@@ -26,7 +26,6 @@ from lib.embedders.base import Embeddings, mended, stack
 from lib.embedders.registry import ENTRIES
 from lib.run import files, paths, progress
 from lib.run.errors import InputError, one_line
-from lib.run.parameters import shown
 
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
@@ -75,8 +74,8 @@ def load(spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str 
 
 def check_name(name: str) -> None:
     """Raise InputError if `name` cannot be shown or belongs to an embedder of the registry."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
-        raise InputError(f"name: {shown(name)} is not accepted; give 1 to 40 letters, digits, '.', '_' or '-'")
+    if not NAME.fullmatch(name):
+        raise InputError(f"name: {name!r} is not accepted; give 1 to 40 letters, digits, '.', '_' or '-'")
     try:
         parse("name", name)
     except InputError:
@@ -145,8 +144,6 @@ class Checked:
 
     Attributes
     ----------
-    dim : int or None
-        Of its vectors; None before the first call.
     sentences, seconds : int, float
         How many sentences `encode` has given to it, and how long it took over them.
     """
@@ -156,7 +153,6 @@ class Checked:
         if not callable(self._function):
             raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}, or an object with such an encode")
         self.name, self.cached_as = name, cached_as
-        self.dim: int | None = None
         self.sentences, self.seconds = 0, 0.0
         self._kind = ""
 
@@ -199,9 +195,7 @@ class Checked:
         with as_input_error(f"{self.name}:", CONTRACT):
             returned = self._function(list(sentences))
         vectors = checked(returned, self.name, sentences, self._kind)
-        if not vectors.shape[1]:
-            raise InputError(f"{self.name}: returned shape {vectors.shape}; {CONTRACT}")
-        self.dim, self._kind = vectors.shape[1], kind(vectors.shape[1], sp.issparse(vectors))
+        self._kind = kind(vectors.shape[1], sp.issparse(vectors))
         return vectors
 
 
@@ -212,7 +206,7 @@ def checked(returned: Any, name: str, sentences: Sequence[str], before: str = ""
     no array of numbers, another number of rows than sentences, another kind than before, and NaN or infinity.
     """
     vectors, rows = _array(returned, name), len(sentences)
-    if vectors.ndim != 2 or vectors.shape[0] != rows:
+    if vectors.ndim != 2 or vectors.shape[0] != rows or not vectors.shape[1]:
         raise InputError(f"{name}: returned shape {vectors.shape} for {rows} sentences; give ({rows}, dim)")
     now = kind(vectors.shape[1], sp.issparse(vectors))
     if before and now != before:
