@@ -45,7 +45,7 @@ def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | 
     gold : float[n]
         Higher is more alike.
     normalize : {None, "z"}
-        "z" for `z_normalized`.
+        "z": z-normalized before, see `similarities`.
 
     Returns
     -------

@@ -17,7 +17,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import embedders, stats, store, tasks
+from lib import stats, tasks
 from lib.corpora import Corpus, text
 from lib.embedders.base import Embeddings
 from lib.embedders.sparse import BagOfWords
@@ -25,6 +25,7 @@ from lib.localization import GRID, classify, double, svm
 from lib.run import progress
 from lib.run.cluster import in_processes
 from lib.stats import Interval, Sampling
+from lib.studies.transfer import encoder
 from lib.tasks import local
 
 WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
@@ -49,8 +50,7 @@ def encode(
 
 def encoded(name: str, corpus: Corpus | Sequence[str], sentences: list[str], options: Mapping[str, Any]) -> Embeddings:
     """The same by one embedder."""
-    embedder = store.fit(embedders.load(name, **options), corpus)
-    return store.EmbeddingStore().embed(embedder, sentences)
+    return encoder(name, corpus, **options)(sentences)
 
 
 class Answers(NamedTuple):
@@ -228,9 +228,6 @@ def shared_mistakes(answers: Answers, names: Sequence[str]) -> pd.DataFrame:
 
 def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
     """float64[n, 2]: squared distances of each sentence from its group's mean, and of that from the mean of all."""
-    vectors = dense(vectors).astype(np.float64)
-    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    means = np.zeros((len(sizes), vectors.shape[1]))
-    np.add.at(means, codes, vectors)
-    means = (means / sizes[:, None])[codes]
-    return np.stack([((vectors - means) ** 2).sum(axis=1), ((means - vectors.mean(axis=0)) ** 2).sum(axis=1)], axis=1)
+    rows = pd.DataFrame(dense(vectors).astype(np.float64))
+    means = rows.groupby(labels).transform("mean")
+    return np.column_stack([((rows - means) ** 2).sum(axis=1), ((means - rows.mean()) ** 2).sum(axis=1)])

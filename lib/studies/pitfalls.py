@@ -226,8 +226,8 @@ def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampli
     said = np.stack([measures(left[test], right[test]) for left, right in each], axis=2)
 
     def ahead(chosen_on: np.ndarray, tested_on: np.ndarray) -> float:
-        best = chosen_on[1:].argmax(axis=0)
-        return float((tested_on[0] - np.take_along_axis(tested_on[1:], best[None], 0)[0]).mean())
+        best = 1 + chosen_on[1:].argmax(axis=0)
+        return (tested_on[0] - tested_on[best, np.arange(len(best))]).mean()
 
     found = Judged(pairs.part(TEST), list(encoders), said, sampling).scores.in_halves(ahead)
     width = found.high - found.low

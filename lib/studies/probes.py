@@ -46,10 +46,7 @@ def spectrum(vectors: Embeddings) -> dict[str, float]:
     rows = vectors[:, np.unique(vectors.indices)].toarray() if sp.issparse(vectors) else np.asarray(vectors)
     rows = rows.astype(np.float64)
     mean = rows.mean(axis=0)
-    centered = rows - mean
-    # The smaller of the two products has all eigenvalues that are not 0.
-    product = centered.T @ centered if rows.shape[1] <= len(rows) else centered @ centered.T
-    shares = np.linalg.eigvalsh(product)[::-1].clip(0)
+    shares = np.linalg.svd(rows - mean, compute_uv=False) ** 2
     shares /= shares.sum()
     share_of_mean = mean @ mean / (rows**2).sum(axis=1).mean()
     return {"mean": float(share_of_mean), "first": float(shares[0]), "dimensions": float(1 / (shares**2).sum())}

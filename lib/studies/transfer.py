@@ -234,9 +234,9 @@ def simple_compete(results: Results, names: Sequence[str]) -> Found:
         return {("pitfalls-simple-compete", ""): UNMEASURED}
 
     def ahead(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        best = [np.where(kind, a[:, 0], -1).argmax(axis=1) for kind in (simple, ~simple)]
-        of_simple, of_others = (np.take_along_axis(b[:, 0], place[:, None], 1)[:, 0] for place in best)
-        return of_simple - of_others
+        of_simple, of_others = (np.where(kind, a[:, 0], -1).argmax(axis=1) for kind in (simple, ~simple))
+        each_task = np.arange(len(b))
+        return b[each_task, 0, of_simple] - b[each_task, 0, of_others]
 
     tail = (1 - results.sampling.confidence) / len(results.tasks)  # Bonferroni's, which Holm's steps only relax
     family = replace(results, sampling=replace(results.sampling, confidence=1 - tail))

@@ -133,12 +133,6 @@ def splits(rng: np.random.Generator, d: int = 7) -> list[similarity.Pairs]:
     return [similarity.Pairs(*drawn(rng, n, d)) for n in (80, 40, 40)]
 
 
-def test_pair_features_by_hand() -> None:
-    left, right = np.array([[1.0, -2]]), np.array([[3.0, 5]])
-    assert similarity.pair_features(left, right).tolist() == [[2, 7, 3, -10]]
-    assert similarity.pair_features(sp.csr_array(left), sp.csr_array(right)).toarray().tolist() == [[2, 7, 3, -10]]
-
-
 @pytest.mark.parametrize("d", [7, 60], ids=["fewer features than pairs", "more features than pairs"])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_ridge_agrees_with_scikit_learn(rng, d, normalized) -> None:
@@ -197,9 +191,3 @@ def test_the_penalty_is_chosen_on_dev_and_the_test_pairs_change_nothing_but_thei
     wild = similarity.Pairs(test.left.copy(), test.right * 1e6, rng.permutation(test.gold))
     wild.right[:20] = test.right[:20]
     np.testing.assert_allclose(similarity.regress(train, dev, wild, "ridge")[:20], expected[:20])
-
-
-def test_embeddings_that_are_all_alike_get_a_sentence(rng) -> None:
-    train, dev, test = splits(rng)
-    with pytest.raises(InputError, match="all training rows are alike"):
-        similarity.regress(similarity.Pairs(np.ones((80, 7)), np.ones((80, 7)), train.gold), dev, test, "ridge")
