@@ -191,6 +191,7 @@ class Labelled(NamedTuple):
 
 
 Vectors = Embeddings | tuple[Embeddings, Embeddings]
+Split = tuple[Vectors, np.ndarray]  # with its labels
 
 
 def labelled(name: str, vectors: Vectors, labels: np.ndarray, groups: np.ndarray | None = None) -> Labelled:
@@ -233,12 +234,7 @@ def cross_validate(
     return run.result(data.labels, predicted, fold)
 
 
-def train_test(
-    train: tuple[Vectors, np.ndarray],
-    test: tuple[Vectors, np.ndarray],
-    dev: tuple[Vectors, np.ndarray] | None = None,
-    **options: Any,
-) -> Result:
+def train_test(train: Split, test: Split, dev: Split | None = None, **options: Any) -> Result:
     """Official splits: chosen on dev, or without one by folds inside the training data; trained on train; one test.
 
     Parameters
@@ -284,9 +280,7 @@ def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], *, folds: 
     return on_splits(data, folds=folds, groups=getattr(parts[0], "groups", None), **options)
 
 
-def on_splits(
-    splits: Sequence[tuple[Vectors, np.ndarray]], *, folds: int, groups: np.ndarray | None = None, **options: Any
-) -> Result:
+def on_splits(splits: Sequence[Split], *, folds: int, groups: np.ndarray | None = None, **options: Any) -> Result:
     """`train_test` on two splits or three (train, dev, test), `cross_validate` on one: vectors and labels of each."""
     if len(splits) == 1:
         return cross_validate(*splits[0], folds=folds, groups=groups, **options)
@@ -378,12 +372,8 @@ def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.nd
     ----------
     labels : float[n] or str[n]
     groups : int[n], optional
-        Equal for sentences that must be in one fold; a negative number stands for a group of its own.
-
-    Raises
-    ------
-    InputError
-        A class with fewer members (in different groups) than there are folds.
+        Equal for sentences that must be in one fold; a negative number stands for a group of its own. InputError for a
+        class with members in fewer groups than there are folds.
     """
     in_range("folds", folds, 2, 10**6)
     groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
