@@ -87,7 +87,6 @@ def neighbors(
     queries: np.ndarray,
     k: int,
     client: Client | None = None,
-    show_progress_bar: bool = True,
 ) -> tuple[dict[str, Neighbors], pd.DataFrame]:
     """The k nearest neighbors of each query under each embedder, the query itself left out.
 
@@ -105,9 +104,9 @@ def neighbors(
     costs : DataFrame with columns embedder, family, dim, embed_seconds and search_seconds
     """
     store, found, costs = EmbeddingStore(), {}, []
-    for name in progress.track(names, "embedders", unit="embedders", show=show_progress_bar):
+    for name in progress.track(names, "embedders", unit="embedders"):
         started = time.perf_counter()
-        vectors = store.embed(embedders.load(name), corpus, show_progress_bar=show_progress_bar, client=client)
+        vectors = store.embed(embedders.load(name), corpus, show_progress_bar=True, client=client)
         embedded = time.perf_counter()
         found[name] = distributed.exact(vectors[queries], vectors, k, exclude=queries, client=client)
         seconds = embedded - started, time.perf_counter() - embedded
