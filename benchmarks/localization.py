@@ -6,17 +6,12 @@ each of ten runs, by which lesson 8 judges that the former are cheap. Word vecto
 
 from __future__ import annotations
 
-import sys
-import time
+from functools import partial
+from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
-from benchmarks.encode import sample
+from benchmarks import measure
 from lib import embedders
-from lib.studies.localization_claims import SPEEDS
 
-CORPUS, SENTENCES, RUNS = "lee", 200, 10
 MODELS = {
     "MOWE": "glove-6b-50d",
     "SOWE": "glove-6b-50d+sowe",
@@ -26,27 +21,16 @@ MODELS = {
 }
 
 
-def rates(name: str, sentences: list[str]) -> list[float]:
-    """Sentences a second in each run."""
-    embedder = embedders.load(name).fit(sentences)
-    embedder.encode(sentences)  # loads what is loaded at the first call
-    found = []
-    for _ in range(RUNS):
-        start = time.process_time()
-        embedder.encode(sentences)
-        found.append(len(sentences) / (time.process_time() - start))
-    return found
-
-
-def main() -> int:
+def main(folder: Path, small: bool) -> None:
     """Measure and write the table."""
-    sentences = sample(CORPUS, SENTENCES)
-    columns = [f"run {run}" for run in range(1, RUNS + 1)]
-    table = pd.DataFrame({model: rates(name, sentences) for model, name in MODELS.items()}, columns).T
-    np.round(table).astype(int).rename_axis("model").to_csv(SPEEDS)
-    print(table.median(axis=1).round())
-    return 0
+    sentences = measure.sample("lee", 200)
+    fitted = {model: embedders.load(name).fit(sentences) for model, name in MODELS.items()}
+    calls = {model: partial(embedder.encode, sentences) for model, embedder in fitted.items()}
+    turns = measure.in_turns(calls, 2 if small else 10, measure.processor_seconds)
+    rates = (len(sentences) / turns).round().astype(int).rename(lambda run: f"run {run + 1}")
+    rates.T.to_csv(folder / "localization.csv", index_label="model")
+    print(rates.median())
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    measure.command(__doc__, main)

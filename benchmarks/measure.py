@@ -1,79 +1,113 @@
-"""Timing that can be compared: everything in one process, in turns, as medians and ratios."""
+"""Timing that can be compared, in one process, in turns, as medians and ratios; and the pages that tell of it."""
 
 from __future__ import annotations
 
-import os
+import argparse
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import psutil
+
+from lib import corpora
+from lib.run import paths
+from lib.run.environment import computes_in_bfloat16, cores, processor
+from tools.pages import table
 
 RUNS = 5
+PAGES, TRIALS = paths.ROOT / "docs" / "benchmarks", paths.CACHE / "benchmarks"
 
 
-def compare(
-    candidates: dict[str, Callable[[], Any]], runs: int = RUNS, clock: Callable[[], float] = time.perf_counter
-) -> pd.DataFrame:
-    """Time each candidate `runs` times in turns (A B C A B C ...), after one warm-up of each.
+def command(about: str, main: Callable[..., None], **folders: str) -> None:
+    """Call ``main(folder, small)`` with the folder for its results, which for a small trial is in the cache.
 
-    Turns spread a machine's drift over all of them. Returns one row a candidate, in the given order: ``median``,
-    ``least`` and ``most`` seconds, and ``ratio``, the median over the turns of its seconds over the first
-    candidate's in the same turn (above 1: the first is faster). What runs on one thread may be timed by another
-    `clock`, ``time.process_time``, which other programs on the machine do not stop.
+    `folders` are further options of the command, each a folder, with their help.
     """
-    for call in candidates.values():
-        call()
-    seconds = np.array([[_seconds(call, clock) for call in candidates.values()] for _ in range(runs)])
-    table = {
-        "median": np.median(seconds, axis=0),
-        "least": seconds.min(axis=0),
-        "most": seconds.max(axis=0),
-        "ratio": np.median(seconds / seconds[:, :1], axis=0),
-    }
-    return pd.DataFrame(table, index=list(candidates))
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--small", action="store_true", help=f"a trial with little of everything, kept in {TRIALS}")
+    for name, meaning in folders.items():
+        parser.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=meaning)
+    options = vars(parser.parse_args())
+    folder = TRIALS if options["small"] else PAGES
+    folder.mkdir(parents=True, exist_ok=True)
+    main(folder, **options)
 
 
-def _seconds(call: Callable[[], Any], clock: Callable[[], float]) -> float:
+def sample(corpus: str, size: int) -> list[str]:
+    """`size` sentences of a corpus, drawn without repetition, in the corpus's order; all if it has fewer."""
+    sentences = corpora.load(corpus).sentences
+    chosen = np.random.default_rng(0).permutation(len(sentences))[:size]
+    return [sentences[i] for i in np.sort(chosen)]
+
+
+# -- seconds ------------------------------------------------------------------------------------
+
+
+def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Seconds that a call takes."""
     start = clock()
     call()
     return clock() - start
 
 
+# Of what runs on one thread; other programs on the machine do not stop this clock.
+processor_seconds = partial(seconds, clock=time.process_time)
+
+
+def in_turns(
+    candidates: dict[Any, Callable[[], Any]],
+    runs: int = RUNS,
+    timed: Callable[[Callable[[], Any]], float] = seconds,
+    tolerance: float | None = None,
+) -> pd.DataFrame:
+    """Time each candidate `runs` times in turns (A B C A B C ...), after one call of each that is not counted.
+
+    Turns spread a machine's drift over all of them. With a `tolerance`, what the first calls return is compared: where
+    a number differs by more from that of the first candidate, nothing is timed. Returns seconds, a row for each turn
+    and a column for each candidate.
+    """
+    first, *others = [call() for call in candidates.values()]
+    if tolerance is not None:
+        for other in others:
+            np.testing.assert_allclose(other, first, rtol=0, atol=tolerance)
+    rows = [[timed(call) for call in candidates.values()] for _ in range(runs)]
+    return pd.DataFrame(rows, columns=pd.Index(list(candidates)))
+
+
+def ratios(numbers: pd.DataFrame) -> pd.Series:
+    """For each candidate the median over the turns of its number over the first candidate's in the same turn."""
+    return numbers.div(numbers.iloc[:, 0], axis=0).median()
+
+
+def summary(numbers: pd.DataFrame, *names: str, form: str = "{:,.0f}") -> pd.DataFrame:
+    """A row of text for each candidate: under the given names median, range, and, if it has a name, `ratios`."""
+    low, high = (numbers.agg(bound).map(form.format) for bound in ("min", "max"))
+    columns = numbers.median().map(form.format), low + " to " + high, ratios(numbers).map("{:.2f}".format)
+    return pd.DataFrame(dict(zip(names, columns, strict=False)))
+
+
+# -- the page -----------------------------------------------------------------------------------
+
+
 def machine() -> str:
     """One line: processor, cores that this process may use, memory, system, Python."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    extension = " with bfloat16" if computes_in_bfloat16() else ""
+    memory = psutil.virtual_memory().total / 2**30
     system = f"{platform.system()}, Python {platform.python_version()}"
-    return f"{_processor()}, {cores} cores, {memory:.0f} GiB, {system}"
+    return f"{processor()}{extension}, {cores()} cores, {memory:.0f} GiB, {system}"
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    fields = {key.strip(): value.strip() for key, value in fields.items()}
-    extensions = [name for name in ("avx512_bf16", "amx_bf16") if name in fields.get("flags", "")]
-    return " with ".join([fields.get("model name", platform.machine()), *extensions[:1]])
-
-
-def versions(*packages: str) -> str:
-    """`numpy 2.4.6, faiss-cpu 1.15.1`: what took part."""
-    return ", ".join(f"{package} {version(package)}" for package in packages)
-
-
-def markdown(table: pd.DataFrame) -> str:
-    """A table as Markdown, numbers as they are formatted in it."""
-    head = [table.index.name or "", *table.columns]
-    lines = [
-        head,
-        ["---"] * len(head),
-        *([str(index), *map(str, row)] for index, row in zip(table.index, table.to_numpy(), strict=True)),
-    ]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+def write_page(file: Path, title: str, about: str, packages: Sequence[str], *parts: str | pd.DataFrame) -> None:
+    """Write and print a page: machine, versions of the packages, what was measured; then Markdown and tables."""
+    versions = ", ".join(f"{package} {version(package)}" for package in packages)
+    shown = [part if isinstance(part, str) else table(part.reset_index()) for part in parts]
+    sections = [f"# {title}", f"{machine()}; {versions}. {about}", *shown]
+    page = "\n\n".join(section.strip() for section in sections) + "\n"
+    file.write_text(page, encoding="utf-8")
+    print(page)

@@ -6,35 +6,18 @@ there are, and processor time. A turn of training is one pass over all sentences
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from benchmarks import measure
-from benchmarks.encode import sample
 from lib import embedders
 from lib.embedders import urae_network
 from lib.embedders.urae import URAE
-from lib.run import paths
-from lib.run.parameters import in_range
 
-PAGE = paths.ROOT / "docs" / "benchmarks" / "urae.md"
-CORPUS, DIM, RUNS = "lee", 200, 3
+CORPUS, DIM = "lee", 200
 PEER = "encode, balanced, one node after the other (NumPy)"
-
-
-def models(sentences: list[str]) -> dict[str, URAE]:
-    """An autoencoder with each kind of trees that needs no parser, trained on the sentences for one epoch."""
-    made = {}
-    for trees in ("balanced", "greedy"):
-        embedder = embedders.load(f"urae-corpus-{DIM}d", trees=trees, epochs=1, sentences=len(sentences))
-        made[trees] = embedder.fit(sentences)
-    return made
 
 
 def one_by_one(model: URAE, sentences: list[str]) -> np.ndarray:
@@ -50,49 +33,30 @@ def one_by_one(model: URAE, sentences: list[str]) -> np.ndarray:
     return np.array(roots)
 
 
-def train(model: URAE, sentences: list[str]) -> None:
-    """One pass over the sentences, and over them again for the word vectors, which are in the cache."""
-    model.fit(sentences)
-
-
-def candidates(sentences: list[str]) -> dict[str, Callable[[], object]]:
-    """What is timed, the peer first, after a look at whether they agree."""
-    made = models(sentences)
-    difference = np.abs(one_by_one(made["balanced"], sentences) - made["balanced"].encode(sentences)).max()
-    assert difference < 1e-5, f"the batched vectors differ by {difference}"
-    calls: dict[str, Callable[[], object]] = {PEER: partial(one_by_one, made["balanced"], sentences)}
-    for trees, model in made.items():
-        calls[f"encode, {trees}"] = partial(model.encode, sentences)
-        calls[f"train, {trees}"] = partial(train, model, sentences)
-    return calls
-
-
-def main(arguments: list[str] | None = None) -> int:
+def main(folder: Path, small: bool) -> None:
     """Measure and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.urae", description=__doc__.splitlines()[0])
-    parser.add_argument("--sentences", type=int, default=500, metavar="N", help="of the text (default: 500)")
-    options = parser.parse_args(arguments)
-    in_range("sentences", options.sentences, 100, 10**6)
-    sentences = [sentence for sentence in sample(CORPUS, options.sentences) if len(sentence.split()) > 3]
-    seconds = measure.compare(candidates(sentences), RUNS, time.process_time)
-    rates = pd.DataFrame(
-        {
-            "sentences/s": (len(sentences) / seconds["median"]).map("{:,.0f}".format),
-            "worst to best": [
-                f"{len(sentences) / most:,.0f} to {len(sentences) / least:,.0f}"
-                for least, most in zip(seconds["least"], seconds["most"], strict=True)
-            ],
-        },
-        index=seconds.index.rename("what"),
-    )
+    sentences = measure.sample(CORPUS, 100 if small else 500)
+    sentences = [sentence for sentence in sentences if len(sentence.split()) > 3]
+    calls = {}
+    for trees in ("balanced", "greedy"):  # those that need no parser
+        model = embedders.load(f"urae-corpus-{DIM}d", trees=trees, epochs=1, sentences=len(sentences)).fit(sentences)
+        if trees == "balanced":
+            calls[PEER] = partial(one_by_one, model, sentences)
+            np.testing.assert_allclose(model.encode(sentences), calls[PEER](), rtol=0, atol=1e-5)
+        calls[f"encode, {trees}"] = partial(model.encode, sentences)
+        calls[f"train, {trees}"] = partial(model.fit, sentences)
+    turns = measure.in_turns(calls, 3, measure.processor_seconds)
+    rates = measure.summary(len(sentences) / turns, "sentences/s", "worst to best").rename_axis("what")
     words = np.mean([len(sentence.split()) for sentence in sentences])
-    machine = f"{measure.machine()}; one thread, processor time. {measure.versions('torch', 'numpy')}."
-    about = f"{len(sentences):,} sentences of `{CORPUS}`, {words:.0f} words on average, {DIM} dimensions."
-    page = f"# Unfolding recursive autoencoder\n\n{machine} {about}\n\n{measure.markdown(rates)}\n"
-    PAGE.write_text(page, encoding="utf-8")
-    print(page)
-    return 0
+    about = f"{len(sentences):,} sentences of `{CORPUS}`, {words:.0f} words on average, {DIM} dimensions"
+    measure.write_page(
+        folder / "urae.md",
+        "Unfolding recursive autoencoder",
+        f"One thread, processor time. {about}.",
+        ["torch", "numpy"],
+        rates,
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    measure.command(__doc__, main)

@@ -37,12 +37,13 @@ def footer() -> str:
     seconds = time.monotonic() - STARTED
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
-        f"Ran in {seconds:.0f} s on {os.cpu_count()} cores of {_processor()} ({platform.system()}). "
+        f"Ran in {seconds:.0f} s on {os.cpu_count()} cores of {processor()} ({platform.system()}). "
         f"Python {sys.version.split()[0]}, {versions}."
     )
 
 
-def _processor() -> str:
+def processor() -> str:
+    """The name of the processor."""
     names = [line.split(":", 1)[1].strip() for line in _cpuinfo().splitlines() if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
