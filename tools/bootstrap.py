@@ -98,19 +98,13 @@ def build(folder, requirements):
 
 
 def run(command):
-    """Run a command in the project's folder; stop with a sentence if it fails."""
+    """Run a command in the project's folder; stop with a sentence that says why if it fails."""
     done = subprocess.run(command, cwd=ROOT, close_fds=False, stderr=subprocess.PIPE, text=True, errors="replace")
     if done.returncode:
         sys.stderr.write(done.stderr)
-        stop(f"the environment is not complete, since {cause(done.stderr)}")
-
-
-def cause(output):
-    """The reason in the error output of pip, as a sentence."""
-    for pattern, sentence in CAUSES.items():
-        if re.search(pattern, output):
-            return sentence
-    return "pip failed: " + (output.strip().splitlines() or ["no reason given"])[-1]
+        reasons = [sentence for pattern, sentence in CAUSES.items() if re.search(pattern, done.stderr)]
+        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+        stop(f"the environment is not complete, since {[*reasons, f'pip failed: {last}'][0]}")
 
 
 def lock():

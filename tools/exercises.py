@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -53,7 +54,7 @@ def outputs(job: Job) -> str:
     """The exercises of one lesson with the outputs of their solutions, as Markdown."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / f"{job.name}.ipynb"
-        nbformat.write(nbformat.read(job.notebook, as_version=4), file)
+        shutil.copy(job.notebook, file)
         append_solutions(file)
         os.environ[paths.FIGURES_VARIABLE] = scratch
         executed = papermill.execute_notebook(file, file, job.changes, kernel_name="python3", cwd=paths.NOTEBOOKS)
@@ -63,8 +64,7 @@ def outputs(job: Job) -> str:
         cells = [cell for cell in executed.cells if cell.metadata.get(EXERCISE) == number]
         for cell in cells:
             cell.source = HIDDEN
-        explanation = FENCED.sub("", solution)
-        shown += [new_markdown_cell(question), *cells, new_markdown_cell(explanation)]
+        shown += [new_markdown_cell(question), *cells, new_markdown_cell(FENCED.sub("", solution))]
     return page(new_notebook(cells=shown)).replace(f"```\n{HIDDEN}\n```\n\n", "")
 
 

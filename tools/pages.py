@@ -118,12 +118,24 @@ def terms() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def readme() -> str:
-    """The README with its table of studies made anew."""
-    text = (paths.ROOT / "README.md").read_text(encoding="utf-8")
-    before, mark, rest = text.partition("<!-- studies -->\n\n")
-    _, end, after = rest.partition("\n<!-- /studies -->")
-    return before + mark + table(pd.DataFrame(map(_study, _notebooks()))) + end + after
+def studies() -> str:
+    """The README's table of studies."""
+    return "\n" + table(pd.DataFrame(map(_study, _notebooks())))
+
+
+def between(name: str, mark: str, made: str) -> str:
+    """A page with other text between ``<!-- mark -->`` and ``<!-- /mark -->``, or its end."""
+    text = (paths.ROOT / name).read_text(encoding="utf-8")
+    before, opening, rest = text.partition(f"<!-- {mark} -->\n")
+    _, closing, after = rest.partition(f"\n<!-- /{mark} -->")
+    return before + opening + made + closing + after
+
+
+def image(file: Path, folder: Path) -> str:
+    """A figure with its description, as a page in `folder` shows it."""
+    with Image.open(file) as opened:
+        description = html.escape(opened.info["Description"])
+    return f'<img src="{file.relative_to(folder)}" alt="{description}" width="240">'
 
 
 def _study(notebook: Path) -> dict[str, str]:
@@ -131,15 +143,13 @@ def _study(notebook: Path) -> dict[str, str]:
     (title,) = re.findall(r"^# (.+)", opening)
     (question,) = re.findall(r"\*\*Question\.\*\* (.+)", opening)
     (minutes,) = re.findall(r"\*\*Reading time:\*\* about (\d+) minutes", opening)
-    picture = paths.ROOT / "figures/reference/default" / notebook.stem / f"{COVERS[notebook.stem]}.png"
-    with Image.open(picture) as image:
-        description = html.escape(image.info["Description"])
+    results = Path("figures/reference/default", notebook.stem)
     return {
-        "study": f"[{title}](figures/reference/default/{notebook.stem}/README.md)",
+        "study": f"[{title}]({results}/README.md)",
         "question": question,
         "reading time": f"about {minutes} min",
         "to run": f"[notebook](notebooks/{notebook.name})",
-        "": f'<img src="{picture.relative_to(paths.ROOT)}" alt="{description}" width="240">',
+        "": image(paths.ROOT / results / f"{COVERS[notebook.stem]}.png", paths.ROOT),
     }
 
 
@@ -159,7 +169,12 @@ def table(rows: pd.DataFrame) -> str:
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
-PAGES = {"docs/data.md": data, "docs/embedders.md": registry, "docs/glossary.md": glossary, "README.md": readme}
+PAGES = {
+    "docs/data.md": data,
+    "docs/embedders.md": registry,
+    "docs/glossary.md": glossary,
+    "README.md": lambda: between("README.md", "studies", studies()),
+}
 
 
 @command

@@ -17,16 +17,16 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 from nbconvert import MarkdownExporter
-from PIL import Image
 
 from lib import catalog, corpora, embedders, tasks
 from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
 from lib.stats import CLAIMS
-from tools.pages import table
+from tools.pages import between, image, table
 
 REFERENCE = paths.FIGURES / "reference"
+PROFILES = ("default", "paper")
 PAPERS = {
     "n2o": "Situating Sentence Embedders with Nearest Neighbor Overlap",
     "sent2vec": "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
@@ -78,11 +78,10 @@ def renew(job: Job) -> Path:
     for file in reference.kept(folder, ".csv", ".png"):
         file.unlink()
     instead = _instead(job)
-    for file in reference.kept(job.results, ".png"):
+    for file in reference.kept(job.results, ".csv", ".png"):
         shutil.copy(file, folder)
-    for file in reference.kept(job.results, ".csv"):
-        table = withhold(file.read_text(encoding="utf-8"), instead)
-        (folder / file.name).write_text(table, encoding="utf-8")
+    for file in reference.kept(folder, ".csv"):
+        file.write_text(withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8")
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
@@ -94,15 +93,16 @@ def renew(job: Job) -> Path:
 
 def _remark(study: str) -> str:
     """What stands at the head of a page of the paper profile: its text was written for the default run."""
-    tables = [REFERENCE / profile / study / "claims.csv" for profile in ("default", "paper")]
-    if not all(table.exists() for table in tables):
-        return REMARK
-    default, paper = (pd.read_csv(table, index_col="id", keep_default_na=False) for table in tables)
+    default, paper = (_claims(REFERENCE / profile / study) for profile in PROFILES)
     both = default.join(paper["verdict"].rename("here"), how="inner")
-    both = both[~both[["verdict", "here"]].isin(["not testable here"]).any(axis=1)]
-    both = both[both["verdict"].str.split(" ").str[0] != both["here"].str.split(" ").str[0]]
-    changed = [f"> - {row['claim']} Default: {row['verdict']}; here: **{row['here']}**." for _, row in both.iterrows()]
+    words = both[["verdict", "here"]].apply(lambda column: column.str.split(" ").str[0])
+    both = both[(words["verdict"] != words["here"]) & ~words.eq("not").any(axis=1)]
+    changed = [f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**." for row in both.itertuples()]
     return "\n".join([REMARK, ">", "> Other verdicts than in the default run:", ">", *changed] if changed else [REMARK])
+
+
+def _claims(folder: Path) -> pd.DataFrame:
+    return pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
 
 
 def _instead(job: Job) -> dict[str, str]:
@@ -176,61 +176,53 @@ def _link(found: re.Match[str]) -> str:
 def gallery() -> str:
     """A page with every study of every profile: its title, its question and its figures."""
     parts = ["# Results", "Every lesson with its results, as a page; click a title to read it."]
-    for profile in ("default", "paper"):
-        lessons = sorted((REFERENCE / profile).glob("*/README.md"))
-        if lessons:
-            parts += [f"## The {profile} profile", *map(_entry, lessons)]
+    for profile in PROFILES:
+        parts.append(f"## The {profile} profile")
+        for lesson in sorted((REFERENCE / profile).glob("*/README.md")):
+            title = re.search(r"^# (.+)", lesson.read_text(encoding="utf-8"), re.MULTILINE)[1]
+            figures = [
+                f'<a href="{picture.relative_to(REFERENCE)}">{image(picture, REFERENCE)}</a>'
+                for picture in sorted(lesson.parent.glob("*.png"))
+            ]
+            parts.append("\n".join([f"### [{title}]({lesson.relative_to(REFERENCE)})\n", *figures]))
     return "\n\n".join(parts) + "\n"
-
-
-def _entry(lesson: Path) -> str:
-    title = re.search(r"^# (.+)", lesson.read_text(encoding="utf-8"), re.MULTILINE)[1]
-    figures = []
-    for picture in sorted(lesson.parent.glob("*.png")):
-        with Image.open(picture) as image:
-            alt = html.escape(image.info["Description"])
-        link = picture.relative_to(REFERENCE)
-        figures.append(f'<a href="{link}"><img src="{link}" alt="{alt}" width="240"></a>')
-    return f"### [{title}]({lesson.relative_to(REFERENCE)})\n\n" + "\n".join(figures)
 
 
 def verdicts() -> str:
     """For each paper how many claims hold, and every claim with its number, ours and the verdict."""
     listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False).drop_duplicates("id").set_index("id")
-    found = {}
-    for profile in ("default", "paper"):
-        file = REFERENCE / profile / "claims.csv"
-        if file.exists():
-            found[profile] = pd.read_csv(file, dtype=str, keep_default_na=False).set_index("id")
+    found = {profile: _claims(REFERENCE / profile) for profile in PROFILES}
     parts = []
     for source, title in PAPERS.items():
         claims = listed[listed["source"] == source]
         parts.append(f"## {title}")
-        judged = {profile: table[table.index.isin(claims.index)] for profile, table in found.items()}
-        parts += [_summary(table, profile) for profile, table in judged.items() if len(table)]
-        rows = pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
-        parts.append(_table(rows))
+        for profile, every in found.items():
+            judged = every["verdict"][every.index.isin(claims.index)]
+            counts = [f"{judged.str.startswith(verdict).sum()} {verdict}" for verdict in VERDICTS]
+            parts.append(f"{profile.capitalize()} profile, {len(judged)} claims: {', '.join(counts)}.")
+        parts.append(_table(pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])))
     parts += ["## Like for like", LIKE_FOR_LIKE, _table(like_for_like())]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def like_for_like() -> pd.DataFrame:
     """Where the same method ran on the same set: the paper's number, ours, and what differs in the means."""
-    rows = []
+    parts = []
     for study, (name, method, differs) in BESIDE.items():
-        for file in sorted((REFERENCE / "paper").glob(f"{study}/{name}.csv")):
-            for row in pd.read_csv(file).to_dict("records"):
-                ours, paper = 100 * row["ours"] if row["ours"] <= 1 else row["ours"], row["paper"]
-                paper = round(100 * paper if paper <= 1 else paper, 2)
-                why = differs.get(row[method], "")
-                rows.append((study[:2], row["set"], row[method], paper, round(ours, 1), round(ours - paper, 1), why))
-    columns = ["study", "set", "method", "paper", "ours", "difference", "what differs"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _summary(table: pd.DataFrame, profile: str) -> str:
-    counts = [f"{table['verdict'].str.startswith(verdict).sum()} {verdict}" for verdict in VERDICTS]
-    return f"{profile.capitalize()} profile, {len(table)} claims: {', '.join(counts)}."
+        table = pd.read_csv(REFERENCE / "paper" / study / f"{name}.csv")
+        numbers = table[["paper", "ours"]]
+        numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
+        columns = {
+            "study": study[:2],
+            "set": table["set"],
+            "method": table[method],
+            "paper": numbers["paper"],
+            "ours": numbers["ours"].round(1),
+            "difference": (numbers["ours"] - numbers["paper"]).round(1),
+            "what differs": table[method].map(differs),
+        }
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts)
 
 
 def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
@@ -274,12 +266,14 @@ def _scores(profile: str, what: str) -> pd.DataFrame:
     mrr = pd.read_csv(found / "04_paraphrase_mrr" / "mrr.csv", index_col="embedder")
     similar = pd.read_csv(found / "07_ucp_normalization" / "table2.csv")
     similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(index="embedder", columns="what", values="value")
-    classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv").query("condition == 'logistic'")
-    rows = pd.DataFrame({f"retrieval, {what}": mrr["mrr"]})
-    rows[f"similarity, {what}"] = similar["raw"]
-    rows["z-normalized" if profile == "default" else "z-normalized, paper's"] = similar["z"]
-    rows[f"classification, {what}"] = classified[classified["task"] == "mean"].set_index("embedder")["accuracy"]
-    return rows.round(2)
+    classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv", index_col="embedder")
+    columns = {
+        f"retrieval, {what}": mrr["mrr"],
+        f"similarity, {what}": similar["raw"],
+        "z-normalized" if profile == "default" else "z-normalized, paper's": similar["z"],
+        f"classification, {what}": classified.query("condition == 'logistic' and task == 'mean'")["accuracy"],
+    }
+    return pd.DataFrame(columns, mrr.index).round(2)
 
 
 def tables() -> str:
@@ -302,9 +296,9 @@ def _table(rows: pd.DataFrame) -> str:
 
 # Pages whose second part is made here, behind a mark.
 PAGES = {
-    "docs/replication.md": ("<!-- claims -->\n", verdicts),
-    "docs/choosing.md": ("<!-- scores -->\n", choosing),
-    "docs/tables.md": ("<!-- tables -->\n", tables),
+    "docs/replication.md": ("claims", verdicts),
+    "docs/choosing.md": ("scores", choosing),
+    "docs/tables.md": ("tables", tables),
 }
 
 
@@ -312,9 +306,7 @@ def write_pages() -> None:
     """Renew the gallery and what other pages take from the results."""
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
     for name, (mark, made) in PAGES.items():
-        file = paths.ROOT / name
-        before, _, _ = file.read_text(encoding="utf-8").partition(mark)
-        file.write_text(f"{before}{mark}\n{made()}", encoding="utf-8")
+        (paths.ROOT / name).write_text(between(name, mark, f"\n{made()}"), encoding="utf-8")
 
 
 @command
@@ -324,7 +316,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="default", help="default or paper")
     parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
     options = parser.parse_args(arguments)
-    parameters.one_of("PROFILE", options.profile, ["default", "paper"])
+    parameters.one_of("PROFILE", options.profile, PROFILES)
     for job in select(options.notebook, options.profile):
         print(f"{job.name}  kept in {renew(job)}")
     reference.gather_claims(REFERENCE / options.profile)
