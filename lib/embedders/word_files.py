@@ -131,22 +131,36 @@ ENDS = b" \r\n"  # of a line
 
 def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Block]:
     """The blocks of a file of text, or of what follows its header, which announces `count` words."""
-    read = 0
-    for block in _in_blocks(_rows(stream, dim, 1 + (count is not None))):
-        words, rows = zip(*block, strict=True)
+    import pyarrow as pa
+    from pyarrow import csv
+
+    numbers = [str(i) for i in range(dim)]
+    how = (
+        csv.ReadOptions(column_names=["word", *numbers], block_size=1 << 30, use_threads=False),
+        csv.ParseOptions(delimiter=" ", quote_char=False),
+        csv.ConvertOptions(column_types={"word": pa.binary()} | dict.fromkeys(numbers, pa.float32()), null_values=[]),
+    )
+    read, number = 0, 1 + (count is not None)
+    for lines in _in_blocks(line for line in stream if line.strip(ENDS)):
+        try:
+            data = pa.BufferReader(b"".join(lines).replace(b" \n", b"\n"))
+            word, *columns = csv.read_csv(data, *how).columns
+            words, rows = word.to_pylist(), np.column_stack([column.to_numpy() for column in columns])
+        except pa.ArrowInvalid:  # a word with blanks in it, or a damaged line
+            words, rows = zip(*_rows(lines, dim, number), strict=True)
         read += len(words)
+        number += len(lines)
         yield list(map(_decoded, words)), np.array(rows)
     if count not in (None, read):
         raise ValueError(f"holds {read} words where its header announces {count}")
 
 
-def _rows(lines: IO[bytes], dim: int, first: int) -> Iterator[tuple[bytes, np.ndarray]]:
+def _rows(lines: Iterable[bytes], dim: int, first: int) -> Iterator[tuple[bytes, np.ndarray]]:
     for number, line in enumerate(lines, first):
-        if line.strip(ENDS):
-            try:
-                yield _row(line, dim)
-            except ValueError as error:
-                raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
+        try:
+            yield _row(line, dim)
+        except ValueError as error:
+            raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
 
 
 def _row(line: bytes, dim: int) -> tuple[bytes, np.ndarray]:
