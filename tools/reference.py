@@ -209,17 +209,17 @@ def like_for_like() -> pd.DataFrame:
     """Where the same method ran on the same set: the paper's number, ours, and what differs in the means."""
     parts = []
     for study, (name, method, differs) in BESIDE.items():
-        table = pd.read_csv(REFERENCE / "paper" / study / f"{name}.csv")
-        numbers = table[["paper", "ours"]]
+        beside = pd.read_csv(REFERENCE / "paper" / study / f"{name}.csv")
+        numbers = beside[["paper", "ours"]]
         numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
         columns = {
             "study": study[:2],
-            "set": table["set"],
-            "method": table[method],
+            "set": beside["set"],
+            "method": beside[method],
             "paper": numbers["paper"],
             "ours": numbers["ours"].round(1),
             "difference": (numbers["ours"] - numbers["paper"]).round(1),
-            "what differs": table[method].map(differs),
+            "what differs": beside[method].map(differs),
         }
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts)

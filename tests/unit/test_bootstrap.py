@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,20 +64,18 @@ def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder) -> None:
     assert (folder / "log").read_text().split() == ["begin", "end"] * 2
 
 
-@pytest.mark.parametrize("version", [(3, 10), (3, 14)])
-def test_a_wrong_python_gets_a_sentence(version, monkeypatch) -> None:
-    monkeypatch.setattr(bootstrap.sys, "version_info", version)
-    with pytest.raises(SystemExit, match=r"is not supported: install Python 3\.11"):
-        bootstrap.check()
-
-
-def test_a_full_disk_and_a_missing_venv_module_get_a_sentence(monkeypatch) -> None:
-    usage = bootstrap.shutil.disk_usage(bootstrap.ROOT)._replace(free=10**9)
-    monkeypatch.setattr(bootstrap.shutil, "disk_usage", lambda folder: usage)
-    with pytest.raises(SystemExit, match=r"1\.0 GB are free"):
-        bootstrap.check()
-    monkeypatch.setattr(bootstrap.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SystemExit, match="no venv module"):
+@pytest.mark.parametrize(
+    ("module", "name", "value", "sentence"),
+    [
+        ("sys", "version_info", (3, 10), r"Python 3\.10 is not supported: install Python 3\.11"),
+        ("sys", "version_info", (3, 14), r"Python 3\.14 is not supported: install Python 3\.11"),
+        ("shutil", "disk_usage", lambda folder: SimpleNamespace(free=10**9), r"1\.0 GB are free"),
+        ("importlib.util", "find_spec", lambda name: None, "no venv module"),
+    ],
+)
+def test_what_cannot_hold_the_environment_gets_a_sentence(module, name, value, sentence, monkeypatch) -> None:
+    monkeypatch.setattr(f"{module}.{name}", value)
+    with pytest.raises(SystemExit, match=sentence):
         bootstrap.check()
 
 
