@@ -141,26 +141,28 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
         csv.ConvertOptions(column_types={"word": pa.binary()} | dict.fromkeys(numbers, pa.float32()), null_values=[]),
     )
     read, number = 0, 1 + (count is not None)
-    for lines in _in_blocks(line for line in stream if line.strip(ENDS)):
+    for lines in _in_blocks(stream):
         try:
             data = pa.BufferReader(b"".join(lines).replace(b" \n", b"\n"))
             word, *columns = csv.read_csv(data, *how).columns
             words, rows = word.to_pylist(), np.column_stack([column.to_numpy() for column in columns])
         except pa.ArrowInvalid:  # a word with blanks in it, or a damaged line
-            words, rows = zip(*_rows(lines, dim, number), strict=True)
+            taken_apart = list(_rows(lines, dim, number))
+            words, rows = [word for word, _ in taken_apart], [row for _, row in taken_apart]
         read += len(words)
         number += len(lines)
-        yield list(map(_decoded, words)), np.array(rows)
+        yield list(map(_decoded, words)), np.reshape(rows, (-1, dim))
     if count not in (None, read):
         raise ValueError(f"holds {read} words where its header announces {count}")
 
 
 def _rows(lines: Iterable[bytes], dim: int, first: int) -> Iterator[tuple[bytes, np.ndarray]]:
     for number, line in enumerate(lines, first):
-        try:
-            yield _row(line, dim)
-        except ValueError as error:
-            raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
+        if line.strip(ENDS):
+            try:
+                yield _row(line, dim)
+            except ValueError as error:
+                raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
 
 
 def _row(line: bytes, dim: int) -> tuple[bytes, np.ndarray]:
