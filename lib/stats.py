@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import bootstrap as resample
+import scipy.stats
 from scipy.stats import norm, rankdata, sem, t
 
 from lib.run import arrays
@@ -123,7 +123,8 @@ def bootstrap(
         if method == "bca":
             made = SimpleNamespace(bootstrap_distribution=draws.T)
             options = {"n_resamples": 0, "bootstrap_result": made, "confidence_level": 1 - 2 * tail}
-            low, high = resample((everything,), value, vectorized=False, method="BCa", **options).confidence_interval
+            found = scipy.stats.bootstrap((everything,), value, vectorized=False, method="BCa", **options)
+            low, high = found.confidence_interval
         else:
             low, high = _bounds(method, estimate, draws, tail)
         if not ((low <= estimate) & (estimate <= high)).all():
