@@ -87,6 +87,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             # A user's start-up files and choice of backend, on which the layout of figures depends, change results.
             "IPYTHONDIR": f"{scratch}/ipython",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            # Threads that wait by spinning take the time of the notebook beside this one.
+            "OMP_WAIT_POLICY": "PASSIVE",
         }
         options = {"cwd": paths.NOTEBOOKS, "env": os.environ | variables, "pass_fds": [lock]}
         try:
