@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import scipy.stats
-from scipy.stats import norm, rankdata, sem, t
+from scipy.stats import norm, rankdata, t
 
 from lib.run import arrays
 from lib.run.errors import InputError
@@ -129,7 +129,7 @@ def bootstrap(
             low, high = _bounds(method, estimate, draws, tail)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(f"method: {method!r} misses the estimate, which resampling biases; take 'normal'")
-        spread = t.isf(tail, by_seed.shape[-1] - 1) * sem(by_seed, axis=-1) if seeds else 0.0
+        spread = t.isf(tail, by_seed.shape[-1] - 1) * scipy.stats.sem(by_seed, axis=-1) if seeds else 0.0
         return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(high - estimate, spread)
 
     tail = (1 - sampling.confidence) / 2
