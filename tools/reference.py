@@ -93,6 +93,8 @@ def renew(job: Job) -> Path:
 
 def _remark(study: str) -> str:
     """What stands at the head of a page of the paper profile: its text was written for the default run."""
+    if not (REFERENCE / "paper" / study / "claims.csv").exists():  # study 0 judges nothing
+        return REMARK
     default, paper = (_claims(REFERENCE / profile / study) for profile in PROFILES)
     both = default.join(paper["verdict"].rename("here"), how="inner")
     words = both[["verdict", "here"]].apply(lambda column: column.str.split(" ").str[0])
