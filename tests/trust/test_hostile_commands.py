@@ -100,6 +100,7 @@ def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
     options = [f"--set={name}={value}" for name, value in parameters.items()]
     found = make("situate", *(f"{name}={value}" for name, value in given.items()))
     assert found == ["-m", "lib.run", "--notebook=09", "--output=situated/n", *options, "--set=corpus_name="]
+    assert "--set=neighbors_file=figures/default/01_n2o/neighbors.parquet" in make("situate", "EMBEDDER=e")
 
 
 def test_no_recipe_holds_what_a_user_gives() -> None:
