@@ -47,7 +47,7 @@ data: $(READY) ## fetch the free data that the papers use, show what is here and
 	@$(BIN)/python -m lib.catalog --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
-	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$${NEIGHBORS:-figures/default/01_n2o/neighbors.parquet}" --set=corpus_name=
+	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name=
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"

@@ -272,7 +272,7 @@ def _scores(profile: str, what: str) -> pd.DataFrame:
     columns = {
         f"retrieval, {what}": mrr["mrr"],
         f"similarity, {what}": similar["raw"],
-        "z-normalized" if profile == "default" else "z-normalized, paper's": similar["z"],
+        f"z-normalized, {what}": similar["z"],
         f"classification, {what}": classified.query("condition == 'logistic' and task == 'mean'")["accuracy"],
     }
     return pd.DataFrame(columns, mrr.index).round(2)
