@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from lib import n2o, stats
+from lib import corpora, n2o, stats
 from lib.corpora import Corpus
 from lib.embedders.own import Checked
 from lib.neighbors import Neighbors, exact
@@ -180,6 +180,13 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
 
 
 # -- a new embedder -----------------------------------------------------------------------------
+
+
+def text(corpus_name: str, stored: Neighborhoods | None) -> Corpus:
+    """The corpus of this name; for an empty name that of the stored neighbors, or InputError if there are none."""
+    if not corpus_name and stored is None:
+        raise InputError("corpus_name: is empty; give a corpus, or a file of stored neighbors as neighbors_file")
+    return corpora.load(corpus_name or stored.corpus)
 
 
 def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighborhoods, pd.DataFrame]:

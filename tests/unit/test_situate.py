@@ -242,6 +242,11 @@ def test_another_text_and_a_name_that_is_taken_are_refused_before_anything_is_en
     assert mine.sentences == 0
 
 
+def test_without_stored_neighbors_the_corpus_needs_a_name() -> None:
+    with pytest.raises(InputError, match=r"^corpus_name: is empty; give a corpus"):
+        situate.text("", None)
+
+
 # -- the command --------------------------------------------------------------------------------
 
 
