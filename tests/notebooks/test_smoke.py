@@ -111,7 +111,7 @@ def test_every_figure_is_described_in_its_files_and_where_it_is_shown_and_read_b
         assert not shown or len(re.findall(r"\w+", prose)) > 15
 
 
-# README: "Every estimate has an interval."
+# README: "Every estimate that a verdict rests on has an interval."
 @EVERY
 def test_tables_obey_the_rules(smoke, name) -> None:
     assert [fault for file in (smoke / name).glob("*.csv") for fault in faults(file)] == []

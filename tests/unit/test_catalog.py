@@ -69,7 +69,7 @@ def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> 
         assert catalog.status(asset) == ("here" if asset.access == "package" else "missing")
 
 
-# README: "name their folders in `SENTENCE_DATA`, separated by colons, or put them in `data/`"
+# README: "name its folders in `SENTENCE_DATA`, separated by colons, or put it in `data/`"
 def test_data_folders_are_searched_in_order(nowhere, monkeypatch) -> None:
     first, second = nowhere / "first", nowhere / "second"
     for folder in (second, paths.DATA):

@@ -130,7 +130,7 @@ def test_the_classifier_that_was_evaluated_can_be_loaded_and_its_encoder_is_an_e
     np.testing.assert_allclose(vectors[0], hidden[0, 0], atol=1e-5)
 
 
-# README: "`make finetune` ... resumes"
+# README: "`make finetune` ... goes on after an interruption"
 def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(finished, bert, tmp_path) -> None:
     program = textwrap.dedent(
         """
