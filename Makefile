@@ -35,10 +35,10 @@ reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, th
 	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-nightly: $(READY) ## run the tests at length: 20 kills a job, 10,000 cases of each wild input, coverage of lib
-	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --cov=lib --cov-report=term-missing:skip-covered
+	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks

@@ -19,6 +19,11 @@ settings.load_profile("project")
 DATA = [Path(folder) for folder in os.environ.get("SENTENCE_DATA", "").split(":") if folder]
 
 
+def pytest_collection_modifyitems(items: list) -> None:
+    """The longest file first, so that no worker waits for the other one at the end."""
+    items.sort(key=lambda item: item.path.stem != "test_smoke")
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)

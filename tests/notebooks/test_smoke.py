@@ -64,6 +64,12 @@ def smoke(elsewhere) -> Path:
     return elsewhere.project / "figures" / "smoke"
 
 
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory) -> Path:
+    """A cache in which nothing is kept yet."""
+    return tmp_path_factory.mktemp("scratch")
+
+
 # README: "make figures: execute the notebooks and regenerate every figure and table", "run notebooks side by side"
 @EVERY
 def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name) -> None:
@@ -78,9 +84,9 @@ def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke,
 # README: "Same parameters, same machine: the same bytes in every CSV, PNG and SVG, but for `timings*`",
 # "A notebook whose source, parameters, modules of `lib`, packages and data are unchanged is skipped"
 @pytest.mark.parametrize("name", TWICE)
-def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(smoke, tmp_path, name) -> None:
+def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(smoke, scratch, name) -> None:
     command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", name]
-    variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(tmp_path)}
+    variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)}
     options = {"cwd": paths.ROOT, "env": variables, "capture_output": True, "encoding": "utf-8", "timeout": 900}
     first, second = (subprocess.run(command, **options) for _ in range(2))
     assert first.returncode == 0, first.stdout + first.stderr

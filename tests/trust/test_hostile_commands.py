@@ -101,12 +101,3 @@ def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
     found = make("situate", *(f"{name}={value}" for name, value in given.items()))
     assert found == ["-m", "lib.run", "--notebook=09", "--output=situated/n", *options, "--set=corpus_name="]
     assert "--set=neighbors_file=figures/default/01_n2o/neighbors.parquet" in make("situate", "EMBEDDER=e")
-
-
-def test_no_recipe_holds_what_a_user_gives() -> None:
-    """A variable in a recipe's text would be parsed by the shell."""
-    lines = (ROOT / "Makefile").read_text(encoding="utf-8").splitlines()
-    given = next(line for line in lines if line.startswith("GIVEN :=")).split()[2:]
-    assert set(given) == {line.split()[0] for line in lines if " ?=" in line}
-    recipes = "\n".join(line for line in lines if line.startswith("\t"))
-    assert [name for name in given if f"$({name})" in recipes or f"${{{name}}}" in recipes] == []

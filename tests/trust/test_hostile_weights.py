@@ -124,11 +124,6 @@ def refusal(reader: Reader, folder: Path) -> str:
     return sentence
 
 
-def test_the_payload_does_run_where_it_is_unpickled(tmp_path) -> None:
-    pickle.loads(pickle.dumps(Payload(tmp_path / "it ran")))
-    assert (tmp_path / "it ran").exists()
-
-
 # SECURITY: "no file runs when it is read"
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(name, tmp_path) -> None:

@@ -43,17 +43,10 @@ def cosines(queries: np.ndarray, corpus: np.ndarray) -> np.ndarray:
 
 @st.composite
 def searches(draw):
-    """Vectors that trip up an index: few, repeated, zero, of extreme lengths; queries that exclude a lot."""
+    """Vectors that trip up an index: few, with ties, repeated, zero; queries that exclude a lot."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, d = draw(st.integers(4, 120)), draw(st.integers(1, 12))
-    vectors = rng.normal(size=(n, d))
-    kind = draw(st.sampled_from(["random", "repeated", "integers", "scales"]))
-    if kind == "repeated":
-        vectors = vectors[rng.integers(0, max(1, n // 10), n)]
-    if kind == "integers":
-        vectors = rng.integers(-1, 2, size=(n, d)).astype(float)
-    if kind == "scales":
-        vectors *= 10.0 ** rng.integers(-15, 16, size=(n, 1))
+    vectors = rng.integers(-9, 10, size=(n, d)) // draw(st.sampled_from([1, 5]))
     vectors[rng.random(n) < draw(st.sampled_from([0, 0.1, 0.9]))] = 0
     vectors[0] = 1
     excluded = [rng.choice(n, rng.integers(0, n // 2), replace=False).tolist() for _ in range(n)]
@@ -96,11 +89,6 @@ def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
 
 
 # -- building -----------------------------------------------------------------------------------
-
-
-def test_usual_number_of_cells(corpus) -> None:
-    assert approximate.build(corpus, "ivf").settings == {"nlist": 1000 // 39}
-    assert approximate.build(corpus[:10], "ivf").settings == {"nlist": 1}
 
 
 # -- recall and tuning --------------------------------------------------------------------------

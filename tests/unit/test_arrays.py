@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from lib.run import arrays
 from lib.run.errors import InputError
@@ -26,11 +25,3 @@ def test_what_is_no_array_of_numbers_gets_a_sentence(check, given, message) -> N
     with pytest.raises(InputError, match=message) as error:
         check("x", given)
     assert "\n" not in str(error.value)
-
-
-def test_what_is_one_is_not_copied() -> None:
-    dense = np.ones((2, 3), np.float32)
-    assert arrays.matrix("x", dense) is dense
-    sparse = sp.csr_array(dense)
-    assert np.shares_memory(arrays.matrix("x", sparse).data, sparse.data)
-    assert arrays.whole("x", [2.0, 3.0]).dtype == np.int64

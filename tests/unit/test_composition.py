@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from lib import embedders
 from lib.embedders.base import Concatenation
 from lib.embedders.composition import SIF, USIF, Average, PowerMeans
-from lib.embedders.static import WordVectors
 from lib.run.errors import InputError
 
 VECTORS = {
@@ -49,13 +48,6 @@ def test_average_by_hand() -> None:
 
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcdz"), max_size=6).map(" ".join), max_size=8)
-
-
-@given(TEXTS)
-def test_a_matrix_and_a_dict_give_the_same_vectors(sentences) -> None:
-    stored = WordVectors("stored", list(VECTORS), np.array(list(VECTORS.values())))
-    ours, others = (Average("x", vectors, str.split).encode(sentences) for vectors in (VECTORS, stored))
-    np.testing.assert_array_equal(ours, others)
 
 
 @given(TEXTS, st.sampled_from([1.0, 3.0, 5.0]))

@@ -6,8 +6,6 @@ import asyncio
 import os
 import pickle
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,7 +14,6 @@ import pytest
 import scipy.sparse as sp
 
 from lib import neighbors, store
-from lib.embedders.static import WordVectors
 from lib.neighbors import distributed
 from lib.run import cluster, paths
 from lib.run.errors import InputError
@@ -163,24 +160,14 @@ def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_pat
 def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
     vectors = rng.integers(1, 5, size=(9000, 40)).astype(np.float32)
     mapped, sparse = saved(vectors, tmp_path), stored(vectors, tmp_path, sparse=True)
-    for part in (mapped, mapped[10:8000], mapped[1000:][3:7000]):
-        assert len(pickle.dumps(part)) < 1000
-        np.testing.assert_array_equal(pickle.loads(pickle.dumps(part)), part)
     rows = distributed.piece(sparse, 2000, 9000)
-    assert len(pickle.dumps(rows)) < 4 * 7000 + 2000  # where each row ends does travel
-    np.testing.assert_array_equal(dense(pickle.loads(pickle.dumps(rows))), vectors[2000:])
-    embedder = WordVectors("words", [str(i) for i in range(9000)], mapped)
-    assert len(pickle.dumps(embedder)) < mapped.nbytes / 4
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(embedder))["77"], vectors[77])
-
-
-def test_results_come_in_order_and_few_items_are_taken_ahead(client) -> None:
-    taken = []
-    items = (taken.append(i) or i for i in range(20))
-    results = cluster.in_order(divmod, 100, (i + 1 for i in items), client)
-    assert next(results) == (100, 0)
-    assert len(taken) == cluster.AHEAD * cluster.threads(client)
-    assert list(results) == [divmod(100, i + 1) for i in range(1, 20)]
+    for part, size in (
+        (mapped, 1000),
+        (mapped[1000:][3:7000], 1000),
+        (rows, 4 * 7000 + 2000),
+    ):  # where rows end travels
+        assert len(pickle.dumps(part)) < size
+        np.testing.assert_array_equal(dense(pickle.loads(pickle.dumps(part))), dense(part))
 
 
 # -- encoding -----------------------------------------------------------------------------------
@@ -270,43 +257,13 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler
             assert joined.submit(sum, [1, 2]).result() == 3
 
 
-def test_no_cluster_imports_no_dask() -> None:
-    program = """
-import sys
-from lib import store
-from lib.run import cluster
-from lib.neighbors import distributed
-with cluster.connect("none") as client:
-    pass
-assert client is None and not {"dask", "distributed"} & set(sys.modules)
-"""
-    subprocess.run([sys.executable, "-c", program], cwd=paths.ROOT, check=True)
-
-
 @pytest.mark.parametrize("address", ["Local", "host:8786", "tcp://host", "http://host:80", None])
 def test_a_malformed_address_gets_a_sentence(address) -> None:
     with pytest.raises(InputError, match=r"cluster: .* is not accepted; give none, local or .* tcp://host:8786"):
         cluster.connect(address).__enter__()
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://no-such-host.invalid:8786", "tls://127.0.0.1:1"])
-def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(monkeypatch, address) -> None:
+def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(monkeypatch) -> None:
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
-    with pytest.raises(InputError, match=f"no Dask scheduler that can be used answers at {address}"):
-        cluster.connect(address).__enter__()
-
-
-def test_other_versions_on_the_workers_get_a_sentence(scheduler, monkeypatch) -> None:
-    from distributed import versions
-
-    packages = versions.get_package_info
-
-    def other(wanted):
-        """What a process has whose Dask is another, each time that one asks."""
-        other.asked += 1
-        return packages(wanted) | {"dask": str(other.asked)}
-
-    other.asked = 0
-    monkeypatch.setattr(versions, "get_package_info", other)
-    with pytest.raises(InputError, match=r"(?s)answers at tcp://.*Mismatched versions found.*in this environment"):
-        cluster.connect(scheduler).__enter__()
+    with pytest.raises(InputError, match=r"no Dask scheduler .* answers at tcp://127\.0\.0\.1:1"):
+        cluster.connect("tcp://127.0.0.1:1").__enter__()

@@ -186,16 +186,6 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     assert 0 < int(second.removeprefix("bytes=").rstrip("-")) <= 2_000_000
 
 
-def test_one_that_had_all_its_bytes_is_finished(server, data) -> None:
-    wanted, part = text(server), data / ".fetch/toy/0/part"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(TEXT)
-    part.with_suffix(".tag").write_text(server.version)
-    download.download(wanted)
-    assert (data / "toy/text.txt").read_bytes() == TEXT
-    assert server.ranges == [f"bytes={len(TEXT) - 1}-"]
-
-
 def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) -> None:
     server.cut, server.cuts = 2_000_000, 1
     wanted = text(server)

@@ -9,7 +9,6 @@ import torch
 
 from lib import embedders
 from lib.embedders import own
-from lib.embedders.own import Checked
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
@@ -19,17 +18,6 @@ LENGTHS = [[float(len(sentence)), 1.0] for sentence in SENTENCES]
 
 def lengths(sentences: list[str]) -> np.ndarray:
     return np.array([[len(sentence), 1] for sentence in sentences])
-
-
-class Calls:
-    """Returns something else from the second call on."""
-
-    def __init__(self, first, then) -> None:
-        self.returned = iter([first])
-        self.then = then
-
-    def encode(self, sentences: list[str]):
-        return next(self.returned, self.then)(sentences)
 
 
 # -- what is accepted ---------------------------------------------------------------------------
@@ -149,29 +137,6 @@ def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, messa
         own.load(encode, "mine").encode(SENTENCES)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("then", "message"),
-    [
-        (
-            lambda s: np.ones((len(s), 3)),
-            "returned dense vectors of 3 dimensions, and dense vectors of 2 dimensions on an",
-        ),
-        (
-            lambda s: sp.csr_array(np.ones((len(s), 2))),
-            "returned sparse vectors of 2 dimensions, and dense vectors of 2",
-        ),
-    ],
-)
-def test_a_second_call_must_go_on_as_the_first(then, message) -> None:
-    mine = Checked(Calls(lengths, then), "mine")
-    mine.encode(SENTENCES[:1])
-    with pytest.raises(InputError) as error:
-        mine.encode(SENTENCES[1:])
-    assert message in str(error.value)
-    with pytest.raises(InputError, match="mine: returned"):
-        Checked(Calls(lengths, then), "mine").encode(SENTENCES, batch_size=1)
 
 
 # -- what is doubtful ---------------------------------------------------------------------------

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from lib.embedders.trained import ParagraphVectors
-from lib.run import paths
 from lib.run.errors import InputError
 
 ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
@@ -51,21 +46,6 @@ def unit(vector: np.ndarray) -> np.ndarray:
 
 def test_unknown_words_only_give_zero(fitted) -> None:
     assert not fitted.encode(["", "zzz qqq"]).any()
-
-
-def test_the_hash_seed_of_the_process_does_not_matter() -> None:
-    program = (
-        "import sys, json; from lib.embedders.trained import ParagraphVectors as P; text = json.load(sys.stdin)\n"
-        "print(P('pv-dbow', dim=4, epochs=2).fit(text).encode(text[:3]).tobytes().hex())"
-    )
-    here = ParagraphVectors("pv-dbow", dim=4, epochs=2).fit(TEXT).encode(TEXT[:3])
-    other = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
-    variables = os.environ | {"PYTHONHASHSEED": other, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", program]
-    ended = subprocess.run(
-        command, input=json.dumps(TEXT), env=variables, cwd=paths.ROOT, capture_output=True, text=True, check=True
-    )
-    assert ended.stdout.strip() == here.tobytes().hex()
 
 
 def test_bad_input_gets_a_sentence() -> None:

@@ -8,8 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lib import probing
 from lib.corpora import Corpus, text
@@ -214,17 +212,6 @@ def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
     assert found == (possible or {None})
 
 
-@given(st.text(st.characters(codec=None), max_size=60), st.floats(0, 1, exclude_max=True))
-def test_a_shift_moves_two_words_and_nothing_else(sentence, draw) -> None:
-    shifted = recipes.shift(sentence, draw)
-    if shifted is None:
-        return
-    before, after = text.word_tokens(sentence), text.word_tokens(shifted)
-    assert before != after
-    assert sorted(before) == sorted(after)
-    assert shifted.split() != sentence.split()
-
-
 def test_half_of_the_sentences_are_changed_and_none_says_what_another_does() -> None:
     same = ["We saw one two three.", "We saw two one three!", "We saw one two four."]
     sentences = [*same, *(" ".join(pseudo_words(400)[5 * i : 5 * i + 5]) for i in range(8))]
@@ -340,23 +327,6 @@ def test_depth_is_the_longest_way_from_the_root_to_a_word() -> None:
     assert parsing.parse(doc_of(rows)).depth == 3  # sat, on, bank, the; the full stop is no word
 
 
-def test_a_text_is_parsed_once_for_all_tasks() -> None:
-    docs = {doc.text: doc for doc in map(doc_of, ["I/PRP/1/nsubj wept/VBD/1/ROOT", "He/PRP/1/nsubj goes/VBZ/1/ROOT"])}
-    asked = []
-
-    class Pipeline:
-        def pipe(self, sentences):
-            asked.append(sentences)
-            return [docs[sentence] for sentence in sentences]
-
-    pipeline = Pipeline()
-    first, again = (parsing.parses(pipeline, tuple(docs)) for _ in range(2))
-    assert [parse.tense for parse in first] == [("PAST", "wept"), ("PRES", "goes")]
-    assert first is again
-    parsing.parses(pipeline, tuple(docs)[:1])
-    assert list(map(len, asked)) == [2, 1]
-
-
 @pytest.fixture
 def made(monkeypatch):
     """A function that makes a probe from sentences and what is to be read in their parses."""
@@ -429,26 +399,4 @@ def test_length_does_not_tell_the_depth(made, rng) -> None:
         assert len({tuple(sorted(each)) for each in lengths.values()}) == 1
 
 
-def test_there_are_as_many_depths_as_have_sentences_of_one_length(made, rng) -> None:
-    parses = deep_parses(rng)
-    assert len(made("TreeDepth", parses, size=30).classes) == 5 > len(made("TreeDepth", parses, size=300).classes)
-
-
 # -- wild sentences -----------------------------------------------------------------------------
-
-PIECES = ["the", "cat", "It's", "über", "日本", "🙂", "...", '"', "A.", "x-y", "NO"]
-WILD = st.one_of(
-    st.text(st.characters(codec="utf-8"), max_size=30),  # a corpus is text that can be written
-    st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join),
-)
-
-
-@given(st.lists(WILD, unique=True, min_size=1, max_size=60), st.integers(-1, 3), st.integers(0, 5))
-def test_wild_sentences_make_a_probe_or_one_clear_error(sentences, spread, seed) -> None:
-    corpus = corpus_of(sentences, np.arange(len(sentences)) // (spread or 1) if spread > 0 else None)
-    for name in ("SentLen", "WC", "BShift"):
-        try:
-            probe = probing.make(name, corpus, seed, 6, classes=None if name == "BShift" else 2)
-        except InputError:
-            continue
-        check(probe, corpus)

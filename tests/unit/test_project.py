@@ -17,7 +17,7 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from lib.run import parameters, paths
+from lib.run import paths
 from tools import bootstrap
 
 ROOT = paths.ROOT
@@ -138,14 +138,6 @@ def test_every_link_of_every_page_leads_to_a_file(folder) -> None:
         local = [target for target in targets if not re.match(r"https?:|data:|#", target)]
         broken += [f"{page.relative_to(ROOT)}: {target}" for target in local if not (page.parent / target).exists()]
     assert broken == []
-
-
-def test_params_hold_only_what_differs() -> None:
-    for notebook in paths.NOTEBOOKS.glob("*.ipynb"):
-        defaults = parameters.of_notebook(notebook)
-        for profile in ("smoke", "paper"):
-            given = parameters.of_profile(notebook, profile)
-            assert {key for key, value in given.items() if defaults[key] == value} == set()
 
 
 # README: "a run writes to `figures/<profile>/`, which git ignores"

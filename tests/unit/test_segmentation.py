@@ -48,17 +48,6 @@ def test_processes_and_chunks_do_not_matter(processes) -> None:
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_words_of_a_text_are_forgotten() -> None:
-    def words() -> int:
-        return len(segmentation._pipeline().vocab.strings)
-
-    list(segmented(passages(1)))
-    before = words()
-    list(segmented([Passage(f"Word{i}th and fro.", True) for i in range(500)]))
-    assert words() <= before + 10
-
-
-@pytest.mark.usefixtures("small_chunks")
 def test_it_reads_no_further_ahead_than_a_few_chunks() -> None:
     read = 0
 

@@ -73,12 +73,6 @@ def test_plain_pandas_reads_the_documented_columns(file) -> None:
     assert found[["rank", "neighbor", "similarity"]].values.tolist() == [[1, 0, 0.75], [2, 3, 0.75]]
 
 
-def test_order_of_rows_several_samples_and_unknown_keys_do_no_harm(file, rng) -> None:
-    described(file, lambda about: about | {"authors": "us", "samples": [[3, 0], [2, 3]]})
-    rows(file, lambda table: table.take(rng.permutation(len(table))))
-    assert situate.read(file).table().equals(toy().table(), check_metadata=True)
-
-
 # -- files that are something else --------------------------------------------------------------
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from collections.abc import Callable
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -79,36 +76,6 @@ def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
         assert embedder.encoded == len(sentences)
 
 
-# -- processes: children forked from one without threads start at once ----------------------------
-
-
-def apart(function: Callable[[Path], None], folder: Path) -> str:
-    """Run a function of this module in a Python of its own; what it prints."""
-    program = (
-        "import sys; from tests.unit import test_store; test_store.store.SHARD = 8; "
-        "getattr(test_store, sys.argv[1])(test_store.Path(sys.argv[2])); "
-        "assert not {'torch', 'spacy', 'gensim'} & set(sys.modules)"
-    )
-    command = [sys.executable, "-c", program, function.__name__, folder]
-    return subprocess.run(command, cwd=paths.ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def child(function: Callable, *arguments) -> int:
-    """The id of a copy of this process that calls a function and ends."""
-    if number := os.fork():
-        return number
-    try:
-        function(*arguments)
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
-def ending(number: int) -> int:
-    """The exit status of a child, or minus the signal that has killed it, when it has ended."""
-    return os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])
-
-
 def files(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
@@ -133,21 +100,27 @@ class Sharing(Letters):
         return [counts * ord(name) for name in self.name + self.others]
 
 
-def embed_with_companions_at_once(folder: Path) -> None:
-    names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
-    for number in range(5):
-        running = [child(embed, folder / str(number), Sharing(name, others)) for name, others in names.items()]
-        assert [ending(each) for each in running] == [0] * 4
+def embed_in_shards(folder: Path, embedder: Embedder) -> None:
+    store.SHARD = 8
+    embed(folder, embedder)
 
 
 def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(tmp_path) -> None:
-    apart(embed_with_companions_at_once, tmp_path)
-    for number in range(5):
-        for name in "abcd":
-            embedder = Sharing(name)
-            vectors = store.EmbeddingStore(tmp_path / str(number)).embed(embedder, SENTENCES)
-            np.testing.assert_array_equal(vectors, ord(name) * Letters().encode(SENTENCES))
-            assert embedder.encoded == 0
+    names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["tests.unit.test_store"])
+    pairs = [(tmp_path, Sharing(name, others)) for name, others in names.items()]
+    running = [context.Process(target=embed_in_shards, args=pair) for pair in pairs]
+    for process in running:
+        process.start()
+    for process in running:
+        process.join()
+    assert [process.exitcode for process in running] == [0] * 4
+    for name in names:
+        embedder = Sharing(name)
+        vectors = store.EmbeddingStore(tmp_path).embed(embedder, SENTENCES)
+        np.testing.assert_array_equal(vectors, ord(name) * Letters().encode(SENTENCES))
+        assert embedder.encoded == 0
 
 
 # -- embedders ------------------------------------------------------------------------------------

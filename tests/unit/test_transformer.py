@@ -190,12 +190,6 @@ def test_sentence_transformers_own_length_is_the_default(bert_folder, copied, be
     assert embedder.settings != bert().settings
 
 
-def test_a_prompt_is_put_before_each_sentence(bert) -> None:
-    asking = bert(prompt="The ")
-    np.testing.assert_allclose(asking.encode(["cat", "a"]), bert().encode(["The cat", "The a"]), atol=1e-6)
-    assert asking.settings != bert().settings
-
-
 # -- folders ----------------------------------------------------------------------------------------
 
 
