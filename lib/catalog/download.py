@@ -70,7 +70,7 @@ def download(asset: Asset) -> None:
     pooch.get_logger().setLevel("WARNING")
     folder = _folder(asset)
     try:
-        with cache.held(folder.with_name(f"{asset.id}.lock"), f"fetching {asset.id}"):
+        with cache.locked(folder.with_name(f"{asset.id}.lock"), f"fetching {asset.id}"):
             for number, source in enumerate(asset.downloads):
                 if not _is_there(asset, source):
                     _fetch(asset, source, folder / str(number))

@@ -180,7 +180,7 @@ def finetune(
     report = _description(task, base, splits["train"], chosen)
     # Checkpoints of other settings, another model or other pairs have another name.
     work = target.with_name(f"{target.name}.{blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()}.partial")
-    with files.writing(target.parent), cache.held(work / "lock", f"fine-tuning {target.name}"):
+    with files.writing(target.parent), cache.locked(work / "lock", f"fine-tuning {target.name}"):
         if target.exists():
             raise InputError(f"output: {target} is there; delete that folder to train anew, or give another")
         trainer = _trainer(task, base, splits["train"], chosen, work, show_progress_bar)

@@ -66,10 +66,10 @@ def parted_plane(points: pd.DataFrame, model: Pipeline, axes: Axes) -> None:
     """Sentences in the plane (columns x and y), marked by group (the index), and the borders that a model draws."""
     limit = 1.2 * float(np.abs(points.to_numpy()).max())
     x, y = np.meshgrid(*[np.linspace(-limit, limit, 300)] * 2)
-    said = model.predict(np.column_stack([x.ravel(), y.ravel()]))
+    predicted = model.predict(np.column_stack([x.ravel(), y.ravel()]))
     names = points.index.unique()
     for i, name in enumerate(names):
-        axes.contour(x, y, (said == name).reshape(x.shape), levels=[0.5], colors="0.5", linewidths=1)
+        axes.contour(x, y, (predicted == name).reshape(x.shape), levels=[0.5], colors="0.5", linewidths=1)
         members = points.loc[name]
         axes.plot(members["x"], members["y"], linestyle="", label=name, **look(i))
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

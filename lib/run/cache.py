@@ -37,7 +37,7 @@ ABOUT, LOCK = "about.json", ".lock"
 SECONDS = 3.0  # of waiting in silence
 
 
-def held(path: Path, doing: str) -> AbstractContextManager:
+def locked(path: Path, doing: str) -> AbstractContextManager:
     """The lock of a path, already acquired, for a ``with`` statement: two runs at one piece of work come one by one.
 
     The operating system holds it for a process and lets go of it when the process ends, however it ends.
@@ -113,7 +113,7 @@ class Entry:
     def locked(self, doing: str) -> Iterator[None]:
         """Let one run at a time write the entry; what is damaged is deleted first."""
         with files.writing(self.folder):
-            lock = held(self.folder / LOCK, doing)
+            lock = locked(self.folder / LOCK, doing)
         with lock:
             if (self.folder / ABOUT).exists() and self.facts() is None:
                 self._delete_all_but(())

@@ -182,8 +182,8 @@ def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) ->
 def _crosswise(labels, scale, vectors, *steps):
     halves, vectors = np.split(np.arange(len(labels)), 2), double(vectors)
     model = svm(*steps, scale=scale)
-    said = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
-    return np.concatenate(said[::-1])
+    predictions = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
+    return np.concatenate(predictions[::-1])
 
 
 def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:
@@ -204,17 +204,17 @@ def leads(
     return Interval(*np.round(np.concatenate(found, axis=1), 12))
 
 
-def mistakes(labels: np.ndarray, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mistakes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of each two models, whose answers are columns of label[n, m]: what both get wrong, and alike, int[m, m]."""
-    wrong = said != labels[:, None]
+    wrong = predictions != labels[:, None]
     both = wrong[:, :, None] & wrong[:, None, :]
-    same = both & (said[:, :, None] == said[:, None, :])
+    same = both & (predictions[:, :, None] == predictions[:, None, :])
     return both.sum(axis=0), same.sum(axis=0)
 
 
-def agreement(labels: np.ndarray, said: np.ndarray) -> np.ndarray:
+def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     """P(same answer | both wrong) of each two models, float[m, m], figure 4; NaN where they are never both wrong."""
-    both, same = mistakes(labels, said)
+    both, same = mistakes(labels, predictions)
     return np.divide(same, both, out=np.full(both.shape, np.nan), where=both > 0)
 
 

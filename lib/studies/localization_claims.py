@@ -123,18 +123,18 @@ class Judge:
             The vectors of `SENTENCES` and of their second trainings, of the sentences of the last set.
         """
         for id, names, statistic in (
-            ("mowe-sowe-agree", ["MOWE", "SOWE"], lambda labels, said: agreement(labels, said)[0, 1]),
+            ("mowe-sowe-agree", ["MOWE", "SOWE"], lambda labels, predictions: agreement(labels, predictions)[0, 1]),
             ("word-models-agree", [*WORDS, *SENTENCES], _word_models_agree),
         ):
             enough = {task: shared_mistakes(answers, names)["both"].min() for task, answers in tested.items()}
             most = max(enough, key=enough.get)
             self.enter(id, [float(enough[most])] * 3, "enough", self.models, most)
-            labels, said = tested[most].labels, tested[most].predictions[names].to_numpy()
+            labels, predictions = tested[most].labels, tested[most].predictions[names].to_numpy()
             found = 0.0, -1.0, 1.0  # too few to judge by
             if enough[most] >= ENOUGH:
-                found = self.interval(statistic, labels, said, clusters=labels)
+                found = self.interval(statistic, labels, predictions, clusters=labels)
             self.enter(id, found, "agree", self.models)
-        labels, _, said = list(tested.values())[-1]
+        labels, _, predictions = list(tested.values())[-1]
         trainings = [*SENTENCES, *(f"{name}, seed 2" for name in SENTENCES)]
         itself = np.arange(len(labels))
         near = [neighbors.exact(vectors[name], vectors[name], 10, exclude=itself).ids for name in trainings]
@@ -142,7 +142,9 @@ class Judge:
         columns = [rates[i, j] - (rates[i, i + 3] + rates[j, j + 3]) / 2 for i, j in combinations(range(3), 2)]
         both = (
             self.interval(stats.mean, np.column_stack(columns), clusters=labels),
-            self.interval(_between_less_within, labels, said[trainings].to_numpy(), clusters=labels, method="normal"),
+            self.interval(
+                _between_less_within, labels, predictions[trainings].to_numpy(), clusters=labels, method="normal"
+            ),
         )
         self.enter("dissimilar-maps", np.concatenate(both, axis=1), analogue=self.models)
 
@@ -324,19 +326,19 @@ def beside_table_1(tested: Mapping[str, Answers], sampling: Sampling) -> tuple[p
     )
 
 
-def _word_models_agree(labels, said):
+def _word_models_agree(labels, predictions):
     """Agreement of word models less that of pairs with a sentence model: on all, and where all models are wrong."""
-    first, second = np.triu_indices(said.shape[1], 1)
+    first, second = np.triu_indices(predictions.shape[1], 1)
     alike, found = second < len(WORDS), []
-    for rows in (np.ones(len(labels), bool), (said != labels[:, None]).all(axis=1)):
-        rates = agreement(labels[rows], said[rows])[first, second]
+    for rows in (np.ones(len(labels), bool), (predictions != labels[:, None]).all(axis=1)):
+        rates = agreement(labels[rows], predictions[rows])[first, second]
         found.append(rates[alike].mean() - rates[~alike].mean())
     return np.array(found)
 
 
-def _between_less_within(labels, said):
+def _between_less_within(labels, predictions):
     """Agreement of each two models (the first three columns) less the mean agreement of each with its second seed."""
-    rates = agreement(labels, said)
+    rates = agreement(labels, predictions)
     within, (i, j) = rates.diagonal(3), np.triu_indices(3, 1)
     return rates[i, j] - (within[i] + within[j]) / 2
 

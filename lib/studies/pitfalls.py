@@ -118,14 +118,14 @@ class Judged:
     pairs : Rated
         The tested ones, n of them.
     names : list of str, length e
-    said : float64[n, 2, e]
+    similarities : float64[n, 2, e]
         Similarities as the embeddings are, and z-normalized over the tested pairs, or by training pairs where learned.
     sampling : Sampling
     """
 
     pairs: Rated
     names: list[str]
-    said: np.ndarray
+    similarities: np.ndarray
     sampling: Sampling
 
     @property
@@ -134,7 +134,7 @@ class Judged:
 
         def score(times: np.ndarray) -> np.ndarray:
             rows = np.repeat(np.arange(len(times)), times)
-            return pearsons(self.said[rows], self.pairs.gold[rows])
+            return pearsons(self.similarities[rows], self.pairs.gold[rows])
 
         return Resampled(self.pairs.drawn, score, self.sampling)
 
@@ -223,13 +223,13 @@ def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampli
     """The claim on other measures: the cosine less the best alternative, chosen on another half; mean of embedders."""
     test = pairs.split == TEST
     each = (sides(encode, pairs) for encode in encoders.values())
-    said = np.stack([measures(left[test], right[test]) for left, right in each], axis=2)
+    similarities = np.stack([measures(left[test], right[test]) for left, right in each], axis=2)
 
     def ahead(chosen_on: np.ndarray, tested_on: np.ndarray) -> float:
         best = 1 + chosen_on[1:].argmax(axis=0)
         return (tested_on[0] - tested_on[best, np.arange(len(best))]).mean()
 
-    found = Judged(pairs.part(TEST), list(encoders), said, sampling).scores.in_halves(ahead)
+    found = Judged(pairs.part(TEST), list(encoders), similarities, sampling).scores.in_halves(ahead)
     width = found.high - found.low
     claim = "pitfalls-cosine-not-special"
     return {(claim, "precise"): Interval(width, width, width), (claim, "mean"): found}
@@ -247,8 +247,8 @@ def of_words(encode: Callable, sampling: Sampling) -> Found:
 def learn(pairs: Rated, encoders: Mapping[str, Callable], method: str, sampling: Sampling) -> Judged:
     """What a learned similarity says of the tested pairs, without and with normalization by the training pairs."""
     jobs = ((pairs.gold, pairs.split, *sides(encode, pairs), method) for encode in encoders.values())
-    said = np.stack(list(in_processes(_learned, jobs)), axis=2)
-    return Judged(pairs.part(TEST), list(encoders), said, sampling)
+    similarities = np.stack(list(in_processes(_learned, jobs)), axis=2)
+    return Judged(pairs.part(TEST), list(encoders), similarities, sampling)
 
 
 def _learned(gold: np.ndarray, split: np.ndarray, left: Embeddings, right: Embeddings, method: str) -> np.ndarray:
@@ -263,7 +263,7 @@ def of_cosines(judged: Judged) -> Found:
     """The claims on table 2: what the paper says of nine encoders on STS Benchmark."""
     ranked = replace(judged.pairs, gold=rankdata(judged.pairs.gold))
     scores, names = judged.scores, judged.names
-    by_rank = replace(judged, pairs=ranked, said=rankdata(judged.said, axis=0)).scores
+    by_rank = replace(judged, pairs=ranked, similarities=rankdata(judged.similarities, axis=0)).scores
     found = {
         ("pitfalls-ucp-spread-raw", "range"): scores.interval(lambda r: np.ptp(r[0]), "bca"),
         ("pitfalls-ucp-spread-shrinks", ""): scores.interval(lambda r: _narrowings(r, names, [[x] for x in names])),
@@ -293,7 +293,7 @@ def of_cosines(judged: Judged) -> Found:
 
 def of_learned(cosines: Judged, learned: Judged, train_mean: float) -> Found:
     """The claims on a learned similarity beside UCP, by the same embedders on the same tested pairs."""
-    scores = replace(cosines, said=np.concatenate([cosines.said, learned.said], axis=1)).scores
+    scores = replace(cosines, similarities=np.concatenate([cosines.similarities, learned.similarities], axis=1)).scores
     gold = cosines.pairs.gold
 
     def gains(r: np.ndarray) -> np.ndarray:
@@ -302,7 +302,7 @@ def of_learned(cosines: Judged, learned: Judged, train_mean: float) -> Found:
 
     def useful(times: np.ndarray) -> float:
         """The share of embedders whose learned similarity is nearer to the gold scores than their mean is."""
-        errors = np.average((learned.said[:, 0] - gold[:, None]) ** 2, axis=0, weights=times)
+        errors = np.average((learned.similarities[:, 0] - gold[:, None]) ** 2, axis=0, weights=times)
         return (errors < np.average((gold - train_mean) ** 2, weights=times)).mean()
 
     noise = scores.interval(gains)

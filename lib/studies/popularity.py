@@ -109,17 +109,17 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
         words that do not open the sentence), NaN for a query without one; same, whether they are known to mean the
         same; document, whether they are of one document.
     """
-    asked, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
-    sentences = {i: corpus.sentences[i] for i in np.union1d(asked, found).tolist()}
+    query_rows, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
+    sentences = {i: corpus.sentences[i] for i in np.union1d(query_rows, found).tolist()}
     words = {i: text.content_types(sentence) for i, sentence in sentences.items()}
     people = {i: names(sentence) for i, sentence in sentences.items()}
-    both = list(zip(asked.tolist(), found.tolist(), strict=True))
+    both = list(zip(query_rows.tolist(), found.tolist(), strict=True))
     group, document = corpus.groups, corpus.documents
     return pairs.assign(
         overlap=[text.jaccard(words[i], words[j]) for i, j in both],
         names=[text.jaccard(people[i], people[j]) if people[i] else np.nan for i, j in both],
-        same=(group[asked] == group[found]) & (group[asked] >= 0),
-        document=document[asked] == document[found],
+        same=(group[query_rows] == group[found]) & (group[query_rows] >= 0),
+        document=document[query_rows] == document[found],
     )
 
 
@@ -131,8 +131,8 @@ def names(sentence: str) -> frozenset[str]:
 def paraphrases(corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
     """Every sentence of the corpus that is known to mean the same as a query: columns query, sentence."""
     members = pd.DataFrame({"group": corpus.groups, "sentence": np.arange(len(corpus))})
-    asked = pd.DataFrame({"query": np.arange(len(queries)), "group": corpus.groups[queries], "itself": queries})
-    both = asked[asked["group"] >= 0].merge(members, on="group")
+    grouped = pd.DataFrame({"query": np.arange(len(queries)), "group": corpus.groups[queries], "itself": queries})
+    both = grouped[grouped["group"] >= 0].merge(members, on="group")
     return both.loc[both["sentence"] != both["itself"], ["query", "sentence"]].reset_index(drop=True)
 
 

@@ -43,12 +43,12 @@ def tokenized(sentences: Sequence[str]) -> list[str]:
     return [_tokens(sentence) for sentence in sentences]
 
 
-@lru_cache(maxsize=200_000)  # every model is asked about the same sentences
+@lru_cache(maxsize=200_000)  # every model encodes the same sentences
 def _tokens(sentence: str) -> str:
     return " ".join(text.lower_word_tokens(sentence))
 
 
-# -- what embedders are asked --------------------------------------------------------------------
+# -- sets of sentences that embedders are scored on -----------------------------------------------
 
 
 def verses(count: int, seed: int, group: str = "similarity", translation: str = "ylt") -> list[ScoredSet]:
@@ -157,7 +157,7 @@ def gensim_words(lines: Sequence[str], settings: Settings, skip_gram: bool) -> E
 
 
 class Training(NamedTuple):
-    """A training, and what its model is asked.
+    """A training, and the sets that its model is scored on.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Training(NamedTuple):
         Tokenized sentences.
     settings : Settings
     groups : tuple of str
-        Of the sets that its model is asked.
+        Of the sets that its model is scored on.
     variants : tuple of str
         What is taken away or replaced afterwards (`changed`), each an embedder of its own.
     gensim : str
@@ -196,8 +196,8 @@ def measured(training: Training, sets: Sequence[ScoredSet]) -> dict[str, np.ndar
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
         for variant, encode in encoders.items():
-            asked = [each for each in sets if each.group != "supervised" or variant in ("", "SIF")]
-            arrays |= {f"{variant}/{each.group}/{each.name}": each.answers(Fitted(encode)) for each in asked}
+            some = [each for each in sets if each.group != "supervised" or variant in ("", "SIF")]
+            arrays |= {f"{variant}/{each.group}/{each.name}": each.answers(Fitted(encode)) for each in some}
         with entry.writing("answers.npz") as stream:
             np.savez(stream, **arrays)
         return {}
@@ -242,8 +242,8 @@ class Results:
     def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:
         """Ask an embedder of the registry, fitted on some sentences, under a name."""
         fitted = Fitted(partial(EmbeddingStore().embed, fit(embedders.load(embedder), sentences)))
-        asked = [each for each in self.sets if each.group in groups]
-        self.found[name] = {f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in asked}
+        some = [each for each in self.sets if each.group in groups]
+        self.found[name] = {f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in some}
 
     def answers(self, name: str, sets: Sequence[ScoredSet]) -> list[np.ndarray]:
         """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni"."""

@@ -161,10 +161,10 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
     ids, similarities = (rows[column].to_numpy().reshape(-1, len(queries), k) for column in ("neighbor", "similarity"))
     indices = np.union1d(queries, ids)
     conditions = {
-        "has a name beside letters, digits, spaces and . , _ + - ( ) / :": all(
+        "has a name with more than letters, digits, spaces and . , _ + - ( ) / :": all(
             re.fullmatch(WORDS, name) for name in [*about.index, *about["family"]]
         ),
-        f"has an index beside 0 to {corpus['sentences'] - 1}": 0 <= indices[0] <= indices[-1] < corpus["sentences"],
+        f"has an index outside 0 to {corpus['sentences'] - 1}": 0 <= indices[0] <= indices[-1] < corpus["sentences"],
         "has a query that is its own neighbor": (ids != queries[:, None]).all(),
         "has a list that names a sentence twice": np.diff(np.sort(ids)).all(),
         "has similarities that are not finite or rise with the rank": np.isfinite(similarities).all()

@@ -373,7 +373,7 @@ def tuned(
     return values[int(np.argmax([found.mean() for found in scores.values()]))]
 
 
-def beside(scores: Scores, tables: Sequence[str], compositions: Mapping[str, str]) -> pd.DataFrame:
+def with_published(scores: Scores, tables: Sequence[str], compositions: Mapping[str, str]) -> pd.DataFrame:
     """The paper's scores beside ours, x100: columns set, vectors, composition, ours, row, paper.
 
     `compositions` gives the paper's name of each; one that begins with + follows the vectors': {"uSIF": "+UP"}.

@@ -116,7 +116,7 @@ INCOMPLETE = "of each query for each embedder once"
         (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
         (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
         (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
-        (lambda file: cell(file, "neighbor", 0, -1), "has an index beside 0 to 5"),
+        (lambda file: cell(file, "neighbor", 0, -1), "has an index outside 0 to 5"),
         (lambda file: cell(file, "neighbor", 0, 0), "a query that is its own neighbor"),
         (lambda file: cell(file, "neighbor", 0, 1), "names a sentence twice"),
         (lambda file: cell(file, "similarity", 1, np.nan), "are not finite or rise"),
@@ -137,7 +137,7 @@ def test_a_name_that_would_be_markup_is_refused(file) -> None:
         return about
 
     described(file, with_markup)
-    with pytest.raises(InputError, match="has a name beside letters"):
+    with pytest.raises(InputError, match="has a name with more than letters"):
         situate.read(file)
 
 

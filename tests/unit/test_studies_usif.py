@@ -201,7 +201,7 @@ def test_verses_are_found_by_rank_and_those_to_tune_on_are_others() -> None:
 def test_our_scores_stand_beside_those_of_the_same_vectors() -> None:
     sets = [ScoredSet(name, name, None, np.arange(3), np.arange(3.0)) for name in ("STS12", "Lee")]
     answers = {"uSIF": [np.arange(3.0)[:, None]] * 2}
-    found = usif.beside(Scores(sets, ["glove-6b-50d"], answers), ["usif_table1"], {"uSIF": "+UP"})
+    found = usif.with_published(Scores(sets, ["glove-6b-50d"], answers), ["usif_table1"], {"uSIF": "+UP"})
     assert found.to_numpy().tolist() == [["STS12", "glove-6b-50d", "uSIF", pytest.approx(100), "GloVe+UP", 64.9]]
 
 
