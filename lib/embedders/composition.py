@@ -22,7 +22,7 @@ class Average(WordComposition):
     """The mean of the vectors of a sentence's words."""
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return self._words(sentences).means().astype(np.float32)
+        return self._words(sentences).means()
 
 
 @composition("sowe", "sum of word embeddings", "White et al. 2015, section 3.2.3")
@@ -31,7 +31,7 @@ class Sum(WordComposition):
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
-        return words.sums(words.vectors).astype(np.float32)
+        return words.sums(words.vectors, words.weights)
 
 
 # -- SIF and uSIF ---------------------------------------------------------------------------------
@@ -178,9 +178,9 @@ class SIF(WordComposition):
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
-        means = words.means()
+        means = words.means().astype(np.float64)
         if self.normalize:
-            norms = np.sqrt(words.sums(np.square(words.vectors, dtype=np.float64)))
+            norms = np.sqrt(words.sums(words.vectors**2, np.ones_like(words.weights)))
             if self.normalize == "multiply":
                 evened = means * norms
             else:

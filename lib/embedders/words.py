@@ -7,7 +7,6 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
@@ -20,10 +19,10 @@ class Words(NamedTuple):
 
     Attributes
     ----------
-    vectors, weights : float32[v, d] and float32[v]
+    vectors : float32[v, d]
         Of the distinct words.
-    ids : int64[t]
-        The row of each word in `vectors`, one sentence after the other.
+    ids, weights : int64[t] and float32[t]
+        The row of each word in `vectors`, and its weight; one sentence after the other.
     starts : int64[n + 1]
         Sentence i has ``ids[starts[i]:starts[i + 1]]``.
     lengths : int64[n]
@@ -31,8 +30,8 @@ class Words(NamedTuple):
     """
 
     vectors: np.ndarray
-    weights: np.ndarray
     ids: np.ndarray
+    weights: np.ndarray
     starts: np.ndarray
     lengths: np.ndarray
 
@@ -45,14 +44,18 @@ class Words(NamedTuple):
         """float32[t, d]: the vectors of the words of one sentence."""
         return self.vectors[self.ids[self.starts[sentence] : self.starts[sentence + 1]]]
 
-    def sums(self, rows: np.ndarray) -> np.ndarray:
-        """float64[n, d]: over the words of each sentence, of one row for each distinct word."""
-        shape = len(self.known), len(rows)
-        return sp.csr_array((np.ones(len(self.ids)), self.ids, self.starts), shape) @ rows.astype(np.float64)
+    def sums(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word) times weights."""
+        from torch import from_numpy, nn
+
+        bags = map(from_numpy, (self.ids, rows, self.starts))
+        options = {"mode": "sum", "include_last_offset": True, "per_sample_weights": from_numpy(weights)}
+        return nn.functional.embedding_bag(*bags, **options).numpy()
 
     def means(self) -> np.ndarray:
-        """float64[n, d]: of weight times vector; zero for a sentence without a word that has one."""
-        return self.sums(self.weights[:, None] * self.vectors) / np.maximum(self.known, 1)[:, None]
+        """float32[n, d]: of weight times vector; zero for a sentence without a word that has one."""
+        lengths = np.repeat(self.known, self.known).astype(np.float32)
+        return self.sums(self.vectors, self.weights / lengths)
 
 
 class WordComposition(Embedder):
@@ -67,7 +70,7 @@ class WordComposition(Embedder):
         From a sentence to its tokens.
     """
 
-    version = 2
+    version = 3
     batch_size = 8192
     parameters = ("tokenize", "source")
 
@@ -101,7 +104,8 @@ class WordComposition(Embedder):
         ids = np.array([rows.get(word, -1) for word in flat], np.int64)
         starts = np.concatenate([[0], np.cumsum(ids >= 0)])[np.concatenate([[0], np.cumsum(lengths)])]
         vectors = np.array([found[word] for word in types], np.float32).reshape(-1, self.word_dim)
-        return Words(vectors, weights[weights > 0].astype(np.float32), ids[ids >= 0], starts, lengths)
+        ids = ids[ids >= 0]
+        return Words(vectors, ids, weights[weights > 0][ids].astype(np.float32), starts, lengths)
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         """float64, a weight for each of some words."""
