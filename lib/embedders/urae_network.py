@@ -16,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import linear, normalize
+from torch.nn.functional import linear
 
 LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one is merged: rounding, which
 # depends on the batch, must not decide.
 TIE = 1.0e-5
-AT_ONCE = 256  # sentences whose trees grow together: the steps are as many as for one
+AT_ONCE = 256  # sentences whose trees are chosen with the same weights
 
 
 @lru_cache(maxsize=256)
@@ -158,50 +158,32 @@ def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
     et al. 2011, EMNLP): parts of many words have short vectors, whose errors are small whatever they say. A sentence of
     more than `LONGEST` words has a balanced tree.
     """
-    short = [sentence for sentence in sentences if len(sentence) <= LONGEST]
-    with torch.no_grad():
-        trees = iter(_merged(weights, short) if short else [])
-    return [next(trees) if len(one) <= LONGEST else balanced(len(one)) for one in sentences]
+    arrays = [tensor.detach().numpy() for tensor in weights]
+    return [_merged(*arrays, one.numpy()) if len(one) <= LONGEST else balanced(len(one)) for one in sentences]
 
 
-def _merged(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
-    """The merges of each sentence; in each step, every sentence that has two parts or more merges one pair."""
-    lengths = np.array([len(sentence) for sentence in sentences])
-    words, used = torch.cat(list(sentences)), sum(lengths)
-    vectors = torch.cat([words, words.new_empty(3 * len(words), words.shape[1])])  # each merge makes two new pairs
-    places = np.tile(np.arange(max(lengths)), (len(lengths), 1))
-    # Of each part of a sentence, from left to right: its node, and the row of its vector; of it and the one after it:
-    # the row of their parent's vector, and their reconstruction error.
-    nodes, parts = places.copy(), places + (np.cumsum(lengths) - lengths)[:, None]
-    parents, errors = np.zeros_like(parts), np.full(parts.shape, np.inf)
-    merges = np.zeros((*parts.shape, 2), np.int64)
-    sentence, place = np.nonzero(places < lengths[:, None] - 1)
-    for step in range(1, max(lengths)):
-        both = torch.cat([vectors[parts[sentence, place + side]] for side in (0, 1)], 1)
-        folded = torch.tanh(linear(both, weights.encode, weights.encode_bias))
-        again = torch.tanh(linear(folded, weights.decode, weights.decode_bias))
-        vectors[used : used + len(place)] = normalize(folded)
-        parents[sentence, place] = np.arange(used, used + len(place))
-        errors[sentence, place] = (again - both).square().sum(1)
-        used += len(place)
-        growing = np.flatnonzero(lengths > step)
-        limit = errors[growing].min(axis=1, keepdims=True) * (1 + TIE)
-        i = (errors[growing] <= limit).argmax(axis=1)
-        merges[growing, step - 1] = np.stack([nodes[growing, i], nodes[growing, i + 1]], axis=1)
-        parts[growing, i], nodes[growing, i] = parents[growing, i], lengths[growing] + step - 1
-        for rows, gone in ((parts, i + 1), (nodes, i + 1), (parents, i), (errors, i)):
-            rows[growing] = _without(rows[growing], gone)
-        right, left = i < lengths[growing] - step - 1, i > 0
-        sentence = np.concatenate([growing[right], growing[left]])
-        place = np.concatenate([i[right], i[left] - 1])
-    return [pairs[: length - 1] for pairs, length in zip(merges, lengths, strict=True)]
+def _merged(
+    encode: np.ndarray, encode_bias: np.ndarray, decode: np.ndarray, decode_bias: np.ndarray, words: np.ndarray
+) -> np.ndarray:
+    """The merges of one sentence."""
 
+    def fold(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The parents of pairs, at unit length, and the pairs' reconstruction errors."""
+        parents = np.tanh(pairs @ encode.T + encode_bias)
+        again = np.tanh(parents @ decode.T + decode_bias)
+        return parents / np.linalg.norm(parents, axis=-1, keepdims=True), np.square(again - pairs).sum(axis=-1)
 
-def _without(rows: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """The array with one entry of each row taken out, what follows moved up, and the last entry twice."""
-    places = np.arange(rows.shape[1])
-    kept = np.minimum(places + (places >= gone[:, None]), rows.shape[1] - 1)
-    return np.take_along_axis(rows, kept, axis=1)
+    nodes, vectors = list(range(len(words))), list(words)
+    parents, errors = map(list, fold(np.hstack([words[:-1], words[1:]])))
+    merges = []
+    while errors:
+        i = int(np.argmax(errors <= min(errors) * (1 + TIE)))
+        merges.append(nodes[i : i + 2])
+        nodes[i : i + 2], vectors[i : i + 2] = [len(words) + len(merges) - 1], [parents[i]]
+        del parents[i], errors[i]
+        for pair in range(max(i - 1, 0), min(i + 1, len(errors))):  # those with the merged part
+            parents[pair], errors[pair] = fold(np.concatenate(vectors[pair : pair + 2]))
+    return np.array(merges, np.int64).reshape(-1, 2)
 
 
 # -- training -----------------------------------------------------------------------------------
