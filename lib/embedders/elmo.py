@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 TOKENS_PER_BATCH = 8192  # padding and one end of each sentence included
 WORDS_AT_A_TIME = 256  # of the character network: bounds its memory
-GATES_AT_A_TIME = 256  # sequence positions whose input products are held at once: 16 MiB of the original model
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = range(256, 261)  # after the 256 bytes
 CLIPS = ("cell_clip", "proj_clip")  # None for no clipping
@@ -85,8 +84,9 @@ class Elmo(Embedder):
         tokens = [self.tokenize(sentence) for sentence in sentences]
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         with_end = [len(words) + 1 if words else 0 for words in tokens]
-        for rows in longest_first(with_end, TOKENS_PER_BATCH):
-            vectors[rows] = self._model.encode([tokens[row] for row in rows])
+        with reading(self.weights, WANTED):
+            for rows in longest_first(with_end, TOKENS_PER_BATCH):
+                vectors[rows] = self._model.encode([tokens[row] for row in rows])
         return finite(vectors, self.weights)
 
     @cached_property
@@ -94,12 +94,10 @@ class Elmo(Embedder):
         import torch
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
-        with reading(self.weights, WANTED):
-            arrays = read_weights(self.weights)
-            tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
-            model = BiLanguageModel(self.switches, tensors)
-            if model.dim != self.dim:
-                raise ValueError(f"vectors have {model.dim} dimensions where the options ask for {self.dim}")
+        arrays = read_weights(self.weights)
+        model = BiLanguageModel(self.switches, {name: torch.from_numpy(arrays[name]).to(device) for name in arrays})
+        if model.dim != self.dim:
+            raise ValueError(f"vectors have {model.dim} dimensions where the options ask for {self.dim}")
         return model
 
 
@@ -145,13 +143,16 @@ class BiLanguageModel:
     """
 
     def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-        self.options, self.device = options, tensors["char_embed"].device
-        self.words = _CharacterNetwork(options, tensors)
-        self.forward, self.backward = (
-            [_Lstm(options, tensors, f"RNN_{number}/RNN/MultiRNNCell/Cell{i}/LSTMCell") for i in range(layers)]
-            for number, layers in ((number, _count(tensors, f"RNN_{number}.*/B")) for number in (0, 1))
-        )
-        self.dim = sum(layers[0].projection.shape[1] for layers in (self.forward, self.backward))
+        self.options, self.tensors = options, tensors
+        self.layers = self._count("RNN_0/.*/B")
+        self.dim = sum(tensors[f"{self._cell(number, 0)}/W_P_0"].shape[1] for number in (0, 1))
+
+    def _count(self, pattern: str) -> int:
+        """How many datasets have a name of this pattern."""
+        return sum(re.fullmatch(pattern, name) is not None for name in self.tensors)
+
+    def _cell(self, number: int, layer: int) -> str:
+        return f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """float32[n, 2 * projection_dim] of tokenized sentences, none empty, the longest first."""
@@ -163,10 +164,10 @@ class BiLanguageModel:
         rows = [[index[token] for token in tokens] for tokens in sentences]
         with torch.inference_mode():
             table = self._table(distinct)
-            forward = self._sum(table, [[1, *row] for row in rows], self.forward)
-            backward = self._sum(table, [[2, *row[::-1]] for row in rows], self.backward)
+            forward = self._sum(table, [[1, *row] for row in rows], 0)
+            backward = self._sum(table, [[2, *row[::-1]] for row in rows], 1)
             sums = torch.cat([forward, backward], dim=1).cpu().numpy()
-        counts = lengths[:, None] * (len(self.forward) + 1)
+        counts = lengths[:, None] * (self.layers + 1)
         return sums / counts.astype(np.float32)
 
     def _table(self, tokens: Sequence[str]) -> torch.Tensor:
@@ -175,10 +176,35 @@ class BiLanguageModel:
 
         words = [[BEGIN_SENTENCE], [END_SENTENCE], *(token.encode("utf-8", "ignore") for token in tokens)]
         ids = np.stack([character_ids(word, self.options["max_characters_per_token"]) for word in words])
-        vectors = self.words(torch.from_numpy(ids).to(self.device))
+        parts = torch.from_numpy(ids).to(self.tensors["char_embed"].device).split(WORDS_AT_A_TIME)
+        vectors = torch.cat([self._words(part) for part in parts])
         return torch.cat([torch.zeros_like(vectors[:1]), vectors])
 
-    def _sum(self, table: torch.Tensor, rows: Sequence[list[int]], layers: Sequence[_Lstm]) -> torch.Tensor:
+    def _words(self, ids: torch.Tensor) -> torch.Tensor:
+        """float32[n, projection_dim] of int64[n, max_characters]: convolutions, highway layers, a projection."""
+        import torch
+
+        def linear(inputs: torch.Tensor, group: str, name: str) -> torch.Tensor:
+            return inputs @ self.tensors[f"{group}/W_{name}"] + self.tensors[f"{group}/b_{name}"]
+
+        names = [f"cnn_{i}" for i in range(self._count("CNN/W_cnn.*"))]
+        filters = [self.tensors[f"CNN/W_{name}"][0].permute(2, 1, 0) for name in names]  # [number, dim, width]
+        # All windows of padding alone are equal: with the widest filter's length of padding, none is missed.
+        longest = int((ids != PADDING).sum(dim=1).max()) + max(part.shape[2] for part in filters)
+        characters = self.tensors["char_embed"][ids[:, :longest]].transpose(1, 2)
+        answers = [
+            torch.nn.functional.conv1d(characters, part, self.tensors[f"CNN/b_{name}"])
+            for name, part in zip(names, filters, strict=True)
+        ]
+        activation = {"relu": torch.relu, "tanh": torch.tanh}[self.options["activation"]]
+        words = activation(torch.cat([answer.amax(dim=2) for answer in answers], dim=1))
+        for i in range(self._count("CNN_high.*W_carry")):
+            # Despite its name, the carry gate says how much of the transformed word is taken.
+            gate = linear(words, f"CNN_high_{i}", "carry").sigmoid()
+            words = words.lerp(linear(words, f"CNN_high_{i}", "transform").relu(), gate)
+        return linear(words, "CNN_proj", "proj")
+
+    def _sum(self, table: torch.Tensor, rows: Sequence[list[int]], number: int) -> torch.Tensor:
         """float32[n, projection_dim]: the sum over tokens and layers in one direction, of rows of the table.
 
         Position 0 is the end of the sentence from which the direction starts: read, and not summed. Nothing is
@@ -187,16 +213,36 @@ class BiLanguageModel:
         import torch
 
         sequences = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows])
-        inputs = table[sequences.to(self.device)]
+        inputs = table[sequences.to(table.device)]
         active = (sequences > 0).sum(dim=1).tolist()
         total = inputs[1:].sum(dim=0)
-        for number, layer in enumerate(layers):
-            outputs = layer(inputs, active)
-            if number > 0 and self.options["use_skip_connections"]:
+        for layer in range(self.layers):
+            outputs = self._lstm(inputs, active, self._cell(number, layer))
+            if layer > 0 and self.options["use_skip_connections"]:
                 outputs += inputs
             total += outputs[1:].sum(dim=0)
             inputs = outputs
         return total
+
+    def _lstm(self, inputs: torch.Tensor, active: Sequence[int], cell: str) -> torch.Tensor:
+        """float32[steps, n, projection_dim] of the same; at step t, sequences from `active[t]` on are over.
+
+        One layer with a projected state; memory and state are clipped at every step.
+        """
+        import torch
+
+        weights, bias, projection = (self.tensors[f"{cell}/{name}"] for name in ("W_0", "B", "W_P_0"))
+        memory_clip, state_clip = (self.options[name] for name in CLIPS)
+        outputs = torch.zeros_like(inputs)
+        state, memory = torch.zeros_like(inputs[0]), inputs.new_zeros(inputs.shape[1], len(projection))
+        for t, n in enumerate(active):
+            gates = torch.cat([inputs[t, :n], state[:n]], dim=1) @ weights + bias
+            input_gate, candidate, forget_gate, output_gate = gates.chunk(4, dim=1)
+            kept = memory[:n] * (forget_gate + 1).sigmoid()  # the file leaves the 1 out of its bias
+            memory = _clipped(kept + input_gate.sigmoid() * candidate.tanh(), memory_clip)
+            state = _clipped((output_gate.sigmoid() * memory.tanh()) @ projection, state_clip)
+            outputs[t, :n] = state
+        return outputs
 
 
 def character_ids(word: bytes | Sequence[int], length: int) -> np.ndarray:
@@ -209,88 +255,6 @@ def character_ids(word: bytes | Sequence[int], length: int) -> np.ndarray:
     marked = [BEGIN_WORD, *word[: length - 2], END_WORD]
     ids[: len(marked)] = marked
     return ids
-
-
-def _count(tensors: Mapping[str, torch.Tensor], pattern: str) -> int:
-    """How many tensors have a name of this pattern."""
-    return sum(re.fullmatch(pattern, name) is not None for name in tensors)
-
-
-class _CharacterNetwork:
-    """Words from characters: convolutions, the maximum over positions, highway layers, a projection."""
-
-    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
-        import torch
-
-        def layer(group: str, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-            return tensors[f"{group}/W_{name}"], tensors[f"{group}/b_{name}"]
-
-        self.activation = {"relu": torch.relu, "tanh": torch.tanh}[options["activation"]]
-        self.embedding = tensors["char_embed"]
-        self.convolutions = [layer("CNN", f"cnn_{i}") for i in range(_count(tensors, "CNN/W_cnn.*"))]
-        self.highways = [
-            (layer(f"CNN_high_{i}", "carry"), layer(f"CNN_high_{i}", "transform"))
-            for i in range(_count(tensors, "CNN_high.*W_carry"))
-        ]
-        self.projection = layer("CNN_proj", "proj")
-        self.widest = max(filters.shape[1] for filters, _ in self.convolutions)
-
-    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
-        """float32[n, projection_dim] of int64[n, max_characters]."""
-        import torch
-
-        return torch.cat([self._words(part) for part in ids.split(WORDS_AT_A_TIME)])
-
-    def _words(self, ids: torch.Tensor) -> torch.Tensor:
-        import torch
-
-        # All windows of padding alone are equal: with the widest filter's length of padding, none is missed.
-        longest = int((ids != PADDING).sum(dim=1).max())
-        characters = self.embedding[ids[:, : longest + self.widest]]
-        maxima = [self._maxima(characters, filters.flatten(0, 2), bias) for filters, bias in self.convolutions]
-        words = self.activation(torch.cat(maxima, dim=1))
-        for (carry, carry_bias), (transform, transform_bias) in self.highways:
-            # Despite its name, the carry gate says how much of the transformed word is taken.
-            gate = (words @ carry + carry_bias).sigmoid()
-            words = words.lerp((words @ transform + transform_bias).relu(), gate)
-        matrix, bias = self.projection
-        return words @ matrix + bias
-
-    def _maxima(self, characters: torch.Tensor, filters: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        """float32[n, number]: the largest answer of each filter, from characters float32[n, length, dim].
-
-        A window is a run of width times dim numbers, and `filters` a matrix of so many rows.
-        """
-        windows = characters.flatten(1).unfold(1, len(filters), characters.shape[2])
-        return (windows @ filters).amax(dim=1) + bias
-
-
-class _Lstm:
-    """One LSTM layer with a projected state; cell and state are clipped at every step."""
-
-    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor], cell: str) -> None:
-        self.cell_clip, self.proj_clip = (options[name] for name in CLIPS)
-        self.projection = tensors[f"{cell}/W_P_0"]
-        self.dim, width = self.projection.shape
-        self.input_weight, self.state_weight = tensors[f"{cell}/W_0"].split(width)
-        self.bias = tensors[f"{cell}/B"].clone()
-        self.bias[2 * self.dim : 3 * self.dim] += 1  # the forget gate's, which the file leaves out
-
-    def __call__(self, inputs: torch.Tensor, active: Sequence[int]) -> torch.Tensor:
-        """float32[steps, n, projection_dim] of the same; at step t, sequences from `active[t]` on are over."""
-        outputs = inputs.new_zeros(inputs.shape)
-        state, cell = inputs.new_zeros(inputs.shape[1:]), inputs.new_zeros(inputs.shape[1], self.dim)
-        at_once = max(1, GATES_AT_A_TIME // inputs.shape[1])
-        for t, n in enumerate(active):
-            if t % at_once == 0:
-                from_inputs = inputs[t : t + at_once] @ self.input_weight + self.bias
-            gates = from_inputs[t % at_once, :n] + state[:n] @ self.state_weight
-            input_gate, candidate, forget_gate, output_gate = gates.split(self.dim, dim=1)
-            kept = cell[:n] * forget_gate.sigmoid()
-            cell = _clipped(kept.addcmul(input_gate.sigmoid(), candidate.tanh()), self.cell_clip)
-            state = _clipped((cell.tanh() * output_gate.sigmoid()) @ self.projection, self.proj_clip)
-            outputs[t, :n] = state
-        return outputs
 
 
 def _clipped(x: torch.Tensor, limit: float | None) -> torch.Tensor:

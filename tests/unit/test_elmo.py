@@ -147,7 +147,7 @@ def test_no_vector_depends_on_its_batch_its_place_or_an_earlier_call(tiny, monke
     np.testing.assert_allclose(tiny.encode(SENTENCES[::-1]), together[::-1], atol=1e-6)
     np.testing.assert_array_equal(tiny.encode(SENTENCES), together)
     np.testing.assert_allclose(tiny.encode(SENTENCES, batch_size=2), together, atol=1e-6)
-    for name in ("TOKENS_PER_BATCH", "WORDS_AT_A_TIME", "GATES_AT_A_TIME"):
+    for name in ("TOKENS_PER_BATCH", "WORDS_AT_A_TIME"):
         monkeypatch.setattr(elmo, name, 1)
     np.testing.assert_allclose(tiny.encode(SENTENCES), together, atol=1e-6)
 
