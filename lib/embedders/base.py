@@ -41,7 +41,7 @@ class Embedder(ABC):
     fitted_on : str or None
         Fingerprint of the text that `fit` has seen.
     learned : sequence of str
-        Attributes, numbers and arrays, that `fit` sets.
+        Attributes that `fit` sets: arrays of floats, and what JSON can hold.
     companions : sequence of Embedder
         Those whose vectors come out of the same pass at no cost.
     batch_size : int
@@ -89,16 +89,9 @@ class Embedder(ABC):
 
         Raises InputError when called before a needed `fit`, or with anything but a sequence of str.
         """
-        given = mended(sentences)
         if self.needs_fit and self.fitted_on is None:
             raise InputError(f"{self.name}: not fitted; call fit(sentences) before encode, or fit_encode for both")
-        size = batch_size or self.batch_size
-        parts = []
-        with progress.bar(len(given), f"encode {self.name}", show=show_progress_bar) as bar:
-            for start in range(0, max(len(given), 1), size):
-                parts.append(self._encode(given[start : start + size]))
-                bar.update(min(size, len(given) - start))
-        return stack(parts)
+        return in_batches(self._encode, sentences, batch_size or self.batch_size, self.name, show_progress_bar)
 
     def fit_encode(self, sentences: Sequence[str], show_progress_bar: bool = False) -> Embeddings:
         """Fit on the very sentences that are then encoded: the papers' use, and a transductive one."""
@@ -110,12 +103,13 @@ class Embedder(ABC):
 
     def state(self) -> dict[str, np.ndarray]:
         """What `fit` has learned, as arrays without objects, for `restore`; empty if there is nothing to learn."""
-        return {name: np.asarray(getattr(self, name)) for name in self.learned}
+        values = {name: getattr(self, name) for name in self.learned}
+        return {name: value if isinstance(value, np.ndarray) else packed(value) for name, value in values.items()}
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         """Take up what an embedder of the same settings has learned from the text with this fingerprint."""
         for name in self.learned:
-            setattr(self, name, state[name][()])  # a number of an array without dimensions
+            setattr(self, name, unpacked(state[name]) if state[name].dtype == np.uint8 else state[name])
         self.fitted_on = fitted_on
         return self
 
@@ -159,14 +153,14 @@ class Concatenation(Embedder):
 
 
 def described(value: Any) -> Any:
-    """What stands for a value in the settings of an embedder: a digest of a file or mapping, the name of a function."""
+    """A value in the settings of an embedder: the digest of a file or mapping, a function's module and name."""
     if isinstance(value, Path):
         return files.sha256(value)
     if isinstance(value, Mapping):
         return digest_of_mapping(value)
-    if hasattr(value, "settings"):
-        return value.settings
-    return name_of_function(value) if callable(value) else value
+    if callable(value):  # methods of built-in types (str.split) have no module
+        return f"{getattr(value, '__module__', None) or 'builtins'}.{value.__qualname__}"
+    return getattr(value, "settings", value)
 
 
 def digest_of_mapping(mapping: Mapping[str, Any]) -> str:
@@ -181,17 +175,18 @@ def digest_of_mapping(mapping: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def name_of_function(function: Callable) -> str:
-    """Where a function is defined and its name, such as ``lib.corpora.text.word_tokens``."""
-    # Methods of built-in types (str.split) say no module.
-    return f"{getattr(function, '__module__', None) or 'builtins'}.{function.__qualname__}"
-
-
 # -- vectors ------------------------------------------------------------------------------------
 
 
-def stack(parts: Sequence[Embeddings]) -> Embeddings:
-    """Put batches of vectors one below the other."""
+def in_batches(
+    encode: Callable[[list[str]], Embeddings], sentences: Sequence[str], size: int, name: str, show: bool
+) -> Embeddings:
+    """What `encode` makes of `size` sentences at a time; InputError if they are not a sequence of str."""
+    given, parts = mended(sentences), []
+    with progress.bar(len(given), f"encode {name}", show=show) as bar:
+        for start in range(0, max(len(given), 1), size):
+            parts.append(encode(given[start : start + size]))
+            bar.update(min(size, len(given) - start))
     if sp.issparse(parts[0]):
         return narrow(sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32))
     return np.concatenate(parts).astype(np.float32, copy=False)
@@ -215,13 +210,13 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
 # -- text ---------------------------------------------------------------------------------------
 
 
-def packed(words: Sequence[str]) -> np.ndarray:
-    """uint8: words as JSON, in which any character is safe."""
-    return np.frombuffer(json.dumps(list(words)).encode(), np.uint8)
+def packed(value: Any) -> np.ndarray:
+    """uint8: text, numbers, lists and mappings as JSON, in which any character is safe."""
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
 
 
-def unpacked(data: np.ndarray) -> list[str]:
-    """The words that `packed` was given."""
+def unpacked(data: np.ndarray) -> Any:
+    """The value that `packed` was given."""
     return json.loads(data.tobytes())
 
 

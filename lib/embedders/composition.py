@@ -8,7 +8,7 @@ import numpy as np
 
 from lib import catalog
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
+from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.registry import composition
 from lib.embedders.trained import Training
 from lib.embedders.words import WordComposition
@@ -123,7 +123,9 @@ class SIF(WordComposition):
                 one_of(decision, getattr(self, decision), filter(None, accepted))
         self.given = named_probabilities(probabilities) if isinstance(probabilities, str) else probabilities
         self.probabilities: Mapping[str, float] = {}
-        if self.given is not None:
+        if self.given is None:
+            self.learned = (*self.learned, "probabilities")
+        else:
             self._look_up_in(self.given)
         self.components = self.removed = None
 
@@ -194,16 +196,10 @@ class SIF(WordComposition):
             vectors *= (words.known / np.maximum(words.lengths, 1))[:, None]
         return vectors
 
-    def state(self) -> dict[str, np.ndarray]:
-        state = super().state()
-        if self.given is None:
-            state |= {"words": packed(list(self.probabilities)), "p": self.listed}
-        return state
-
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        if self.given is None:
-            self._look_up_in(dict(zip(unpacked(state["words"]), state["p"].tolist(), strict=True)))
-        return super().restore(state, fitted_on)
+        super().restore(state, fitted_on)
+        self._look_up_in(self.probabilities)
+        return self
 
 
 @composition("usif", "unsupervised SIF", "Ethayarajh 2018, algorithm 1")

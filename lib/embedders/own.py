@@ -22,9 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.embedders import hub, parse
-from lib.embedders.base import Embeddings, mended, stack
+from lib.embedders.base import Embeddings, in_batches, mended
 from lib.embedders.registry import ENTRIES
-from lib.run import files, paths, progress
+from lib.run import files, paths
 from lib.run.errors import InputError, one_line
 
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
@@ -167,16 +167,14 @@ class Checked:
 
         Raises InputError, with the embedder's name, if it raises something, or returns what `checked` refuses.
         """
-        sentences, parts = mended(sentences), []
-        with progress.bar(len(sentences), f"encode {self.name}", show=show_progress_bar) as bar:
-            for start in range(0, max(len(sentences), 1), batch_size):
-                batch = sentences[start : start + batch_size]
-                started = time.perf_counter()
-                parts.append(self._call(batch))
-                self.seconds += time.perf_counter() - started
-                self.sentences += len(batch)
-                bar.update(len(batch))
-        return stack(parts)
+        return in_batches(self._timed, sentences, batch_size, self.name, show_progress_bar)
+
+    def _timed(self, sentences: list[str]) -> Embeddings:
+        started = time.perf_counter()
+        vectors = self._call(sentences)
+        self.seconds += time.perf_counter() - started
+        self.sentences += len(sentences)
+        return vectors
 
     def spot_check(self, sentences: Sequence[str]) -> list[str]:
         """Try it on a few of these sentences, together and one by one; returns a sentence for each doubt."""

@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
+from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.registry import CORPUS, SPARSE, embedder
+from lib.run.errors import InputError
 
 VERSION = 2
 DIM = 300
@@ -34,6 +35,7 @@ class BagOfWords(Embedder):
     libraries = ("gensim",)
     parameters = ("tokenize",)
     needs_fit = True
+    learned = ("vocabulary",)
 
     def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "bow") -> None:
         self.name, self.tokenize = name, tokenize
@@ -41,25 +43,15 @@ class BagOfWords(Embedder):
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         words = sorted({token for sentence in sentences for token in self.tokenize(sentence)})
+        if not words:
+            raise InputError(f"{self.name}: the text has no words; fit it on more text")
         self.vocabulary = {word: j for j, word in enumerate(words)}
 
     def _encode(self, sentences: Sequence[str]) -> sp.csr_array:
-        columns = [
-            [self.vocabulary[token] for token in self.tokenize(sentence) if token in self.vocabulary]
-            for sentence in sentences
-        ]
-        ends = np.cumsum([0, *map(len, columns)])
-        flat = np.array([column for row in columns for column in row], dtype=np.int32)
-        counts = sp.csr_array((np.ones(len(flat), np.float32), flat, ends), shape=(len(columns), len(self.vocabulary)))
-        counts.sum_duplicates()
-        return counts
+        from sklearn.feature_extraction.text import CountVectorizer
 
-    def state(self) -> dict[str, np.ndarray]:
-        return super().state() | {"vocabulary": packed(list(self.vocabulary))}
-
-    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        self.vocabulary = {word: j for j, word in enumerate(unpacked(state["vocabulary"]))}
-        return super().restore(state, fitted_on)
+        counter = CountVectorizer(analyzer=self.tokenize, vocabulary=self.vocabulary, dtype=np.float32)
+        return sp.csr_array(counter.transform(sentences))
 
 
 @embedder("tfidf", SPARSE, None, "tf-idf, idf of the corpus at hand", license=GENSIM)
@@ -69,7 +61,7 @@ class TfIdf(BagOfWords):
     The idf is learned from the fitted text, as in appendix A of the N2O paper. A word of every sentence weighs nothing.
     """
 
-    learned = ("idf",)
+    learned = ("vocabulary", "idf")
 
     def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "tfidf") -> None:
         super().__init__(tokenize, name)
