@@ -35,7 +35,7 @@ def clustered_triangle(table: pd.DataFrame, linkage: np.ndarray, notable: float)
     )
     order = dendrogram(linkage, list(table.index), left, "1 - N2O")
     ordered = table.loc[order, order]
-    numbers = ordered.map(lambda value: f"{value:.2f}" if value >= notable else "")
+    numbers = ordered.map(lambda value: f"{value:.2f}".lstrip("0") if value >= notable else "")
     sns.heatmap(
         ordered,
         mask=np.triu(np.ones(ordered.shape, dtype=bool)),
