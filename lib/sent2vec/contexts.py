@@ -14,6 +14,7 @@ import numpy as np
 from lib.run.compiled import njit
 from lib.sent2vec.primitives import STEP, below, njit_inline, uniform
 
+Array = np.ndarray
 PLACEHOLDER = 0  # its row
 ABSENT = -1
 MULTIPLIER = np.uint64(116049371)
@@ -47,12 +48,12 @@ class Method(NamedTuple):
     l1: np.float32
     n_words: int
     reference: bool
-    keep: np.ndarray
-    eligible: np.ndarray
-    negatives: np.ndarray
+    keep: Array
+    eligible: Array
+    negatives: Array
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """What a thread works with: what is known of one line, and of one target in it.
 
     Attributes
@@ -84,46 +85,54 @@ class Room(NamedTuple):
     total, moved, hidden, gradient : float32[width]
     """
 
-    rows: np.ndarray
-    firsts: np.ndarray
-    slots: np.ndarray
-    keys: np.ndarray
-    counts: np.ndarray
-    dropped: np.ndarray
-    chosen: np.ndarray
-    lost: np.ndarray
-    changed: np.ndarray
-    targets: np.ndarray
-    drawn: np.ndarray
-    state: np.ndarray
-    cursor: np.ndarray
-    report: np.ndarray
-    total: np.ndarray
-    moved: np.ndarray
-    hidden: np.ndarray
-    gradient: np.ndarray
+    rows: Array
+    firsts: Array
+    slots: Array
+    keys: Array
+    counts: Array
+    dropped: Array
+    chosen: Array
+    lost: Array
+    changed: Array
+    targets: Array
+    drawn: Array
+    state: Array
+    cursor: Array
+    report: Array
+    total: Array
+    moved: Array
+    hidden: Array
+    gradient: Array
 
 
-def furnish(longest: int, negatives: int, width: int, method: Method) -> Room:
-    """A `Room` for lines of up to `longest` words."""
+def workspace_for(longest: int, negatives: int, width: int, method: Method) -> Workspace:
+    """A workspace for lines of up to `longest` words and vectors of `width` numbers."""
     elements = longest * method.word_ngrams + 1
     size = 1 << (2 * elements).bit_length()
-    return Room(
-        rows=np.empty(elements, np.int64),
-        firsts=np.empty(longest, np.int64),
-        slots=np.empty(elements, np.int64),
-        keys=np.full(size, ABSENT),
-        counts=np.zeros(size, np.int64),
-        dropped=np.zeros(longest, np.bool_),
-        chosen=np.empty(longest, np.int64),
-        lost=np.empty(elements, np.int64),
-        changed=np.empty(elements + method.word_ngrams**2, np.int64),
-        targets=np.empty(longest, np.int64),
-        drawn=np.empty((2, 1 + negatives), np.int64),
-        state=np.zeros(1, np.uint64),
-        cursor=np.zeros(1, np.int64),
-        report=np.zeros(2),
-        **{name: np.zeros(width, np.float32) for name in ("total", "moved", "hidden", "gradient")},
+    rows, slots, lost = np.empty((3, elements), np.int64)
+    firsts, chosen, targets = np.empty((3, longest), np.int64)
+    keys, counts = np.full(size, ABSENT), np.zeros(size, np.int64)
+    dropped = np.zeros(longest, np.bool_)
+    changed = np.empty(elements + method.word_ngrams**2, np.int64)
+    drawn = np.empty((2, 1 + negatives), np.int64)
+    state, cursor, report = np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2)
+    vectors = np.zeros((4, width), np.float32)
+    return Workspace(
+        rows,
+        firsts,
+        slots,
+        keys,
+        counts,
+        dropped,
+        chosen,
+        lost,
+        changed,
+        targets,
+        drawn,
+        state,
+        cursor,
+        report,
+        *vectors,
     )
 
 
@@ -192,74 +201,74 @@ def input_rows(ids, starts, longest, n_words, bucket):
 
 
 @njit_inline
-def lay_out(words, method, room):
-    """Write the elements of these words to `room`; returns their number, dropped n-grams included."""
+def list_elements(words, method, workspace):
+    """Write the elements of these words to `workspace`; returns their number, dropped n-grams included."""
     longest, size = method.word_ngrams, len(words)
     for i in range(len(words)):
-        room.firsts[i] = size
+        workspace.firsts[i] = size
         size += min(longest, len(words) - i) - 1
-    list_rows(words, longest, method.n_words, method.bucket, room.rows[:size])
+    list_rows(words, longest, method.n_words, method.bucket, workspace.rows[:size])
     if method.reference:
-        room.rows[size] = PLACEHOLDER
+        workspace.rows[size] = PLACEHOLDER
         return size + 1
     if longest > 1:
-        _drop_ngrams(len(words), size, method, room)
+        _drop_ngrams(len(words), size, method, workspace)
     return size
 
 
 @njit_inline
-def _drop_ngrams(first, size, method, room):
+def _drop_ngrams(first, size, method, workspace):
     """Variant "paper": n-grams are dropped, once for all targets of a line."""
     if method.dropout_probability > 0:
         for e in range(first, size):
-            if uniform(room.state) < method.dropout_probability:
-                room.rows[e] = ABSENT
+            if uniform(workspace.state) < method.dropout_probability:
+                workspace.rows[e] = ABSENT
         return
     left = min(method.dropout_k, size - first)
     while left > 0:
-        e = first + below(room.state, size - first)
-        if room.rows[e] != ABSENT:
-            room.rows[e] = ABSENT
+        e = first + below(workspace.state, size - first)
+        if workspace.rows[e] != ABSENT:
+            workspace.rows[e] = ABSENT
             left -= 1
 
 
 @njit_inline
-def count_rows(size, room):
+def count_rows(size, workspace):
     """Count how often each row is among the elements; returns how many are present, and the sum of their counts."""
     present = total = 0
     for e in range(size):
-        if room.rows[e] != ABSENT:
-            slot = _slot(room.rows[e], room)
+        if workspace.rows[e] != ABSENT:
+            slot = _slot(workspace.rows[e], workspace)
             # Each of the c times that a row is there adds its place among them twice, less one: c * c in the end.
-            total += 2 * room.counts[slot] + 1
-            room.keys[slot] = room.rows[e]
-            room.counts[slot] += 1
-            room.slots[e] = slot
+            total += 2 * workspace.counts[slot] + 1
+            workspace.keys[slot] = workspace.rows[e]
+            workspace.counts[slot] += 1
+            workspace.slots[e] = slot
             present += 1
     return present, total
 
 
 @njit_inline
-def forget_rows(size, room):
+def clear_counts(size, workspace):
     """Empty the table that `count_rows` has filled."""
     for e in range(size):
-        if room.rows[e] != ABSENT:
-            room.keys[room.slots[e]] = ABSENT
-            room.counts[room.slots[e]] = 0
+        if workspace.rows[e] != ABSENT:
+            workspace.keys[workspace.slots[e]] = ABSENT
+            workspace.counts[workspace.slots[e]] = 0
 
 
 @njit_inline
-def count_of(row, room):
+def count_of(row, workspace):
     """How often a row is among the elements."""
-    return room.counts[_slot(row, room)]
+    return workspace.counts[_slot(row, workspace)]
 
 
 @njit_inline
-def _slot(row, room):
+def _slot(row, workspace):
     """Where a row is in the table, or where it would be put (linear probing)."""
-    mask = len(room.keys) - 1
+    mask = len(workspace.keys) - 1
     slot = np.int64((np.uint64(row) * STEP) >> HIGH) & mask
-    while room.keys[slot] != ABSENT and room.keys[slot] != row:
+    while workspace.keys[slot] != ABSENT and workspace.keys[slot] != row:
         slot = (slot + 1) & mask
     return slot
 
@@ -268,74 +277,74 @@ def _slot(row, room):
 
 
 @njit_inline
-def depart(words, target, method, room):
-    """Write what a target's context lost and gained to `room`; returns how many of each."""
+def change_context(words, target, method, workspace):
+    """Write what a target's context lost and gained to `workspace`; returns how many of each."""
     lost, gained = np.int64(1), np.int64(0)
-    room.lost[0], room.changed[0] = target, words[target]
+    workspace.lost[0], workspace.changed[0] = target, words[target]
     if method.word_ngrams == 1:
         return lost, gained
-    chosen = choose_dropped(len(words), method, room) if method.reference else 0
-    was_dropped = room.dropped[target]
+    chosen = choose_dropped(len(words), method, workspace) if method.reference else 0
+    was_dropped = workspace.dropped[target]
     if not was_dropped:
-        room.dropped[target] = True
-        room.chosen[chosen] = target
+        workspace.dropped[target] = True
+        workspace.chosen[chosen] = target
         chosen += 1
     for c in range(chosen):
-        lost = _lose_ngrams(room.chosen[c], len(words), method, room, lost)
+        lost = _lose_ngrams(workspace.chosen[c], len(words), method, workspace, lost)
     if method.reference and not was_dropped:
-        room.dropped[target] = False
-        gained = _gain_ngrams(words, target, method, room, lost)
+        workspace.dropped[target] = False
+        gained = _gain_ngrams(words, target, method, workspace, lost)
     for c in range(chosen):
-        room.dropped[room.chosen[c]] = False
+        workspace.dropped[workspace.chosen[c]] = False
     return lost, gained
 
 
 @njit_inline
-def choose_dropped(n, method, room):
+def choose_dropped(n, method, workspace):
     """Variant "reference": choose the words whose n-grams are dropped, so that two are left; returns how many."""
     chosen = 0
     if method.dropout_probability > 0:
         for i in range(n):
-            if uniform(room.state) < method.dropout_probability:
-                room.dropped[i] = True
-                room.chosen[chosen] = i
+            if uniform(workspace.state) < method.dropout_probability:
+                workspace.dropped[i] = True
+                workspace.chosen[chosen] = i
                 chosen += 1
         return chosen
     while chosen < min(method.dropout_k, n - 2):
-        i = below(room.state, n)
-        if not room.dropped[i]:
-            room.dropped[i] = True
-            room.chosen[chosen] = i
+        i = below(workspace.state, n)
+        if not workspace.dropped[i]:
+            workspace.dropped[i] = True
+            workspace.chosen[chosen] = i
             chosen += 1
     return chosen
 
 
 @njit_inline
-def _lose_ngrams(position, n, method, room, lost):
+def _lose_ngrams(position, n, method, workspace, lost):
     """The n-grams of which this is the first dropped word."""
     start, longest = position, method.word_ngrams
-    while start >= 0 and start > position - longest and (start == position or not room.dropped[start]):
+    while start >= 0 and start > position - longest and (start == position or not workspace.dropped[start]):
         for end in range(max(position, start + 1), min(start + longest, n)):
-            element = room.firsts[start] + end - start - 1
-            if room.rows[element] != ABSENT:
-                room.lost[lost], room.changed[lost] = element, room.rows[element]
+            element = workspace.firsts[start] + end - start - 1
+            if workspace.rows[element] != ABSENT:
+                workspace.lost[lost], workspace.changed[lost] = element, workspace.rows[element]
                 lost += 1
         start -= 1
     return lost
 
 
 @njit_inline
-def _gain_ngrams(words, target, method, room, lost):
+def _gain_ngrams(words, target, method, workspace, lost):
     """The n-grams that hold the placeholder in place of the target, and no dropped word; returns how many."""
     start, longest, gained = target, method.word_ngrams, 0
-    while start >= 0 and start > target - longest and not room.dropped[start]:
+    while start >= 0 and start > target - longest and not workspace.dropped[start]:
         hashed = np.uint64(PLACEHOLDER if start == target else words[start])
         for end in range(start + 1, min(start + longest, len(words))):
-            if room.dropped[end]:
+            if workspace.dropped[end]:
                 break
             hashed = extended(hashed, PLACEHOLDER if end == target else words[end])
             if end >= target:
-                room.changed[lost + gained] = row_of(hashed, method.n_words, method.bucket)
+                workspace.changed[lost + gained] = row_of(hashed, method.n_words, method.bucket)
                 gained += 1
         start -= 1
     return gained

@@ -3,7 +3,7 @@
 All elements of a line get the same gradient from every target, but for the few that the context lost or gained. So the
 sum of the elements' rows is kept up to date, the gradients are summed, and the rows get this sum when the line is done;
 rows that were lost or gained are made up for at once. But for rounding that is the same as updating all rows of the
-context after each target, at the cost of a few. Only soft thresholding must go through all of them (`_settle`).
+context after each target, at the cost of a few. Only soft thresholding must go through all of them (`_penalize`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Model(NamedTuple):
 
 
 @njit_inline
-def thin_out(words, method, state):
+def subsample_words(words, method, state):
     """Move the words that subsampling keeps to the front; returns how many they are."""
     count = 0
     for i in range(len(words)):
@@ -61,29 +61,29 @@ def thin_out(words, method, state):
 
 
 @njit_inline
-def choose_targets(words, method, room):
+def choose_targets(words, method, workspace):
     """The positions of the targets of a line. A single word has no context, and is no target."""
     count = 0
     if len(words) > 1:
         for i in range(len(words)):
-            kept = method.subsample_context or uniform(room.state) <= method.keep[words[i]]
+            kept = method.subsample_context or uniform(workspace.state) <= method.keep[words[i]]
             if kept and method.eligible[words[i]]:
-                room.targets[count] = i
+                workspace.targets[count] = i
                 count += 1
-    return room.targets[:count]
+    return workspace.targets[:count]
 
 
 @njit_inline
-def draw_negatives(target, method, room, drawn):
+def draw_negatives(target, method, workspace, drawn):
     """Write to `drawn` the target and its negatives, which are never the target."""
-    table, cursor = method.negatives, room.cursor
+    table, cursor = method.negatives, workspace.cursor
     drawn[0] = target
     k = 1
     while k < len(drawn):
         if method.reference:  # one behind the other
             cursor[0] = cursor[0] + 1 if cursor[0] + 1 < len(table) else 0
         else:
-            cursor[0] = below(room.state, len(table))
+            cursor[0] = below(workspace.state, len(table))
         word = table[cursor[0]]
         if word != target:
             drawn[k] = word
@@ -116,12 +116,12 @@ def loss(score):
 
 
 @njit_inline
-def learn_outputs(drawn, following, lr, l1, outputs, room):
-    """Update the rows of a target and its negatives, one after the other, and sum their gradients in `room.gradient`.
+def update_outputs(drawn, following, lr, l1, outputs, workspace):
+    """Update the rows of a target and its negatives, one after the other, and sum their gradients in the workspace.
 
     The rows of `following` are fetched meanwhile. Returns False if a score is not a number.
     """
-    hidden, gradient, report = room.hidden, room.gradient, room.report
+    hidden, gradient, report = workspace.hidden, workspace.gradient, workspace.report
     gradient[:] = 0
     k = 0
     while k < len(drawn):
@@ -161,36 +161,36 @@ def _step(score, positive, lr, report):
 
 
 @njit_inline
-def learn_targets(words, positions, lr, model, method, room):
+def learn_targets(words, positions, lr, model, method, workspace):
     """Update both matrices for the targets at some positions of a line; returns False if a score is not a number."""
-    inputs, drawn, fine = model.inputs, room.drawn, True
-    _draw(words, positions, 0, method, room)
-    size = contexts.lay_out(words, method, room)
-    present, squares = contexts.count_rows(size, room)
-    _sum_rows(inputs, room.rows[:size], room.total)
-    room.moved[:] = 0
+    inputs, drawn, fine = model.inputs, workspace.drawn, True
+    _draw(words, positions, 0, method, workspace)
+    size = contexts.list_elements(words, method, workspace)
+    present, squares = contexts.count_rows(size, workspace)
+    _sum_rows(inputs, workspace.rows[:size], workspace.total)
+    workspace.moved[:] = 0
     for t in range(len(positions)):
-        _draw(words, positions, t + 1, method, room)
-        lost, gained = contexts.depart(words, positions[t], method, room)
-        part, excess = np.float32(1 / (present - lost + gained)), _excess(lost, gained, room)
-        _average(lost, gained, excess, part, inputs, room)
-        fine = learn_outputs(drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, room)
+        _draw(words, positions, t + 1, method, workspace)
+        lost, gained = contexts.change_context(words, positions[t], method, workspace)
+        part, excess = np.float32(1 / (present - lost + gained)), _excess(lost, gained, workspace)
+        _average(lost, gained, excess, part, inputs, workspace)
+        fine = update_outputs(drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, workspace)
         if not fine:
             break
-        scale(room.gradient, part)
-        _move(lost, gained, squares - excess, inputs, room)
+        scale(workspace.gradient, part)
+        _spread_gradient(lost, gained, squares - excess, inputs, workspace)
         if method.l1 > 0:
-            _settle(size, lost, gained, method.l1 * lr * part, inputs, room)
-    _give(inputs, room.rows[:size], room.moved)
-    contexts.forget_rows(size, room)
+            _penalize(size, lost, gained, method.l1 * lr * part, inputs, workspace)
+    _add_to_rows(inputs, workspace.rows[:size], workspace.moved)
+    contexts.clear_counts(size, workspace)
     return fine
 
 
 @njit_inline
-def _draw(words, positions, t, method, room):
+def _draw(words, positions, t, method, workspace):
     """Draw the negatives of target number t, if there is one: one target ahead, so that their rows can be fetched."""
     if t < len(positions):
-        draw_negatives(words[positions[t]], method, room, room.drawn[t % 2])
+        draw_negatives(words[positions[t]], method, workspace, workspace.drawn[t % 2])
 
 
 @njit_inline
@@ -204,68 +204,68 @@ def _sum_rows(inputs, rows, total):
 
 
 @njit_inline
-def _excess(lost, gained, room):
+def _excess(lost, gained, workspace):
     """How often the rows of the lost elements are among all elements, less how often those gained are."""
     excess = 0
     for x in range(lost):
-        excess += room.counts[room.slots[room.lost[x]]]
+        excess += workspace.counts[workspace.slots[workspace.lost[x]]]
     for x in range(lost, lost + gained):
-        excess -= contexts.count_of(room.changed[x], room)
+        excess -= contexts.count_of(workspace.changed[x], workspace)
     return excess
 
 
 @njit_inline
-def _average(lost, gained, excess, part, inputs, room):
-    """The context's mean. A row that is among the elements c times has c times `room.moved` still to come."""
-    hidden = room.hidden
-    hidden[:] = room.total
-    add_to(hidden, np.float32(-excess), room.moved)
+def _average(lost, gained, excess, part, inputs, workspace):
+    """The context's mean. A row that is among the elements c times has c times `workspace.moved` still to come."""
+    hidden = workspace.hidden
+    hidden[:] = workspace.total
+    add_to(hidden, np.float32(-excess), workspace.moved)
     for x in range(lost + gained):
-        add_to(hidden, -ONE if x < lost else ONE, inputs[room.changed[x]])
+        add_to(hidden, -ONE if x < lost else ONE, inputs[workspace.changed[x]])
     scale(hidden, part)
 
 
 @njit_inline
-def _move(lost, gained, times, inputs, room):
-    """Give `room.gradient` to all elements, later; take it from those lost and give it to those gained, now."""
-    add_to(room.moved, ONE, room.gradient)
-    add_to(room.total, np.float32(times), room.gradient)
+def _spread_gradient(lost, gained, times, inputs, workspace):
+    """Give `workspace.gradient` to all elements, later; take it from those lost and give it to those gained, now."""
+    add_to(workspace.moved, ONE, workspace.gradient)
+    add_to(workspace.total, np.float32(times), workspace.gradient)
     for x in range(lost + gained):
-        add_to(inputs[room.changed[x]], -ONE if x < lost else ONE, room.gradient)
+        add_to(inputs[workspace.changed[x]], -ONE if x < lost else ONE, workspace.gradient)
 
 
 @njit_inline
-def _give(inputs, rows, vector):
+def _add_to_rows(inputs, rows, vector):
     for row in rows:
         if row != ABSENT:
             add_to(inputs[row], ONE, vector)
 
 
 @njit_inline
-def _settle(size, lost, gained, threshold, inputs, room):
+def _penalize(size, lost, gained, threshold, inputs, workspace):
     """Give the elements what is still to come, threshold the rows of the context, and sum the elements again.
 
     A row is thresholded as many times as it is in the context, which is once by as many times the threshold.
     """
-    rows = room.rows[:size]
-    _give(inputs, rows, room.moved)
-    room.moved[:] = 0
+    rows = workspace.rows[:size]
+    _add_to_rows(inputs, rows, workspace.moved)
+    workspace.moved[:] = 0
     for x in range(lost):
-        rows[room.lost[x]] = ABSENT
+        rows[workspace.lost[x]] = ABSENT
     for x in range(size + gained):
-        row = rows[x] if x < size else room.changed[lost + x - size]
+        row = rows[x] if x < size else workspace.changed[lost + x - size]
         if row != ABSENT:
             shrink(inputs[row], threshold)
     for x in range(lost):
-        rows[room.lost[x]] = room.changed[x]
-    _sum_rows(inputs, rows, room.total)
+        rows[workspace.lost[x]] = workspace.changed[x]
+    _sum_rows(inputs, rows, workspace.total)
 
 
 # -- one block ----------------------------------------------------------------------------------
 
 
 @njit(nogil=True)
-def learn_block(lines, rate, model, method, seed, stream, room):
+def learn_block(lines, rate, model, method, seed, stream, workspace):
     """Train on some lines, in their order or (variant "paper") at random.
 
     Parameters
@@ -278,7 +278,7 @@ def learn_block(lines, rate, model, method, seed, stream, room):
     method : contexts.Method
     seed, stream : int
         Of the random numbers.
-    room : contexts.Room
+    workspace : contexts.Workspace
         For the longest of the lines; the sum of the loss and the number of targets are added to its report.
 
     Returns
@@ -286,28 +286,28 @@ def learn_block(lines, rate, model, method, seed, stream, room):
     int
         -1, or how many words were read when a score was not a number.
     """
-    lines, model, method, room = borrowed((lines, model, method, room))
-    room.state[0] = start_of(seed, stream)
-    room.cursor[0] = below(room.state, len(method.negatives))
+    lines, model, method, workspace = borrowed((lines, model, method, workspace))
+    workspace.state[0] = start_of(seed, stream)
+    workspace.cursor[0] = below(workspace.state, len(method.negatives))
     starts = _line_starts(lines)
     if not method.reference:
-        _shuffle(starts, room.state)
+        _shuffle(starts, workspace.state)
     done = 0
     for start in starts:
         words = lines[start + 1 : start + 1 + lines[start]]
         lr = np.float32(rate[0] - rate[1] * done)
         done += len(words)
         if method.subsample_context:
-            words = words[: thin_out(words, method, room.state)]
-        positions = choose_targets(words, method, room)
+            words = words[: subsample_words(words, method, workspace.state)]
+        positions = choose_targets(words, method, workspace)
         first = 0
         while first < len(positions):
             left, right, until = 0, len(words), len(positions)
             if method.window > 0:
-                reach = 1 + below(room.state, method.window)
+                reach = 1 + below(workspace.state, method.window)
                 left, right, until = max(0, positions[first] - reach), positions[first] + reach + 1, first + 1
                 positions[first] -= left
-            if not learn_targets(words[left:right], positions[first:until], lr, model, method, room):
+            if not learn_targets(words[left:right], positions[first:until], lr, model, method, workspace):
                 return done
             first = until
     return -1

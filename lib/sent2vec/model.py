@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,6 @@ class Sent2Vec:
         sentences: Sequence[str] | str | Path,
         settings: Settings | None = None,
         show_progress_bar: bool = False,
-        log: Callable[[Step], None] | None = None,
         **changes: Any,
     ) -> Sent2Vec:
         """Train a model.
@@ -78,8 +77,6 @@ class Sent2Vec:
             Tokenized sentences (tokens parted by blanks); or a file with one a line, which may be compressed by gzip.
         settings : Settings, optional
         show_progress_bar : bool
-        log : callable, optional
-            Called with each new entry of the history (`training.Step`).
         **changes
             What differs from `settings`, by name: dim, epochs, lr, word_ngrams, bucket, dropout_k, negatives,
             subsample, min_count, min_target_count, l1, threads, seed, variant and whatever else `Settings` has.
@@ -90,7 +87,7 @@ class Sent2Vec:
             For a setting that cannot be used, and for a text that no model can be trained on.
         """
         settings = replace(settings or Settings(), **changes)
-        dictionary, input_matrix, output_matrix, history = train(sentences, settings, show_progress_bar, log)
+        dictionary, input_matrix, output_matrix, history = train(sentences, settings, show_progress_bar)
         header = Header(
             dim=settings.dim, window=5, epochs=settings.epochs, min_count=settings.min_count,
             negatives=settings.negatives, word_ngrams=settings.word_ngrams, loss=2, model=binary.SENT2VEC,

@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
-from tempfile import TemporaryFile
+from typing import BinaryIO
 
 import numpy as np
 
 from lib.corpora.text import mend
-from lib.run import files, progress
+from lib.run import progress
 from lib.run.errors import InputError, one_line
 
 PLACEHOLDER, END_OF_LINE, LABEL = b"<PLACEHOLDER>", b"</s>", b"__label__"
@@ -32,7 +30,7 @@ BLOCK = 1 << 17  # bytes of text, some 25,000 words
 
 
 class Text:
-    """The lines of a text as bytes, to be gone through more than once.
+    """The lines of a text as bytes, to be read more than once.
 
     Parameters
     ----------
@@ -112,19 +110,17 @@ class Dictionary:
     tokens: int
 
     @classmethod
-    def build(
-        cls, blocks: Iterable[list[bytes]], min_count: int, min_target_count: int = 0, max_vocabulary: int = -1
-    ) -> Dictionary:
+    def build(cls, blocks: Iterable[list[bytes]], min_count: int, max_vocabulary: int = -1) -> Dictionary:
         """The dictionary of a text: words by falling count, and where counts are equal by their first occurrence.
 
         Parameters
         ----------
         blocks : iterable of list of bytes
-            The lines of the text; a newline counts a token ``</s>``, and what begins with ``__label__`` is a label.
-        min_count, min_target_count : int
-            Words and labels that occur less often are left out.
+            The lines of the text; a newline counts a token ``</s>``, and what begins with ``__label__`` is left out.
+        min_count : int
+            Words that occur less often are left out.
         max_vocabulary : int
-            Entries at most, ``<PLACEHOLDER>``, ``</s>`` and labels among them; -1 for no limit.
+            Words at most, ``<PLACEHOLDER>`` and ``</s>`` among them; -1 for no limit.
 
         Raises
         ------
@@ -134,20 +130,22 @@ class Dictionary:
         counts: Counter[bytes] = Counter()
         for lines in blocks:
             counts.update(split(b" ".join(lines).replace(b"\n", b" </s> ")))
-        words, labels = [(PLACEHOLDER, 0)], []
-        for word, count in counts.most_common():
-            is_label = word.startswith(LABEL)
-            if count >= (min_target_count if is_label else min_count):
-                (labels if is_label else words).append((word, count))
+        frequent = [each for each in counts.most_common() if each[1] >= min_count and not each[0].startswith(LABEL)]
+        entries = [(PLACEHOLDER, 0), *frequent]
         if max_vocabulary > 0:
-            words, labels = words[:max_vocabulary], labels[: max(0, max_vocabulary - len(words))]
-        if sum(word != END_OF_LINE for word, _ in words) < 3:
+            entries = entries[:max_vocabulary]
+        if sum(word != END_OF_LINE for word, _ in entries) < 3:
             raise InputError(
                 f"min_count: fewer than two words occur {min_count} times, or max_vocabulary leaves fewer; give more "
                 "text, or change them"
             )
-        names, listed = zip(*words, *labels, strict=True)
-        return cls(list(names), np.array(listed, np.int64), len(words), counts.total())
+        words, listed = zip(*entries, strict=True)
+        return cls(list(words), np.array(listed, np.int64), len(words), counts.total())
+
+    @property
+    def is_word(self) -> np.ndarray:
+        """bool[n_words]: neither ``</s>`` nor ``<PLACEHOLDER>``."""
+        return np.array([word not in (PLACEHOLDER, END_OF_LINE) for word in self.words[: self.n_words]])
 
     @cached_property
     def index(self) -> dict[bytes, int]:
@@ -180,17 +178,16 @@ def split(text: bytes) -> list[bytes]:
 
 
 class CorpusIds:
-    """The numbers of the words of a text, in blocks of lines, in a temporary file; to be used in a ``with`` statement.
+    """The numbers of the words of a text, in blocks of lines, in a file.
 
-    Words that the dictionary does not have are left out, and so are lines of fewer than two words. The file has no name
-    where the system allows that: it is gone when this process is, however it ends.
+    Words that the dictionary does not have are left out, and so are lines of fewer than two words.
 
     Parameters
     ----------
     blocks : iterable of list of bytes
     dictionary : Dictionary
-    folder : Path
-        Where the temporary file is made.
+    file : binary stream
+        A temporary file, to read and write.
 
     Attributes
     ----------
@@ -202,42 +199,26 @@ class CorpusIds:
         Stands for the text and the dictionary.
     """
 
-    def __init__(self, blocks: Iterable[list[bytes]], dictionary: Dictionary, folder: Path) -> None:
-        self._starts, words, self.longest = [0], [], 0
+    def __init__(self, blocks: Iterable[list[bytes]], dictionary: Dictionary, file: BinaryIO) -> None:
+        words, ends, self.longest = [], [0], 0
         digest = hashlib.blake2b(dictionary.counts.tobytes() + b"\0".join(dictionary.words), digest_size=16)
-        # Closing a file on a full disk fails as writing does.
-        with files.writing(folder), ExitStack() as opened:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = opened.enter_context(TemporaryFile(dir=folder))
-            for lines in blocks:
-                stream, lengths = _numbered(lines, dictionary)
-                if len(lengths):
-                    self._file.write(stream.data)
-                    digest.update(stream.data)
-                    self._starts.append(self._starts[-1] + stream.nbytes)
-                    words.append(lengths.sum())
-                    self.longest = max(self.longest, int(lengths.max()))
-            self._file.flush()
-            opened.pop_all()
+        for lines in blocks:
+            ids, starts = dictionary.ids(lines)
+            lengths = np.diff(starts)
+            enough = lengths > 1
+            ids, lengths = ids[np.repeat(enough, lengths)], lengths[enough]
+            if len(lengths):
+                numbered = np.insert(ids, np.cumsum(lengths) - lengths, lengths.astype(np.int32))
+                file.write(numbered.data)
+                digest.update(numbered.data)
+                ends.append(ends[-1] + len(numbered))
+                words.append(lengths.sum())
+                self.longest = max(self.longest, int(lengths.max()))
+        file.flush()
         self.words, self.digest = np.array(words, np.int64), digest.hexdigest()
-
-    def __enter__(self) -> CorpusIds:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._ends, self._numbers = ends, np.memmap(file, np.int32, "r") if words else None
 
     def read(self, block: int) -> np.ndarray:
-        """int32: of each line of a block the number of its words, then its words. Threads may call this at once."""
-        start, end = self._starts[block : block + 2]
-        return np.frombuffer(bytearray(os.pread(self._file.fileno(), end - start, start)), np.int32)
-
-
-def _numbered(lines: list[bytes], dictionary: Dictionary) -> tuple[np.ndarray, np.ndarray]:
-    """As `CorpusIds.read` returns them; and the lengths of the lines."""
-    ids, starts = dictionary.ids(lines)
-    lengths = np.diff(starts)
-    enough = lengths > 1
-    ids, lengths = ids[np.repeat(enough, lengths)], lengths[enough]
-    firsts = np.cumsum(lengths) - lengths
-    return np.insert(ids, firsts, lengths.astype(np.int32)), lengths
+        """int32: of each line of a block the number of its words, then its words; a copy."""
+        start, end = self._ends[block : block + 2]
+        return np.array(self._numbers[start:end])

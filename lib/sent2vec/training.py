@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +22,10 @@ import numpy as np
 from lib.run import files, paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
-from lib.sent2vec.contexts import Method, furnish
+from lib.sent2vec.contexts import Method, workspace_for
 from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.settings import Settings
-from lib.sent2vec.text import END_OF_LINE, CorpusIds, Dictionary, Text
+from lib.sent2vec.text import CorpusIds, Dictionary, Text
 
 VERSION = 2  # of the checkpoint and of everything that decides which numbers a training arrives at
 STEPS = 200  # about as many entries has a history
@@ -82,20 +82,7 @@ class Trained(NamedTuple):
     history: list[Step]
 
 
-class Job(NamedTuple):
-    """A block to train on: its number over all epochs, its place in the text, and the words trained on before it."""
-
-    number: int
-    block: int
-    before: int
-
-
-def train(
-    source: Sequence[str] | str | Path,
-    settings: Settings,
-    show_progress_bar: bool = False,
-    log: Callable[[Step], None] | None = None,
-) -> Trained:
+def train(source: Sequence[str] | str | Path, settings: Settings, show_progress_bar: bool = False) -> Trained:
     """Train on a text. With one thread the result depends on text and settings only, to the last bit.
 
     Parameters
@@ -104,22 +91,24 @@ def train(
         Sentences; or a file with one a line, which may be compressed by gzip.
     settings : Settings
     show_progress_bar : bool
-    log : callable, optional
-        Called with each new entry of the history.
 
     Raises
     ------
     InputError
-        For a text that no model can be trained on, and when the training diverges.
+        For a text that no model can be trained on, for a full disk, and when the training diverges.
     """
     text = Text(source)
     blocks = text.blocks("count words", show_progress_bar)
-    dictionary = Dictionary.build(blocks, settings.min_count, settings.min_target_count, settings.max_vocabulary)
-    with CorpusIds(text.blocks("number words", show_progress_bar), dictionary, paths.CACHE) as corpus:
-        if not len(corpus.words):
-            raise InputError("sentences: none has two words that occur min_count times; give more text, or lower it")
-        training = _Training(dictionary, corpus, settings)
-        training.run(show_progress_bar, log)
+    dictionary = Dictionary.build(blocks, settings.min_count, settings.max_vocabulary)
+    with files.writing(paths.CACHE):
+        paths.CACHE.mkdir(parents=True, exist_ok=True)
+        # The file has no name where the system allows that: it is gone when this process is, however it ends.
+        with TemporaryFile(dir=paths.CACHE) as file:
+            corpus = CorpusIds(text.blocks("number words", show_progress_bar), dictionary, file)
+            if not len(corpus.words):
+                raise InputError("sentences: none has two words that occur min_count times; give more text")
+            training = _Training(dictionary, corpus, settings)
+            training.run(show_progress_bar)
     inputs, outputs = (packed(matrix, settings.dim) for matrix in training.model)
     return Trained(dictionary, inputs, outputs, training.history)
 
@@ -131,13 +120,72 @@ class _Training:
         self.corpus, self.settings, self.method = corpus, settings, method_of(dictionary, settings)
         rows = dictionary.n_words + settings.ngram_rows + 1
         self.model = Model(padded(rows, settings.dim), padded(dictionary.n_words, settings.dim))
-        self.blocks, self.words = len(corpus.words) * settings.epochs, int(corpus.words.sum()) * settings.epochs
-        self.done, self.words_done, self.seconds = 0, 0, 0.0
+        self.order = _order(len(corpus.words), settings)
+        self.before = np.concatenate([[0], np.cumsum(corpus.words[self.order])])  # words of the blocks before each
+        self.words = int(self.before[-1])
+        self.done, self.seconds = 0, 0.0
         self.report = np.zeros(2)  # the sum of the loss and the number of targets since the last step
         self.history: list[Step] = []
         key = {"version": VERSION, "settings": str(replace(settings, threads=1)), "text": corpus.digest}
         self.folder = Entry(paths.CACHE / "trainings", "sent2vec", key).folder
         self.checkpoint = self.folder / "checkpoint"
+
+    def run(self, show: bool) -> None:
+        """Train to the end, from the checkpoint if there is one."""
+        self._restore()
+        self._learn_lines(0, np.empty(0, np.int32))  # compiles, which is not time spent training
+        kept, blocks = time.monotonic(), len(self.order)
+        highest = DIVERGED * np.log(2) * (1 + self.settings.negatives)
+        with (
+            ThreadPoolExecutor(self.settings.threads) as pool,
+            progress.bar(self.words, "train", "words", int(self.before[self.done]), show) as bar,
+        ):
+            while self.done < blocks:
+                start = time.monotonic() - self.seconds
+                following = range(self.done, min(self.done + ROUND * self.settings.threads, blocks))
+                for number, (failed, report) in zip(following, pool.map(self._learn, following), strict=True):
+                    self.seconds = time.monotonic() - start
+                    if failed >= 0 or report[0] > highest * report[1]:
+                        self._refuse(self.before[number] + max(failed, 0))
+                    self.done = number + 1
+                    self.report += report
+                    bar.update(int(self.before[self.done]) - bar.n)
+                    if self.done % max(1, blocks // STEPS) == 0 or self.done == blocks:
+                        self._add_step()
+                        lr, loss = self.history[-1][2:4]
+                        bar.set_description_str(f"train (lr {lr:.4f}, loss {loss:.3f})", refresh=False)
+                if time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS and self.done < blocks:
+                    self._keep()
+                    kept = time.monotonic()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _learn(self, number: int) -> tuple[int, np.ndarray]:
+        """Train on a block, in a thread."""
+        return self._learn_lines(number, self.corpus.read(self.order[number]))
+
+    def _learn_lines(self, number: int, lines: np.ndarray) -> tuple[int, np.ndarray]:
+        """What `learn_block` returns, the sum of the loss and the number of targets."""
+        workspace = workspace_for(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
+        rate = self._lr(number), self.settings.lr / self.words
+        failed = learn_block(lines, rate, self.model, self.method, self.settings.seed, number, workspace)
+        return failed, workspace.report
+
+    def _lr(self, blocks: int) -> float:
+        """The learning rate after so many blocks."""
+        return self.settings.lr * (1 - int(self.before[blocks]) / self.words)
+
+    def _add_step(self) -> None:
+        loss = float(self.report[0] / self.report[1]) if self.report[1] else float("nan")
+        epoch = (self.done - 1) // len(self.corpus.words) + 1
+        self.history.append(Step(epoch, int(self.before[self.done]), self._lr(self.done), loss, self.seconds))
+        self.report[:] = 0
+
+    def _refuse(self, words: int) -> None:
+        """Stop a training that has diverged after so many words."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        raise InputError(
+            f"lr: training diverged after {words:,} of {self.words:,} words; give a lower one than {self.settings.lr:g}"
+        )
 
     # -- checkpoints ----------------------------------------------------------------------------
 
@@ -151,104 +199,26 @@ class _Training:
         except FileNotFoundError:
             randomize(self.model.inputs, self.settings.dim, self.settings.seed)
             return
-        self.done, self.words_done, self.seconds = state["done"], state["words_done"], state["seconds"]
-        self.report[:], self.history = state["report"], [Step(*step) for step in state["history"]]
+        self.done, self.seconds, self.report[:] = state["done"], state["seconds"], state["report"]
+        self.history = [Step(*step) for step in state["history"]]
 
     def _keep(self) -> None:
         """Write the checkpoint. The same training in another process may write or delete it at the same time."""
-        state = {name: getattr(self, name) for name in ("done", "words_done", "seconds", "history")}
-        with files.writing(self.folder), suppress(FileNotFoundError):
+        state = {"done": self.done, "seconds": self.seconds, "report": self.report.tolist(), "history": self.history}
+        with suppress(FileNotFoundError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with files.replacing(self.checkpoint) as stream:
-                stream.write(json.dumps(state | {"report": self.report.tolist()}).encode() + b"\n")
+                stream.write(json.dumps(state).encode() + b"\n")
                 for matrix in self.model:
                     stream.write(matrix.data)
 
-    # -- going on -------------------------------------------------------------------------------
 
-    def run(self, show: bool, log: Callable[[Step], None] | None) -> None:
-        """Train to the end, from the checkpoint if there is one."""
-        self._restore()
-        self._learn(Job(0, 0, 0), np.empty(0, np.int32))  # compiles, which is not time spent training
-        kept = time.monotonic()
-
-        def learn(job: Job) -> tuple[Job, int, np.ndarray]:
-            return self._learn(job, self.corpus.read(job.block))
-
-        with (
-            ThreadPoolExecutor(self.settings.threads) as pool,
-            progress.bar(self.words, "train", "words", self.words_done, show) as bar,
-        ):
-            while self.done < self.blocks:
-                start = time.monotonic() - self.seconds
-                for job, failed, report in pool.map(learn, self._round()):
-                    self.seconds = time.monotonic() - start
-                    self._count(job, failed, report)
-                    bar.update(self.words_done - bar.n)
-                    if self.done % max(1, self.blocks // STEPS) == 0 or self.done == self.blocks:
-                        step = self._step()
-                        bar.set_description_str(f"train (lr {step.lr:.4f}, loss {step.loss:.3f})", refresh=False)
-                        if log:
-                            log(step)
-                due = time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS
-                if due or self.done == self.blocks:
-                    self._check(all(is_finite(matrix) for matrix in self.model), self.words_done)
-                if due and self.done < self.blocks:
-                    self._keep()
-                    kept = time.monotonic()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def _round(self) -> Iterator[Job]:
-        """The blocks until the next chance of a checkpoint."""
-        before, in_epoch = self.words_done, len(self.corpus.words)
-        for number in range(self.done, min(self.done + ROUND * self.settings.threads, self.blocks)):
-            epoch, block = divmod(number, in_epoch)
-            if not self.method.reference:
-                block = int(_order(self.settings.seed, epoch, in_epoch)[block])
-            yield Job(number, block, before)
-            before += int(self.corpus.words[block])
-
-    def _learn(self, job: Job, lines: np.ndarray) -> tuple[Job, int, np.ndarray]:
-        """Train on the lines of a block, in a thread."""
-        room = furnish(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
-        rate = self._lr(job.before), self.settings.lr / self.words
-        failed = learn_block(lines, rate, self.model, self.method, self.settings.seed, job.number, room)
-        return job, failed, room.report
-
-    def _lr(self, words: int) -> float:
-        return self.settings.lr * (1 - words / self.words)
-
-    # -- what comes of it -----------------------------------------------------------------------
-
-    def _count(self, job: Job, failed: int, report: np.ndarray) -> None:
-        """Count a block. Blocks come in order, however many threads there are."""
-        worst = DIVERGED * np.log(2) * (1 + self.settings.negatives)
-        self._check(failed < 0 and report[0] <= worst * report[1], job.before + max(failed, 0))
-        self.done = job.number + 1
-        self.words_done += int(self.corpus.words[job.block])
-        self.report += report
-
-    def _step(self) -> Step:
-        """Add to the history."""
-        loss = float(self.report[0] / self.report[1]) if self.report[1] else float("nan")
-        epoch = (self.done - 1) // len(self.corpus.words) + 1
-        self.history.append(Step(epoch, self.words_done, self._lr(self.words_done), loss, self.seconds))
-        self.report[:] = 0
-        return self.history[-1]
-
-    def _check(self, fine: bool, words: int) -> None:
-        if not fine:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            raise InputError(
-                f"lr: training diverged after {words:,} of {self.words:,} words; give a lower one than "
-                f"{self.settings.lr:g}"
-            )
-
-
-@lru_cache(maxsize=2)
-def _order(seed: int, epoch: int, blocks: int) -> np.ndarray:
-    """Variant "paper": the blocks in the order of an epoch."""
-    return np.random.default_rng([seed, 2, epoch]).permutation(blocks)
+def _order(blocks: int, settings: Settings) -> np.ndarray:
+    """int64[epochs * blocks]: the blocks in the order of training; that of variant "paper" is random in each epoch."""
+    if settings.variant == "reference":
+        return np.tile(np.arange(blocks), settings.epochs)
+    epochs = range(settings.epochs)
+    return np.concatenate([np.random.default_rng([settings.seed, 2, epoch]).permutation(blocks) for epoch in epochs])
 
 
 # -- what words are drawn by --------------------------------------------------------------------
@@ -257,12 +227,11 @@ def _order(seed: int, epoch: int, blocks: int) -> np.ndarray:
 def method_of(dictionary: Dictionary, settings: Settings) -> Method:
     """What a training is done by. Raises InputError if no word may be a target."""
     counts = dictionary.counts[: dictionary.n_words]
-    is_word = _is_word(dictionary)
-    eligible = is_word & (counts >= settings.min_target_count)
+    eligible = dictionary.is_word & (counts >= settings.min_target_count)
     if not eligible.any():
         raise InputError(
             f"min_target_count: no word occurs {settings.min_target_count} times (the most frequent one "
-            f"{counts[is_word].max()}); lower it"
+            f"{counts[dictionary.is_word].max()}); lower it"
         )
     return Method(
         word_ngrams=settings.word_ngrams,
@@ -287,7 +256,7 @@ def keep_probabilities(dictionary: Dictionary, settings: Settings) -> np.ndarray
     words left out ("reference"), or by the words of the dictionary that the text has ("paper").
     """
     counts = dictionary.counts[: dictionary.n_words]
-    whole = dictionary.tokens if settings.variant == "reference" else counts[_is_word(dictionary)].sum()
+    whole = dictionary.tokens if settings.variant == "reference" else counts[dictionary.is_word].sum()
     frequencies = counts.astype(np.float32) / np.float32(whole)
     with np.errstate(divide="ignore"):
         ratio = settings.subsample / frequencies.astype(np.float64)
@@ -301,18 +270,12 @@ def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
     """
     roots = np.sqrt(dictionary.counts[: dictionary.n_words].astype(np.float32))
     if settings.variant == "paper":
-        roots[~_is_word(dictionary)] = 0
+        roots[~dictionary.is_word] = 0
     size = min(TABLE, PER_WORD * len(roots))
     copies = np.ceil(roots * np.float32(size) / roots.sum()).astype(np.int64)
     table = np.repeat(np.arange(len(roots), dtype=np.int32), copies)
     np.random.default_rng([settings.seed, 1]).shuffle(table)
     return table
-
-
-def _is_word(dictionary: Dictionary) -> np.ndarray:
-    """bool[n_words]: neither ``</s>`` nor the placeholder, which has the count 0."""
-    words = np.array([word != END_OF_LINE for word in dictionary.words[: dictionary.n_words]])
-    return words & (dictionary.counts[: dictionary.n_words] > 0)
 
 
 # -- matrices: rows of whole lines of the cache, so that threads and vector registers like them --
@@ -348,11 +311,6 @@ def packed(matrix: np.ndarray, dim: int) -> np.ndarray:
         whole[at : at + len(numbers)] = numbers
         at += len(numbers)
     return whole[:at].reshape(-1, dim)
-
-
-def is_finite(matrix: np.ndarray) -> bool:
-    """Whether there is neither NaN nor infinity in it."""
-    return all(np.isfinite(part).all() for part in _parts(matrix))
 
 
 def _parts(matrix: np.ndarray) -> Iterator[np.ndarray]:

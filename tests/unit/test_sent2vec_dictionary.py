@@ -14,22 +14,21 @@ TEXT = [b"the cat sat\n", b"the dog sat on the __label__pet cat\n", b"\n", b"a \
 def test_words_go_by_count_then_by_first_occurrence_behind_the_placeholder() -> None:
     dictionary = Dictionary.build([TEXT], min_count=1)
     assert dictionary.words == [
-        b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat", b"dog", b"on", b"a", b"\xc2\xa0", b"b", b"__label__pet",
+        b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat", b"dog", b"on", b"a", b"\xc2\xa0", b"b",
     ]  # fmt: skip
-    assert dictionary.counts.tolist() == [0, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1]
+    assert dictionary.counts.tolist() == [0, 3, 3, 2, 2, 1, 1, 1, 1, 1]
     assert dictionary.counts.dtype == np.int64
     assert dictionary.n_words == 10
     assert dictionary.tokens == 16  # three ends of lines and the label among them; the last line has no end
 
 
 def test_rare_words_go_but_count_among_the_tokens() -> None:
-    dictionary = Dictionary.build([TEXT], min_count=2, min_target_count=2)
+    dictionary = Dictionary.build([TEXT], min_count=2)
     assert dictionary.words == [b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat"]
     assert dictionary.tokens == 16
-    assert Dictionary.build([TEXT], min_count=2, min_target_count=1).words[-1] == b"__label__pet"
 
 
-def test_a_limit_counts_the_placeholder_and_takes_labels_first() -> None:
+def test_a_limit_counts_the_placeholder() -> None:
     words = Dictionary.build([TEXT], min_count=1).words
     for limit in (4, 10, 11, 50):
         limited = Dictionary.build([TEXT], min_count=1, max_vocabulary=limit)
@@ -38,7 +37,7 @@ def test_a_limit_counts_the_placeholder_and_takes_labels_first() -> None:
 
 
 def test_ids_leave_out_the_unknown_labels_and_ends_of_lines() -> None:
-    dictionary = Dictionary.build([TEXT], min_count=2, min_target_count=1)
+    dictionary = Dictionary.build([TEXT], min_count=2)
     ids = dictionary.ids([b"cat unknown __label__pet the </s> cat\n"])[0]
     assert ids.dtype == np.int32
     assert ids.tolist() == [3, 1, 3]
@@ -58,7 +57,7 @@ LINES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)
 
 @given(LINES)
 def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
-    dictionary = Dictionary.build([[b"a b b </s> cc cc cc __label__x\n"]], 1, 1)
+    dictionary = Dictionary.build([[b"a b b </s> cc cc cc __label__x\n"]], 1)
     text = [b" ".join(line) for line in lines]
     ids, starts = dictionary.ids(text)
     assert len(starts) == len(text) + 1
@@ -73,7 +72,7 @@ def test_the_examples_dictionary_is_the_programs(data_file) -> None:
 
     theirs = read(data_file("sent2vec/model.bin")).dictionary
     with data_file("sent2vec/train.txt").open("rb") as lines:
-        ours = Dictionary.build([[*lines]], min_count=3, min_target_count=5)
+        ours = Dictionary.build([[*lines]], min_count=3)
     assert ours.tokens == theirs.tokens
     np.testing.assert_array_equal(ours.counts, theirs.counts)
     assert ours.n_words == theirs.n_words

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from lib.sent2vec import kernels, training
-from lib.sent2vec.contexts import Method, Room, furnish
+from lib.sent2vec.contexts import Method, Workspace, workspace_for
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import Dictionary
 from lib.sent2vec.training import keep_probabilities, negatives_table
@@ -191,10 +191,10 @@ def method_of(variant: str, **changes: object) -> Method:
     )._replace(**changes)
 
 
-def room_of(method: Method, longest: int, negatives: int = NEGATIVES, seed: int = 0) -> Room:
-    room = furnish(longest, negatives, training.LINE, method)
-    room.state[0] = seed
-    return room
+def workspace_of(method: Method, longest: int, negatives: int = NEGATIVES, seed: int = 0) -> Workspace:
+    workspace = workspace_for(longest, negatives, training.LINE, method)
+    workspace.state[0] = seed
+    return workspace
 
 
 def stream_of(lines: list[list[int]]) -> np.ndarray:
@@ -203,9 +203,9 @@ def stream_of(lines: list[list[int]]) -> np.ndarray:
 
 def learn(model: kernels.Model, method: Method, lines: list[list[int]], stream: int = 0, lr: float = LR) -> tuple:
     """What `learn_block` returns, and its report."""
-    room = room_of(method, max(map(len, lines)))
-    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), model, method, SEED, stream, room)
-    return failed, room.report
+    workspace = workspace_of(method, max(map(len, lines)))
+    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), model, method, SEED, stream, workspace)
+    return failed, workspace.report
 
 
 CASES = {
@@ -247,11 +247,11 @@ def test_one_update_by_hand() -> None:
     model = model_of(method, np.random.default_rng(0))
     model.inputs[:, 0], model.outputs[:, 0] = [1, 9, 3, *[9] * 7], [9, 0.25, 9, -0.5, *[9] * 5]
     model.inputs[:, 1:] = model.outputs[:, 1:] = 0
-    room = room_of(method, 2, negatives=1)
-    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, room)
+    workspace = workspace_of(method, 2, negatives=1)
+    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, workspace)
     np.testing.assert_allclose(model.inputs[:4, 0], [1.114428, 9, 3.114428, 9], atol=1e-6)
     np.testing.assert_allclose(model.outputs[:4, 0], [9, 1.005081, 9, -1.037883], atol=1e-6)
-    np.testing.assert_allclose(room.report, [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1], rtol=1e-6)
+    np.testing.assert_allclose(workspace.report, [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1], rtol=1e-6)
 
 
 def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> None:
@@ -285,10 +285,10 @@ def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(v
     dictionary = dictionary_of([0, 400, 100, 64, 25, 9])
     table = negatives_table(dictionary, Settings(variant=variant))
     method = method_of(variant, negatives=table)
-    room, drawn = room_of(method, 1, seed=4), np.empty(6, np.int64)
+    workspace, drawn = workspace_of(method, 1, seed=4), np.empty(6, np.int64)
     counts = np.zeros(6)
     for _ in range(4000):
-        kernels.draw_negatives(3, method, room, drawn)
+        kernels.draw_negatives(3, method, workspace, drawn)
         assert drawn[0] == 3
         counts += np.bincount(drawn[1:], minlength=6)
     expected = np.sqrt([0, 400, 100 * (variant == "reference"), 0, 25, 9])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def small_blocks(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(text, "BLOCK", 2000)
     monkeypatch.setattr(training, "ROUND", 2)
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+
+
+def after_each_step(call) -> Callable:
+    """`_Training._add_step`, which then calls `call` with the step."""
+    add_step = training._Training._add_step
+
+    def added(self) -> None:
+        add_step(self)
+        call(self.history[-1])
+
+    return added
 
 
 def assert_same(one: training.Trained, other: training.Trained) -> None:
@@ -72,11 +84,10 @@ def test_shapes_initial_values_and_the_row_that_nothing_trains() -> None:
 def test_an_epoch_is_a_pass_over_the_text() -> None:
     """The program makes more of them: it counts words that it leaves out among those that an epoch has."""
     lines = [*sentences(60), "rare1 rare2 word0", "word1", ""]
-    steps: list[training.Step] = []
-    trained = training.train(lines, SMALL, log=steps.append)
+    trained = training.train(lines, SMALL)
+    steps = trained.history
     assert trained.history[0].loss < 11 * math.log(2) * 1.001  # of chance: 11 words scored, log 2 each
     once = len(trained.dictionary.ids([line.encode() for line in lines[:60]])[0])
-    assert steps == trained.history
     assert steps[-1].words == 3 * once
     assert [step.epoch for step in steps] == sorted(step.epoch for step in steps)
     assert {step.epoch for step in steps} == {1, 2, 3}
@@ -125,10 +136,14 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothin
         if step.epoch == 2:
             raise KeyboardInterrupt
 
+    add_step = training._Training._add_step
+    monkeypatch.setattr(training._Training, "_add_step", after_each_step(stop))
     with pytest.raises(KeyboardInterrupt):
-        training.train(sentences(), SMALL, log=stop)
+        training.train(sentences(), SMALL)
     steps: list[training.Step] = []
-    assert_same(training.train(sentences(), SMALL, log=steps.append), undisturbed)
+    monkeypatch.setattr(training._Training, "_add_step", add_step)
+    monkeypatch.setattr(training._Training, "_add_step", after_each_step(steps.append))
+    assert_same(training.train(sentences(), SMALL), undisturbed)
     assert 0 < len(steps) < len(undisturbed.history)
     assert not list((paths.CACHE / "trainings").iterdir())
 
@@ -136,13 +151,15 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothin
 def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
     """The second one finds the first one's checkpoint, ends, and deletes it while the first one is at work."""
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0)
-    second: list[training.Trained] = []
+    started, second = [], []
 
-    def log(step: training.Step) -> None:
-        if step.epoch == 2 and not second:
+    def train_again(step: training.Step) -> None:
+        if step.epoch == 2 and not started:
+            started.append(step)
             second.append(training.train(sentences(), SMALL))
 
-    first = training.train(sentences(), SMALL, log=log)
+    monkeypatch.setattr(training._Training, "_add_step", after_each_step(train_again))
+    first = training.train(sentences(), SMALL)
     assert_same(first, second[0])
     assert not list((paths.CACHE / "trainings").iterdir())
 
