@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from lib import embedders
 from lib.corpora import Corpus
@@ -126,37 +127,36 @@ def clusters(corpus: Corpus, queries: np.ndarray) -> np.ndarray:
     return np.where(groups >= 0, groups, groups.max(initial=-1) + 1 + documents)
 
 
-def covered(query: frozenset[str], neighbor: frozenset[str]) -> float:
-    """The share of a query's word types that a neighbor holds, in [0, 1]; 0 for a query without a word."""
-    return len(query & neighbor) / max(1, len(query))
+def word_types(sentences: Iterable[str], types: Callable[[str], frozenset[str]]) -> sparse.csr_array:
+    """Which word types each sentence has, by a function from a sentence to its types: 0 or 1, int64[n, types]."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return sparse.csr_array(CountVectorizer(analyzer=types).fit_transform(sentences))
 
 
-def token_overlap(
-    sentences: Sequence[str],
-    queries: np.ndarray,
-    ids: np.ndarray,
-    types: Callable[[str], frozenset[str]],
-    compare: Callable[[frozenset[str], frozenset[str]], float] = covered,
-) -> np.ndarray:
+def token_overlap(types: sparse.csr_array, queries: np.ndarray, ids: np.ndarray, symmetric: bool = False) -> np.ndarray:
     """How much of a query's words its neighbors repeat (figure 5), averaged over the k neighbors.
 
     The paper does not define its token overlap. Here it is ``|T(q) & T(s)| / |T(q)|``, with T(s) the set of word
-    types of a sentence s; give `lib.corpora.text.jaccard` as `compare` for the symmetric reading.
+    types of a sentence s; or, symmetric, ``|T(q) & T(s)| / |T(q) | T(s)|`` (Jaccard).
 
     Parameters
     ----------
+    types : those of each sentence of the corpus, from `word_types`
     queries : int[q], corpus indices
     ids : int[q, k], their neighbors
-    types : a function from a sentence to its word types
 
     Returns
     -------
-    float64[q] in [0, 1], higher when neighbors repeat the query's words
+    float64[q] in [0, 1], higher when neighbors repeat the query's words; 0 for a query without a word
     """
-    needed = np.unique(np.concatenate([queries, ids.ravel()]))
-    known = {int(i): types(sentences[i]) for i in needed}
-    shares = [[compare(known[int(query)], known[int(i)]) for i in row] for query, row in zip(queries, ids, strict=True)]
-    return np.mean(shares, axis=1)
+    of_queries = types[np.repeat(queries, ids.shape[1])]
+    shared = of_queries.multiply(types[ids.ravel()]).sum(axis=1).reshape(ids.shape)
+    sizes = types.sum(axis=1)
+    all_types = sizes[queries][:, None]
+    if symmetric:
+        all_types = all_types + sizes[ids] - shared
+    return (shared / np.maximum(1, all_types)).mean(axis=1)
 
 
 def linkage(table: pd.DataFrame) -> np.ndarray:

@@ -60,7 +60,7 @@ _GENSIM_TEXTS = {
 
 
 class _Source(NamedTuple):
-    """Where the sentences of a corpus come from; `files` are those that are segmented."""
+    """Where the sentences of a corpus come from; what comes from `files` is kept in the cache."""
 
     records: Callable[[], Iterator[Record]]
     files: Sequence[Path] = ()
@@ -94,7 +94,7 @@ def load(name: str) -> Corpus:
 def _source(name: str) -> _Source:
     kind, colon, rest = name.partition(":")
     if kind in bible.PARTS and (rest in bible.TRANSLATIONS or not colon):
-        return _Source(partial(_verses, kind, rest))
+        return _Source(partial(_verses, kind, rest), bible.files())
     if name in _GENSIM_TEXTS:
         read, file_name = _GENSIM_TEXTS[name]
         file = catalog.file(f"{_GENSIM}/{file_name}")

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 from lib.corpora import text
@@ -84,13 +86,22 @@ def verses(first: int, last: int, step: int = 1) -> list[Verse]:
     return found
 
 
+def files() -> list[Path]:
+    """The files of the packages that hold the translations."""
+    return [Path(find_spec(_module(translation)).origin) for translation in TRANSLATIONS]
+
+
+def _module(translation: str) -> str:
+    return f"pythonbible_{translation}.plain_text_readers_bible"
+
+
 def _texts(translation: str, first: int, last: int) -> dict[int, str]:
     """Verse number -> cleaned text, verses that the translation does not have left out.
 
     The packages count a backslash of the text as two characters, so that every verse after one would be cut
     at the wrong place (all of the Douay-Rheims New Testament): doubling the backslashes puts that right.
     """
-    content = import_module(f"pythonbible_{translation}.plain_text_readers_bible").bible
+    content = import_module(_module(translation)).bible
     whole = content.scripture_content.replace("\\", "\\\\")
     starts, ends = content.verse_start_indices, content.verse_end_indices
     chosen = {n: _clean(whole[starts[n] : ends[n]]) for n in starts if first <= n < last}

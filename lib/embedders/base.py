@@ -167,11 +167,9 @@ def digest_of_mapping(mapping: Mapping[str, Any]) -> str:
     """32 hexadecimal digits for a mapping from words to numbers or vectors; its own fingerprint if it has one."""
     if hasattr(mapping, "fingerprint"):
         return mapping.fingerprint
-    digest = hashlib.blake2b(digest_size=16)
-    for word in sorted(mapping):
-        data = word.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8, "little") + data)
-        digest.update(np.asarray(mapping[word], dtype=np.float64).tobytes())
+    words = sorted(mapping)
+    digest = hashlib.blake2b(json.dumps(words).encode(), digest_size=16)
+    digest.update(np.asarray([mapping[word] for word in words], dtype=np.float64).tobytes())
     return digest.hexdigest()
 
 
