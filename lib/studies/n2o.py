@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import combinations, product
@@ -16,6 +17,7 @@ from lib.catalog import published
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.neighbors import exact
+from lib.run.environment import cores
 
 # Beginnings of the names of embedders that share their method and their training text.
 NEAR_COPIES = (
@@ -31,9 +33,9 @@ ORDER_AWARE = ("random-lstm", "minilm", "use", "sent2vec-corpus-bi", "pv-", "elm
 
 # What is measured in place of an embedder of the paper that is not here; each half of the corpus is a training text.
 STAND_INS = {
-    "glove-6b-100d": "w2v-corpus of half 1",
-    "glove-6b-300d": "w2v-corpus-300d of half 1",
-    "glove-840b-300d": "w2v-corpus-300d of half 2",
+    "glove-6b-100d": "fasttext-corpus-33d of half 1",
+    "glove-6b-300d": "fasttext-corpus of half 1",
+    "glove-840b-300d": "fasttext-corpus of half 2",
     "fasttext-cc": "fasttext-corpus of half 1",
     "fasttext-wiki": "fasttext-corpus of half 2",
     "fasttext-cc-sub": "fasttext-corpus-sub of half 1",
@@ -75,13 +77,16 @@ def of_halves(corpus: Corpus, queries: np.ndarray, k: int) -> dict[str, np.ndarr
 
     They stand in for the paper's pairs of one method on two texts, in two sizes, and with and without subwords.
     """
-    found = {}
-    for name in sorted(stand_in for stand_in in STAND_INS.values() if " of half " in stand_in):
+
+    def embedded(name: str) -> Embeddings:
         trainer, half = name.split(" of half ")
         text = [corpus.sentences[i] for i in np.flatnonzero(corpus.documents % 2 == int(half) - 1)]
-        vectors = store.EmbeddingStore().embed(store.fit(embedders.load(trainer), text), corpus)
-        found[name] = exact(vectors[queries], vectors, k, exclude=queries).ids
-    return found
+        return store.EmbeddingStore().embed(store.fit(embedders.load(trainer), text), corpus)
+
+    names = sorted({stand_in for stand_in in STAND_INS.values() if " of half " in stand_in})
+    with ThreadPoolExecutor(cores()) as pool:  # each is trained with one thread
+        vectors = dict(zip(names, pool.map(embedded, names), strict=True))
+    return {name: exact(each[queries], each, k, exclude=queries).ids for name, each in vectors.items()}
 
 
 @dataclass
