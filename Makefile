@@ -37,7 +37,7 @@ reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, th
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-nightly: $(READY) ## run the tests at length: 20 kills a job, 10,000 cases of each wild input, coverage of lib
+test-nightly: $(READY) ## run the tests at length: 10 kills a job, 2,000 cases of each wild input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only

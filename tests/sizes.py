@@ -6,5 +6,5 @@ import os
 
 NIGHTLY = bool(os.environ.get("SENTENCE_NIGHTLY"))
 
-KILLS = 20 if NIGHTLY else 1  # of each long job, at a step and at a time
-CASES = 10_000 if NIGHTLY else 50  # of wild input, of each kind
+KILLS = 10 if NIGHTLY else 1  # of each long job, at a step and at a time
+CASES = 2_000 if NIGHTLY else 50  # of wild input, of each kind

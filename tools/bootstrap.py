@@ -11,16 +11,15 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-VENV = os.path.join(ROOT, ".venv")
-CACHE = os.path.join(ROOT, ".cache")
-COMPLETE = os.path.join(VENV, "complete")
+ROOT = Path(__file__).resolve().parent.parent
+VENV, CACHE = ROOT / ".venv", ROOT / ".cache"
+COMPLETE = VENV / "complete"
 OLDEST, TOO_NEW = (3, 11), (3, 14)
-GIGABYTES = 4
 PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", "--timeout", "20")
 
-FULL = f"the disk is full: free {GIGABYTES} GB and run the command again"
+FULL = "the disk is full: free 4 GB and run the command again"
 OFFLINE = "the package index cannot be reached: connect to the network (or set PIP_INDEX_URL) and run the command again"
 # What pip says when it fails, and the sentence that says what to do.
 CAUSES = {
@@ -41,8 +40,8 @@ dependencies:
 def main():
     """Build the environment, or with `lock` resolve its pins anew."""
     check()
-    os.makedirs(CACHE, exist_ok=True)
-    with open(os.path.join(CACHE, "environment.lock"), "a") as stream:
+    CACHE.mkdir(exist_ok=True)
+    with open(CACHE / "environment.lock", "a") as stream:
         hold(stream)
         if sys.argv[1:] == ["lock"]:
             lock()
@@ -50,20 +49,17 @@ def main():
             build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
             # No question about news and no look for updates when JupyterLab opens: in a class they stand in the way.
             announcements = "@jupyterlab/apputils-extension:announcements"
-            run([os.path.join(VENV, "bin", "jupyter"), "labextension", "disable", announcements])
-            open(COMPLETE, "w").close()
+            run([VENV / "bin" / "jupyter", "labextension", "disable", announcements])
+            COMPLETE.touch()
 
 
 def check():
-    """Stop with one sentence if this Python or this machine cannot hold the environment."""
+    """Stop with one sentence if this Python cannot make the environment."""
     if not OLDEST <= sys.version_info[:2] < TOO_NEW:
         version = "{}.{}".format(*sys.version_info[:2])
         stop(f"Python {version} is not supported: install Python 3.11, 3.12 or 3.13 and run make PYTHON=python3.11")
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         stop("this Python has no venv module: install it (Debian and Ubuntu: apt install python3-venv)")
-    free = shutil.disk_usage(ROOT).free / 1e9
-    if free < GIGABYTES:
-        stop(f"{free:.1f} GB are free in {ROOT}: the environment needs {GIGABYTES} GB")
 
 
 def hold(stream):
@@ -80,17 +76,14 @@ def hold(stream):
 
 def is_complete(made_from):
     """Whether the environment is there and newer than what it is made from: another `make` may have built it."""
-    if not os.path.exists(COMPLETE):
-        return False
-    built = os.path.getmtime(COMPLETE)
-    return all(os.path.getmtime(file) <= built for file in made_from)
+    return COMPLETE.exists() and all(Path(file).stat().st_mtime <= COMPLETE.stat().st_mtime for file in made_from)
 
 
 def build(folder, requirements):
     """Make a virtual environment and install into it; the project itself goes in as a link to this folder."""
     print(f"Building the environment in {folder} (about 1 GB to download, once)", flush=True)
     run([sys.executable, "-m", "venv", "--clear", folder])
-    python = os.path.join(folder, "bin", "python")
+    python = folder / "bin" / "python"
     install = [python, *PIP, "install", "--quiet", "--prefer-binary"]
     run([*install, *requirements])
     run([*install, "--no-deps", "--no-build-isolation", "-e", "."])
@@ -109,20 +102,17 @@ def run(command):
 
 def lock():
     """Resolve the direct pins in a fresh environment and write down everything that came along."""
-    folder = os.path.join(CACHE, "lock")
+    folder = CACHE / "lock"
     python = build(folder, ["-r", "requirements.txt"])
     frozen = subprocess.check_output([python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True)
     shutil.rmtree(folder)
     # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix or none.
     pins = re.findall(r"^(?!pip==)([^\s+]+==[^\s+]+)", frozen, re.M)
-    with open(os.path.join(ROOT, "requirements.lock"), "w") as stream:
-        stream.write("# Everything that requirements.txt brings along; written by `make lock`.\n")
-        stream.writelines(f"{pin}\n" for pin in pins)
-    with open(os.path.join(ROOT, "requirements.txt")) as stream:
-        direct = re.findall(r"^[^\s#]+", stream.read(), re.M)
-    with open(os.path.join(ROOT, "environment.yml"), "w") as stream:
-        stream.write(ENVIRONMENT)
-        stream.writelines(f"    - {pin}\n" for pin in [*direct, "-e ."])
+    heading = "# Everything that requirements.txt brings along; written by `make lock`."
+    (ROOT / "requirements.lock").write_text("\n".join([heading, *pins, ""]))
+    direct = re.findall(r"^[^\s#]+", (ROOT / "requirements.txt").read_text(), re.M)
+    lines = [f"    - {pin}\n" for pin in [*direct, "-e ."]]
+    (ROOT / "environment.yml").write_text(ENVIRONMENT + "".join(lines))
 
 
 def stop(sentence):

@@ -126,9 +126,8 @@ def studies() -> str:
 def between(name: str, mark: str, made: str) -> str:
     """A page with other text between ``<!-- mark -->`` and ``<!-- /mark -->``, or its end."""
     text = (paths.ROOT / name).read_text(encoding="utf-8")
-    before, opening, rest = text.partition(f"<!-- {mark} -->\n")
-    _, closing, after = rest.partition(f"\n<!-- /{mark} -->")
-    return before + opening + made + closing + after
+    marked = re.compile(rf"(<!-- {mark} -->\n).*?(\n<!-- /{mark} -->|\Z)", re.DOTALL)
+    return marked.sub(lambda found: found[1] + made + found[2], text)
 
 
 def image(file: Path, folder: Path) -> str:

@@ -45,21 +45,19 @@ Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_besid
 differs is not shown to be the cause."""
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
 GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
-# For each study its table, the column with the method, and what differs from the paper.
+REUTERS = "trained on Reuters, not on the paper's text"
+# What differs from the paper, by method.
+DIFFERS = {
+    **dict.fromkeys(["SIF", "SIF tuned", "uSIF"], SMALLER),
+    **dict.fromkeys(["MOWE", "SOWE"], GOOGLE),
+    **dict.fromkeys(["PV-DM", "PV-DBOW"], REUTERS),
+    "URAE": "trained here, on Reuters; the paper has published weights",
+    "BOW": "which sentences were in which fold is not published",
+}
+# The tables of like for like in the paper profile, and their column with the method.
 BESIDE = {
-    "06_usif_derivation": ("beside_the_paper", "composition", {"SIF": SMALLER, "SIF tuned": SMALLER, "uSIF": SMALLER}),
-    "08_semantic_localization": (
-        "protocols_beside_table_1",
-        "model",
-        {
-            "MOWE": GOOGLE,
-            "SOWE": GOOGLE,
-            "PV-DM": "trained on Reuters, not on the paper's text",
-            "PV-DBOW": "trained on Reuters, not on the paper's text",
-            "URAE": "trained here, on Reuters; the paper has published weights",
-            "BOW": "which sentences were in which fold is not published",
-        },
-    ),
+    "06_usif_derivation/beside_the_paper.csv": "composition",
+    "08_semantic_localization/protocols_beside_table_1.csv": "model",
 }
 VERDICTS = ("holds", "fails", "undecided", "not testable here")
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
@@ -73,15 +71,13 @@ def renew(job: Job) -> Path:
     """
     if not job.is_up_to_date():
         raise InputError(f"{job.results}: not up to date; run make figures first")
-    folder = reference.folder(job)
-    folder.mkdir(parents=True, exist_ok=True)
-    for file in reference.kept(folder, ".csv", ".png"):
-        file.unlink()
-    instead = _instead(job)
-    for file in reference.kept(job.results, ".csv", ".png"):
+    folder, instead = reference.folder(job), _instead(job)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for file in reference.kept(job.results, ".png"):
         shutil.copy(file, folder)
-    for file in reference.kept(folder, ".csv"):
-        file.write_text(withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8")
+    for file in reference.kept(job.results, ".csv"):
+        (folder / file.name).write_text(withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8")
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
@@ -97,10 +93,12 @@ def _remark(study: str) -> str:
         return REMARK
     default, paper = (_claims(REFERENCE / profile / study) for profile in PROFILES)
     both = default.join(paper["verdict"].rename("here"), how="inner")
-    words = both[["verdict", "here"]].apply(lambda column: column.str.split(" ").str[0])
-    both = both[(words["verdict"] != words["here"]) & ~words.eq("not").any(axis=1)]
-    changed = [f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**." for row in both.itertuples()]
-    return "\n".join([REMARK, ">", "> Other verdicts than in the default run:", ">", *changed] if changed else [REMARK])
+    lines = [REMARK, ">", "> Other verdicts than in the default run:", ">"]
+    for row in both.itertuples():
+        words = {row.verdict.split()[0], row.here.split()[0]}
+        if len(words) == 2 and "not" not in words:
+            lines.append(f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**.")
+    return "\n".join(lines) if len(lines) > 4 else REMARK
 
 
 def _claims(folder: Path) -> pd.DataFrame:
@@ -148,17 +146,16 @@ def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
     data = output.get("data", {})
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
-    figure = output.metadata.get("text/html", {}).get("figure")
-    if figure is not None:
-        alt = output.metadata["text/html"]["alt"].replace("]", r"\]")
-        text = f"![{alt}]({figure}.png)" if figure else f"*A figure:* {alt}"
+    about = output.metadata.get("text/html", {})
+    if "figure" in about:
+        alt = about["alt"].replace("]", r"\]")
+        text = f"![{alt}]({about['figure']}.png)" if about["figure"] else f"*A figure:* {alt}"
     elif "text/markdown" in data:
         text = LINK.sub(_link, data["text/markdown"])
     elif "text/html" in data:
         text = STYLE.sub("", data["text/html"])
     else:
-        is_widget = "application/vnd.jupyter.widget-view+json" in data
-        return None if is_widget else output
+        return None if "application/vnd.jupyter.widget-view+json" in data else output
     return nbformat.v4.new_output("display_data", {"text/markdown": f"\n{text}\n"})
 
 
@@ -210,18 +207,18 @@ def verdicts() -> str:
 def like_for_like() -> pd.DataFrame:
     """Where the same method ran on the same set: the paper's number, ours, and what differs in the means."""
     parts = []
-    for study, (name, method, differs) in BESIDE.items():
-        beside = pd.read_csv(REFERENCE / "paper" / study / f"{name}.csv")
+    for name, method in BESIDE.items():
+        beside = pd.read_csv(REFERENCE / "paper" / name)
         numbers = beside[["paper", "ours"]]
         numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
         columns = {
-            "study": study[:2],
+            "study": name[:2],
             "set": beside["set"],
             "method": beside[method],
             "paper": numbers["paper"],
             "ours": numbers["ours"].round(1),
             "difference": (numbers["ours"] - numbers["paper"]).round(1),
-            "what differs": beside[method].map(differs),
+            "what differs": beside[method].map(DIFFERS),
         }
         parts.append(pd.DataFrame(columns))
     return pd.concat(parts)
@@ -293,7 +290,7 @@ def tables() -> str:
 
 
 def _table(rows: pd.DataFrame) -> str:
-    return table(rows.astype(object).where(rows.notna(), "").map(lambda cell: str(cell).replace("|", r"\|")))
+    return table(rows.astype(object).fillna("").astype(str).replace(r"\|", r"\\|", regex=True))
 
 
 # Pages whose second part is made here, behind a mark.
@@ -315,10 +312,9 @@ def write_pages() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Renew the reference; the exit status is 0."""
     parser = argparse.ArgumentParser(prog="python -m tools.reference", description="Keep the last results.")
-    parser.add_argument("--profile", default="default", help="default or paper")
+    parser.add_argument("--profile", default="default", choices=PROFILES)
     parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
     options = parser.parse_args(arguments)
-    parameters.one_of("PROFILE", options.profile, PROFILES)
     for job in select(options.notebook, options.profile):
         print(f"{job.name}  kept in {renew(job)}")
     reference.gather_claims(REFERENCE / options.profile)

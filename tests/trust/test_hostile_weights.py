@@ -209,12 +209,6 @@ def test_code_in_the_folder_of_a_model_is_not_run(spoil, tmp_path) -> None:
 # -- numbers that are none, and files of two models -----------------------------------------------
 
 
-def projection(folder: Path, size: int) -> None:
-    document = json.loads((folder / "options.json").read_text())
-    document["lstm"]["projection_dim"] = size
-    (folder / "options.json").write_text(json.dumps(document))
-
-
 def not_a_number(folder: Path) -> None:
     bias = {"enc_lstm.bias_hh_l0": np.full(16, np.nan, "f4")}
     write_infersent(folder / "weights.pkl", random_weights(5, 4) | bias)
@@ -242,7 +236,6 @@ def other_tokenizer(folder: Path) -> None:
 
 NUMBERS = "vectors are NaN or infinite"
 MISFITS = [
-    ("elmo options", partial(projection, size=8), "vectors have 8 dimensions where"),
     ("infersent", not_a_number, NUMBERS),
     ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
     ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),

@@ -157,11 +157,4 @@ def test_empty_sentences_are_zero_and_none_gives_no_rows(tiny) -> None:
     assert tiny.encode([]).shape == (0, tiny.dim) == (0, 8)
 
 
-def test_case_is_kept_and_tokens_are_those_of_spacy(files) -> None:
-    spacy_tokens, given_tokens = Elmo(*files), Elmo(*files, tokenize=str.split)
-    np.testing.assert_array_equal(spacy_tokens.encode(["Don't go."]), given_tokens.encode(["Do n't go ."]))
-    upper, lower = spacy_tokens.encode(["Apple", "apple"])
-    assert np.abs(upper - lower).max() > 1e-4
-
-
 # -- the official files ----------------------------------------------------------------------------------------

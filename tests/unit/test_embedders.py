@@ -166,17 +166,13 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
         (lambda: embedders.load("glove-6b-50"), "did you mean glove-6b-50d"),
         (lambda: embedders.load("bow", depth=3), "does not take these options"),
         (lambda: embedders.load("glove-6b-50d+siv"), "no composition 'siv'; did you mean sif"),
-        (lambda: embedders.load("glove-6b-50d+sif-3d"), "sif has the size of its word vectors"),
         (lambda: embedders.load("wordllama-64d"), "wordllama comes in one size only"),
         (lambda: embedders.load("minilm-avg+sif"), "minilm-avg has no word vectors to compose; accepted: fasttext-cc"),
         (lambda: embedders.load("glove-6b-50d+sif", probabilities="mine"), "probabilities: 'mine' is not known"),
-        (lambda: embedders.load("minilm-avg", precision="half"), "precision: 'half' is not known"),
         (lambda: embedders.load("glove-6b-50d").encode("one string"), "give a list of strings"),
         (lambda: embedders.load("glove-6b-50d").encode(["fine", 3]), "sentences[1]: 3 is a int"),
         (lambda: embedders.load("minilm-avg", pooling="max"), "pooling: 'max' is not known"),
-        (lambda: embedders.load("minilm-avg", device="gpu"), "device: 'gpu' is not known"),
         (lambda: embedders.check_names("names", ["bow", "bow"]), "give a list of different values"),
-        (lambda: embedders.check_names("names", ["bow"], at_least=2), "names: names 1 embedders"),
     ],
 )
 def test_bad_requests_get_a_sentence(call, message) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lib.corpora import text
 from lib.embedders import infersent
 from lib.embedders.infersent import InferSent
 from lib.run.errors import InputError
@@ -91,13 +90,6 @@ def test_a_vector_does_not_depend_on_its_batch(embedder, monkeypatch, tokens) ->
 def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) -> None:
     ours = InferSent(write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split)
     np.testing.assert_array_equal(ours.encode(SENTENCES), embedder.encode(SENTENCES))
-
-
-def test_the_default_tokens_are_treebank_tokens(official) -> None:
-    vectors = VECTORS | {"do": VECTORS["a"], "n't": VECTORS["cat"]}
-    ours = InferSent(official, vectors)
-    assert ours.tokenize is text.treebank_tokens
-    np.testing.assert_allclose(ours.encode(["a dog don't."])[0], by_hand(known("a dog a cat .")), atol=1e-6)
 
 
 def test_vectors_of_another_dimension_get_a_sentence(official) -> None:

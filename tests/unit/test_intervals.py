@@ -124,10 +124,6 @@ def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> 
     assert 0.9 <= coverage(make, truth, **options) <= 0.995
 
 
-def test_rows_instead_of_clusters_do_not_cover() -> None:
-    assert coverage(lambda rng: (*clustered(rng)[:2], None), 0.0) < 0.75
-
-
 @pytest.mark.parametrize(("effect", "expected", "at_least"), [(0.5, "holds", 0.95), (0, "undecided", 0.9)])
 def test_a_known_effect_holds_and_noise_is_undecided(tmp_path, monkeypatch, effect, expected, at_least) -> None:
     claim = dict.fromkeys(pd.read_csv(stats.CLAIMS, nrows=0).columns, "")

@@ -118,7 +118,6 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     ("encode", "message"),
     [
         (lambda sentences: np.ones(5), r"mine: returned shape (5,) for 8 sentences; give (8, dim)"),
-        (lambda sentences: np.ones((8, 0)), "mine: returned shape (8, 0) for 8 sentences"),
         (lambda sentences: None, "mine: returned no array of numbers"),
         (lambda sentences: lengths(sentences) / np.array([1, 0]), "NaN or infinity for 'one fish'"),
         (
@@ -178,16 +177,13 @@ def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -
     [
         ("", "embedder: '' is no folder; give a model's folder"),
         ("{file}", "mine.py' is no folder; give a model's folder, its id on the model hub"),
-        ("{folder}/other.py:encode", "other.py: no such file; give"),
         ("{file}:encod", "has no attribute 'encod'"),
         ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
         ("no_such_module:encode", "no_such_module:encode raised ModuleNotFoundError"),
-        ("{folder}/broken.py:encode", "broken.py:encode raised SyntaxError"),
         ("{folder}", "does not say how its tokens are pooled; give cls, last, avg"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
-    (code.parent / "broken.py").write_text("def encode(:\n")
     with pytest.raises(InputError) as error:
         own.load(spec.format(file=code, folder=code.parent), "mine")
     assert message in str(error.value)

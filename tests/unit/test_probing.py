@@ -146,13 +146,9 @@ def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() ->
     [
         ("SOMO", None, {}, "name: SOMO cannot be made here; give one of SentLen, WC"),
         ("BShift", None, {"size": (5, 0, 5)}, r"size: \(5, 0, 5\) is not accepted"),
-        ("BShift", None, {"classes": 3}, "classes: 3 is not accepted"),
-        ("SentLen", None, {"classes": 30}, "classes: 30 is not accepted; the sentences' lengths make 16 bins"),
         ("WC", None, {"classes": 290}, "is too much for WC from 'small'; give fewer, or a larger corpus"),
         ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
-        ("BShift", ["Only one sentence is not enough."], {}, "is too much for BShift from 'small'"),
         ("Tense", None, {"pipeline": "en_none"}, r"no spaCy pipeline 'en_none' is installed .*spacy download"),
-        ("Tense", None, {"pipeline": text._english()}, "pipeline: has no tagger or no parser; get one"),
     ],
 )
 def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message) -> None:
@@ -297,14 +293,8 @@ def test_subject_and_object_of_the_main_clause_have_the_number(rows, subject, ob
             "There/EX/1/expl was/VBD/1/ROOT room/NN/1/attr but/CC/1/cc we/PRP/5/nsubj stood/VBD/1/conj ././1/punct",
             ("We stood but there was room.", 1),
         ),
-        # one subject, so one clause; two conjunctions; nouns that are joined; the conjunction opens it
+        # one subject, so one clause; the conjunction opens it
         ("He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc saw/VBD/1/conj us/PRP/3/dobj ././1/punct", None),
-        (
-            "He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc she/PRP/4/nsubj left/VBD/1/conj or/CC/4/cc I/PRP/7/nsubj "
-            "wept/VBD/4/conj ././1/punct",
-            None,
-        ),
-        ("Men/NNS/3/nsubj and/CC/0/cc fish/NN/0/conj left/VBD/3/ROOT us/PRP/3/dobj ././3/punct", None),
         ("But/CC/2/cc he/PRP/2/nsubj came/VBD/2/ROOT to/IN/2/prep us/PRP/3/pobj ././2/punct", None),
         # a bracket would be left at the head of the other clause
         (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lib.catalog import published
@@ -58,30 +57,6 @@ def test_tables_are_whole_and_name_no_cell_twice(name) -> None:
     assert len(table) == ROWS[name]
     names = table.columns.difference([*NUMBERS.get(name, ["value"]), "unit", "where", "page", "note"], sort=False)
     assert not table.duplicated(list(names)).any()
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_every_gap_has_a_reason_and_every_reason_a_gap(name) -> None:
-    source = published.load("tables").set_index("file").loc[name]
-    listed = published.load("illegible")
-    assert listed["why"].notna().all()
-    listed = listed[(listed["paper"] == source["paper"]) & (listed["table"] == source["table"])]
-    reasons = list(zip(listed["row"], listed["column"], strict=True))
-    assert sorted(reasons) == sorted(gaps(name))
-
-
-def gaps(name: str) -> list[tuple[str, str]]:
-    table = published.load(name)
-    if name == "n2o_heatmap":
-        missing = table[table["n2o"].isna()]
-        return list(zip(missing["b"], missing["a"], strict=True))
-    if name in NUMBERS:
-        first = table.columns[0]
-        return [(row[first], column) for _, row in table.iterrows() for column in NUMBERS[name] if pd.isna(row[column])]
-    return [
-        (row["model"], f"{row['dataset']} {row['measure']}" if "dataset" in row else row["measure"])
-        for _, row in table[table["value"].isna()].iterrows()
-    ]
 
 
 @pytest.mark.parametrize(

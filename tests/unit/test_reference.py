@@ -50,14 +50,10 @@ CLAIM = "ours,x\n0.5 (-0.4 to 6e-1) holds,0.01\n"
         (TABLE, True),
         (TABLE.replace("0.5", "0.5049"), True),  # 0.0049 is less than 1 % of 0.5049
         (TABLE.replace("0.5", "0.5051"), False),  # 0.0051 is more than 1 % of 0.5051, and than 0.002
-        (TABLE.replace("1000", "1009.0"), True),
         (TABLE.replace("nan", "0.1"), False),
         (TABLE.replace("b,", "c,"), False),
-        (TABLE.replace("score", "scores"), False),
         (TABLE + "c,1,1\n", False),
         ("score,name,n\n0.5,a,1000\nnan,b,3\n", False),
-        (CLAIM.replace("0.01", "0.012"), True),  # within 0.002
-        (CLAIM.replace("0.01", "0.0121"), False),
         (CLAIM.replace("0.5 (-0.4 to 6e-1)", "0.501 (-0.401 to 0.601)"), True),
         (CLAIM.replace("0.5 (", "0.51 ("), False),
         (CLAIM.replace("holds", "fails"), False),

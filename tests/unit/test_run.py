@@ -100,15 +100,6 @@ def test_a_kernel_that_dies_is_a_sentence(project) -> None:
     assert reason == "the kernel died, most often for lack of memory"
 
 
-def test_results_that_cannot_be_written_are_a_sentence(project) -> None:
-    project("01_good", GOOD)
-    paths.FIGURES.rmdir()
-    paths.FIGURES.write_text("no folder")
-    (reason,) = runner.run_all([job("01")], 1, force=False).values()
-    assert str(paths.FIGURES) in reason
-    assert "Not a directory" in reason
-
-
 def test_digest_covers_every_module_that_a_notebook_has_loaded() -> None:
     source = "from lib import embedders, neighbors, plotting"
     program = f"{source}\nimport sys\nprint(*(m.__file__ for n, m in sys.modules.items() if n.startswith('lib.')))"

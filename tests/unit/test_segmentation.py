@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from lib.corpora import segmentation
@@ -45,16 +43,3 @@ def test_it_is_what_segmenting_one_by_one_gives() -> None:
 @pytest.mark.parametrize("processes", [1, 2])
 def test_processes_and_chunks_do_not_matter(processes) -> None:
     assert list(segmented(passages(60), processes)) == expected(60)
-
-
-@pytest.mark.usefixtures("small_chunks")
-def test_it_reads_no_further_ahead_than_a_few_chunks() -> None:
-    read = 0
-
-    def source() -> Iterator[Passage]:
-        nonlocal read
-        for read, passage in enumerate(passages(1000), start=1):  # noqa: B007 - the count is looked at below
-            yield passage
-
-    next(segmented(source()))
-    assert read <= 200 // len(STORY) + 1

@@ -305,15 +305,3 @@ def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> No
     np.testing.assert_allclose(reference[1], math.sqrt(0.01 / 0.4) + 0.01 / 0.4, rtol=1e-6)
     np.testing.assert_allclose(paper[1], math.sqrt(0.01 / 0.8) + 0.01 / 0.8, rtol=1e-6)  # of 400 + 64 + 25 + 11
     assert reference[0] == paper[0] == 0
-
-
-@pytest.mark.parametrize("dim", [1, 16, 37])
-def test_a_padded_matrix_is_aligned_and_packs_to_the_same_numbers(dim, rng, monkeypatch) -> None:
-    monkeypatch.setattr(training, "CHUNK", 100)
-    matrix = training.padded(50, dim)
-    assert matrix.ctypes.data % 64 == matrix.strides[0] % 64 == 0
-    training.randomize(matrix, dim, seed=1)
-    assert np.abs(matrix).max() <= 1 / dim
-    assert not matrix[:, dim:].any()
-    numbers = matrix[:, :dim].copy()
-    np.testing.assert_array_equal(training.packed(matrix, dim), numbers)

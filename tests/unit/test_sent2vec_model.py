@@ -89,13 +89,6 @@ def test_word_vectors_are_rows_of_the_input_matrix() -> None:
 # -- files ------------------------------------------------------------------------------------------
 
 
-def test_bad_requests_get_a_sentence() -> None:
-    with pytest.raises(InputError, match="sentences: give a list of strings"):
-        model().encode("one string")
-    with pytest.raises(InputError, match="sentences: give a list of strings"):
-        model().encode(["fine", 3])
-
-
 def test_numbers_that_are_none_are_refused() -> None:
     file = binary.parse(model_bytes(), "a model")
     broken = file.input_matrix.copy()

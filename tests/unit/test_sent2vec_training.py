@@ -184,13 +184,6 @@ def test_bad_text_gets_a_sentence(source, changes, sentence) -> None:
         training.train(source, replace(SMALL, **changes))
 
 
-def test_a_damaged_gzip_file_gets_a_sentence(tmp_path) -> None:
-    file = tmp_path / "text.gz"
-    file.write_bytes(gzip.compress(("a b c\n" * 1000).encode())[:-20])
-    with pytest.raises(InputError, match=r"text\.gz: cannot be read"):
-        training.train(file, SMALL)
-
-
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

@@ -108,10 +108,8 @@ def test_ucp_of_glove_on_sts_benchmark(data_file) -> None:
 BAD = [
     (dict(rows=2), "gold: 2 pairs; give 3 or more"),
     (dict(gold=np.ones(5)), "gold: the same for all 5 pairs"),
-    (dict(gold=np.arange(4)), "gold: shape"),
     (dict(gold=np.array([1, 2, np.nan, 4, 5])), "gold: holds NaN or infinity \\(first at 2\\)"),
     (dict(right=np.zeros((5, 3))), "similarity: the same for all 5 pairs"),
-    (dict(right=np.full((5, 3), np.inf)), "holds NaN or infinity"),
     (dict(right=sp.csr_array(np.eye(5, 3))), "one shape \\(n, d\\) and kind"),
     (dict(normalize="Z"), "normalize: 'Z' is not known"),
 ]
@@ -163,20 +161,6 @@ def test_softmax_learns_the_two_whole_scores_next_to_the_gold_score() -> None:
     pairs = similarity.Pairs(left, right, np.where(kinds, 3.6, 0.2))
     found = similarity.regress(pairs, pairs, pairs, "softmax", penalties=(1e-4,))
     np.testing.assert_allclose(found, pairs.gold, atol=0.01)
-
-
-@pytest.mark.parametrize("method", ["ridge", "softmax"])
-def test_learned_similarity_finds_a_weighting_that_the_cosine_cannot(method) -> None:
-    rng = np.random.default_rng(2)
-    sets = []
-    for n in (300, 100, 200):
-        left, right = rng.normal(size=(2, n, 6))
-        right[:, 1:] *= 20  # noise that drowns the one column that counts
-        sets.append(similarity.Pairs(left, right, np.clip(5 - np.abs(left - right)[:, 0], 0, 5)))
-    found = similarity.regress(*sets, method=method, normalize=True)
-    learned = scipy_stats.pearsonr(found, sets[2].gold).statistic
-    assert learned > 0.95 > 0.3 > similarity.ucp(*sets[2])["pearson"]
-    assert np.mean((found - sets[2].gold) ** 2) < 0.1 * np.var(sets[2].gold)
 
 
 def test_the_penalty_is_chosen_on_dev_and_the_test_pairs_change_nothing_but_their_own_predictions(rng) -> None:

@@ -110,12 +110,8 @@ INCOMPLETE = "of each query for each embedder once"
     [
         (lambda file: file.unlink(), "no such file"),
         (lambda file: file.write_text("<!DOCTYPE html><title>404</title>"), OTHERWISE),
-        (lambda file: pd.read_parquet(file).to_parquet(file), OTHERWISE),
         (lambda file: described(file, lambda about: about | {"version": 2}), "is of version 2 of the format"),
-        (lambda file: described(file, lambda about: about | {"embedders": []}), OTHERWISE),
-        (lambda file: described(file, lambda about: about | {"k": 10**9}), "has not ranks 1 to 1000000000"),
         (lambda file: rows(file, lambda table: table.slice(1)), INCOMPLETE),
-        (lambda file: cell(file, "rank", 1, 1), INCOMPLETE),
         (lambda file: cell(file, "neighbor", 0, -1), "has an index outside 0 to 5"),
         (lambda file: cell(file, "neighbor", 0, 0), "a query that is its own neighbor"),
         (lambda file: cell(file, "neighbor", 0, 1), "names a sentence twice"),

@@ -52,17 +52,6 @@ def test_linear_classifiers_agree_with_scikit_learn(rng, classifier, classes, no
     assert found.accuracy == pytest.approx((found.predicted == test[1]).mean())
 
 
-def test_scores_are_those_of_scikit_learn(rng) -> None:
-    from sklearn.metrics import accuracy_score
-
-    vectors, labels = clouds(rng, 110)
-    found = transfer.cross_validate(vectors, labels, folds=4, inner_folds=2)
-    fold = transfer.deal(labels, 4, np.random.default_rng(0))
-    by_fold = [accuracy_score(labels[fold == k], found.predicted[fold == k]) for k in range(4)]
-    assert found.accuracy == pytest.approx(np.mean(by_fold))
-    np.testing.assert_array_equal(found.correct, found.predicted == labels)
-
-
 def test_the_perceptron_learns_what_no_linear_classifier_can() -> None:
     rng = np.random.default_rng(1)
     vectors = rng.uniform(-1, 1, size=(600, 2))

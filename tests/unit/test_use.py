@@ -109,11 +109,7 @@ def change_a_bit(file: Path) -> None:
 
 DAMAGE = {
     "graph cut short": lambda folder: cut_short(folder / "saved_model.pb"),
-    "graph empty": lambda folder: (folder / "saved_model.pb").write_bytes(b""),
-    "no variables": lambda folder: shutil.rmtree(folder / "variables"),
-    "variables cut short": lambda folder: cut_short(folder / "variables" / "variables.data-00000-of-00001"),
     "a wrong bit": lambda folder: change_a_bit(folder / "variables" / "variables.data-00000-of-00001"),
-    "a web page": lambda folder: (folder / "variables" / "variables.index").write_text("<html>"),
     "no assets": lambda folder: shutil.rmtree(folder / "assets"),
 }
 
