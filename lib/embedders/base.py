@@ -185,6 +185,11 @@ def in_batches(
         for start in range(0, max(len(given), 1), size):
             parts.append(encode(given[start : start + size]))
             bar.update(min(size, len(given) - start))
+    return stack(parts)
+
+
+def stack(parts: Sequence[Embeddings]) -> Embeddings:
+    """Embeddings of one kind below each other, as float32."""
     if sp.issparse(parts[0]):
         return narrow(sp.csr_array(sp.vstack(parts, format="csr"), dtype=np.float32))
     return np.concatenate(parts).astype(np.float32, copy=False)
