@@ -1,6 +1,6 @@
 """An embedder to begin with: change it, or put your own in its place, and run notebook 9.
 
-All that is asked of an embedder is a function from a list of sentences to an array with a row for each of them:
+An embedder is a function from a list of sentences to an array with a row for each of them:
 
     encode(sentences) -> float array of shape (len(sentences), dimensions), dense or sparse
 
