@@ -12,13 +12,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import similarity, stats, tasks, transfer
+from lib import corpora, similarity, stats, tasks, transfer
 from lib.corpora import text
 from lib.embedders.base import Embedder, Embeddings
 from lib.neighbors.contract import unit
+from lib.retrieval import ranks
 from lib.run.errors import InputError
+from lib.run.parameters import in_range
 from lib.studies.orders import frame
 
+HAYSTACK = "bible-gospels:web"
 ROUNDING = 1e-6  # of scores; what varies less is constant
 
 
@@ -130,6 +133,32 @@ def labelled(name: str, group: str, **options: Any) -> ScoredSet:
     return ScoredSet(name, group, answers, np.arange(len(task)) if groups is None else groups, key=str(options))
 
 
+def verses(first: int, last: int, seed: int, group: str = "verses", translation: str = "ylt") -> list[ScoredSet]:
+    """Verses of a translation to be found in the World English Bible, and their cosines with what is to be found.
+
+    Of all verses that both have, in random order, those numbered `first` to `last`. The score is the mean reciprocal
+    rank. Raises InputError for more verses than both translations have.
+    """
+    hay, asking = corpora.load(HAYSTACK), corpora.load(f"bible-gospels:{translation}")
+    known = np.flatnonzero(np.isin(asking.groups, hay.groups) & (asking.groups >= 0))
+    in_range("queries", last, 2, len(known), "verses that both translations have")
+    chosen = np.random.default_rng(seed).permutation(known)[first:last]
+    same = [np.flatnonzero(hay.groups == meaning) for meaning in asking.groups[chosen]]
+    wanted = [places[0] for places in same]
+    sentences, queries = list(hay.sentences), [asking.sentences[i] for i in chosen]
+
+    def found(embedder: Embedder | Fitted) -> np.ndarray:
+        vectors = embedder.fit(sentences).encode(sentences)
+        return 1 / ranks(embedder.encode(queries), vectors[wanted], vectors, same).ranks
+
+    def cosines(embedder: Embedder | Fitted) -> np.ndarray:
+        return similarity.similarities(embedder.encode(queries), embedder.fit(sentences).encode(sentences)[wanted])
+
+    key, items = text.fingerprint(queries), np.arange(len(queries))
+    answers = {group: found, "cosine": cosines}
+    return [ScoredSet("Verses", name, answer, items, key=key) for name, answer in answers.items()]
+
+
 @dataclass(frozen=True)
 class Scores:
     """What embedders answer.
@@ -157,23 +186,26 @@ class Scores:
         (i,) = (i for i, each in enumerate(self.sets) if each.name == name)
         return Scores([self.sets[i]], self.variants, {key: [found[i]] for key, found in self.answers.items()})
 
-    def of(self, rows: Sequence[np.ndarray] | None = None) -> dict[str, np.ndarray]:
-        """For each embedder float64[groups, variants], its mean score over the sets of a group.
+    def score(self, name: str, rows: Sequence[np.ndarray] | None = None) -> np.ndarray:
+        """float64[groups, variants]: an embedder's mean score over the sets of each group.
 
         `rows` are the items of each set that count; all of them if not given.
         """
         rows = rows or [np.arange(len(each.clusters)) for each in self.sets]
         member = np.array([each.group for each in self.sets])
-        found = {}
-        for name, answers in self.answers.items():
-            by_set = np.array([each.score(*of_set) for each, *of_set in zip(self.sets, answers, rows, strict=True)])
-            found[name] = np.array([by_set[member == group].mean(axis=0) for group in self.groups])
-        return found
+        by_set = np.array(
+            [each.score(*of_set) for each, *of_set in zip(self.sets, self.answers[name], rows, strict=True)]
+        )
+        return np.array([by_set[member == group].mean(axis=0) for group in self.groups])
+
+    def of(self) -> dict[str, np.ndarray]:
+        """The scores of all embedders."""
+        return {name: self.score(name) for name in self.answers}
 
     def interval(
-        self, derive: Callable[[dict], np.ndarray], sampling: stats.Sampling, **options: Any
+        self, derive: Callable[[Mapping], np.ndarray], sampling: stats.Sampling, **options: Any
     ) -> stats.Interval:
-        """The bootstrap interval of what `derive` makes of the scores (`of`): items of all sets are drawn together.
+        """The bootstrap interval of what `derive` makes of scores by name: items of all sets are drawn together.
 
         Options are those of `stats.bootstrap`.
         """
@@ -182,12 +214,13 @@ class Scores:
         clusters = np.concatenate([each.clusters for each in self.sets]) + number * 10**9
 
         def statistic(number: np.ndarray, item: np.ndarray) -> np.ndarray:
-            return derive(self.of([item[number == i] for i in range(len(self.sets))]))
+            rows = [item[number == i] for i in range(len(self.sets))]
+            return derive(_Resampled(lambda name: self.score(name, rows)))
 
         found = stats.bootstrap(statistic, number, item, sampling=sampling, clusters=clusters, **options)
         return stats.Interval(*map(np.ravel, found))
 
-    def frame(self, derive: Callable[[dict], dict], sampling: stats.Sampling) -> pd.DataFrame:
+    def frame(self, derive: Callable[[Mapping], dict], sampling: stats.Sampling) -> pd.DataFrame:
         """What `derive` makes of the scores, by name: columns what, group, vectors, value, low, high, constant."""
         found = self.interval(lambda scores: np.stack(list(derive(scores).values())), sampling)
         table = frame(found, what=derive(self.of()), group=self.groups, vectors=self.variants)
@@ -196,3 +229,15 @@ class Scores:
     def differences(self, pairs: Sequence[tuple[str, str]], sampling: stats.Sampling) -> pd.DataFrame:
         """By how much the first embedder of each pair scores higher than the second; as `frame`."""
         return self.frame(lambda s: {f"{one} - {other}": s[one] - s[other] for one, other in pairs}, sampling)
+
+
+class _Resampled(dict):
+    """The scores of one resample by name, each computed when it is needed."""
+
+    def __init__(self, score: Callable[[str], np.ndarray]) -> None:
+        super().__init__()
+        self._score = score
+
+    def __missing__(self, name: str) -> np.ndarray:
+        self[name] = self._score(name)
+        return self[name]

@@ -14,24 +14,20 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 
-from lib import corpora, embedders, stats
+from lib import embedders, stats
 from lib.corpora import text
 from lib.embedders.base import Embeddings
-from lib.retrieval import ranks
 from lib.run import paths
 from lib.run.cache import Entry
 from lib.run.environment import cores
-from lib.run.parameters import in_range
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
-from lib.similarity import similarities
 from lib.store import EmbeddingStore, fit
-from lib.studies.scores import Fitted, ScoredSet, Scores, labelled, rated
+from lib.studies.scores import Fitted, ScoredSet, Scores, labelled, rated, verses
 from lib.transfer import Logistic
 
-VERSION = 1  # of the answers in the cache
-HAYSTACK = "bible-gospels:web"
+VERSION, ANSWERS = 1, "answers.npz"  # in the cache
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
 SPLITS = {"SICK-R": "all"}  # of the other sets the test split
@@ -51,37 +47,13 @@ def _tokens(sentence: str) -> str:
 # -- sets of sentences that embedders are scored on -----------------------------------------------
 
 
-def verses(count: int, seed: int, group: str = "similarity", translation: str = "ylt") -> list[ScoredSet]:
-    """Verses of a translation to be found in the World English Bible, and their cosines with what is to be found.
-
-    The score is the mean reciprocal rank. Raises InputError for more verses than both translations have.
-    """
-    hay, asking = corpora.load(HAYSTACK), corpora.load(f"bible-gospels:{translation}")
-    known = np.flatnonzero(np.isin(asking.groups, hay.groups) & (asking.groups >= 0))
-    in_range("queries", count, 2, len(known), "verses that both translations have")
-    chosen = np.random.default_rng(seed).permutation(known)[:count]
-    same = [np.flatnonzero(hay.groups == group) for group in asking.groups[chosen]]
-    wanted = [places[0] for places in same]
-    sentences, queries = list(hay.sentences), [asking.sentences[i] for i in chosen]
-
-    def found(embedder: Fitted) -> np.ndarray:
-        vectors = embedder.encode(sentences)
-        return 1 / ranks(embedder.encode(queries), vectors[wanted], vectors, same).ranks
-
-    def cosines(embedder: Fitted) -> np.ndarray:
-        return similarities(embedder.encode(queries), embedder.encode(sentences)[wanted])
-
-    key = text.fingerprint(queries)
-    answers = {group: found, "cosine": cosines}
-    return [ScoredSet("Verses", name, answer, np.arange(count), key=key) for name, answer in answers.items()]
-
-
 def scored_sets(similarity: Sequence[str], classified: Sequence[str], queries: int, seed: int) -> list[ScoredSet]:
     """What the lesson asks: verses or sets of rated pairs, other verses that are held out, Lee, sets with classes.
 
     For sets of rated pairs also their cosines, and STS-B.
     """
-    found = verses(queries, seed) + verses(queries, seed + 1, "held out", "wmth")[:1] + rated("Lee", "Lee")
+    found = verses(0, queries, seed, "similarity") + verses(0, queries, seed + 1, "held out", "wmth")[:1]
+    found += rated("Lee", "Lee")
     if list(similarity) != ["Verses"]:
         pairs = [each for name in similarity for each in rated(name, "similarity", SPLITS.get(name, "test"))]
         alike = [each._replace(group="cosine", gold=None) for each in pairs]
@@ -179,13 +151,17 @@ class Training(NamedTuple):
     gensim: str = ""
 
 
-def measured(training: Training, sets: Sequence[ScoredSet]) -> dict[str, np.ndarray]:
-    """The answers to each set, named "variant/group/set", and the columns of `word_weights`; kept in the cache."""
-    sets = [each for each in sets if each.group in training.groups]
+def answers_of(training: Training, sets: Sequence[ScoredSet]) -> Entry:
+    """Where the answers of a training's model are kept."""
     key = {"version": VERSION, "settings": asdict(training.settings), "text": text.fingerprint(training.lines)}
     key |= {"variants": training.variants, "gensim": training.gensim}
-    key["exams"] = [[each.name, each.group, each.key] for each in sets]
-    entry = Entry(paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key)
+    key["exams"] = [[each.name, each.group, each.key] for each in sets if each.group in training.groups]
+    return Entry(paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key)
+
+
+def measure(training: Training, sets: Sequence[ScoredSet]) -> None:
+    """Train, and keep the columns of `word_weights` and the answers to each set, named "variant/group/set"."""
+    entry = answers_of(training, sets)
 
     def learn() -> dict[str, Any]:
         arrays, encoders = {}, {}
@@ -196,15 +172,14 @@ def measured(training: Training, sets: Sequence[ScoredSet]) -> dict[str, np.ndar
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
         for variant, encode in encoders.items():
-            some = [each for each in sets if each.group != "supervised" or variant in ("", "SIF")]
-            arrays |= {f"{variant}/{each.group}/{each.name}": each.answers(Fitted(encode)) for each in some}
-        with entry.writing("answers.npz") as stream:
+            for each in sets:
+                if each.group in training.groups and (each.group != "supervised" or variant in ("", "SIF")):
+                    arrays[f"{variant}/{each.group}/{each.name}"] = each.answers(Fitted(encode))
+        with entry.writing(ANSWERS) as stream:
             np.savez(stream, **arrays)
         return {}
 
     entry.made(learn, "training Sent2Vec")
-    with np.load(entry.folder / "answers.npz", allow_pickle=False) as arrays:
-        return dict(arrays)
 
 
 def encoder(model: Sent2Vec) -> Encode:
@@ -224,7 +199,7 @@ class Results:
     sets : sequence of ScoredSet
     sampling : lib.stats.Sampling
     found : dict
-        Of each embedder what `measured` returns, seeds along the last axis.
+        Of each embedder what `measure` keeps, seeds along the last axis.
     """
 
     sets: Sequence[ScoredSet]
@@ -232,11 +207,17 @@ class Results:
     found: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
 
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
-        """Train and ask the models of each name, one a seed, on all cores."""
-        jobs = [delayed(measured)(training, self.sets) for some in trainings.values() for training in some]
-        answers = iter(Parallel(n_jobs=cores())(jobs))
-        for name, some in trainings.items():
-            runs = [next(answers) for _ in some]
+        """Train and ask the models of each name, one a seed, on all cores; what was asked before is in the cache."""
+        entries = {name: [answers_of(each, self.sets) for each in some] for name, some in trainings.items()}
+        missing = [
+            training
+            for name, some in trainings.items()
+            for training, entry in zip(some, entries[name], strict=True)
+            if entry.facts() is None
+        ]
+        Parallel(n_jobs=cores())(delayed(measure)(training, self.sets) for training in missing)
+        for name, some in entries.items():
+            runs = [np.load(entry.folder / ANSWERS, allow_pickle=False) for entry in some]
             self.found[name] = {key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]}
 
     def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:

@@ -20,10 +20,8 @@ from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average, named_probabilities
-from lib.retrieval import ranks
 from lib.run import progress
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.studies.scores import ScoredSet, Scores, labelled
 
 SAME = 1e-9  # sines below it: the discourse vector lies on a word's direction, where the angle has a cusp
@@ -311,29 +309,6 @@ def mean_length(names: Sequence[str]) -> float:
     """The mean number of tokens, punctuation included, of all sentences of some sets of rated pairs."""
     found = [tasks.load(name) for name in names]
     return float(np.mean([len(text.word_tokens(each)) for task in found for each in task.left + task.right]))
-
-
-def verses(count: int, seed: int) -> tuple[ScoredSet, ScoredSet]:
-    """Verses of Young's translation to be found in the World English Bible: `count` to score, as many to tune on.
-
-    The score is the mean reciprocal rank. Raises InputError if the two share fewer verses.
-    """
-    asks, hay = (corpora.load(f"bible-gospels:{name}") for name in ("ylt", "web"))
-    place = {group: i for i, group in enumerate(hay.groups.tolist()) if group >= 0}
-    pairs = [(i, place[group]) for i, group in enumerate(asks.groups.tolist()) if group in place]
-    in_range("queries", count, 2, len(pairs) // 2, "half of the verses that both translations have")
-    drawn = np.random.default_rng(seed).permutation(np.array(pairs))[: 2 * count]
-
-    def scored(some: np.ndarray) -> ScoredSet:
-        queries = [asks.sentences[i] for i in some[:, 0]]
-
-        def answers(embedder: Embedder) -> np.ndarray:
-            vectors = embedder.fit(hay.sentences).encode(hay.sentences)
-            return 1 / ranks(embedder.encode(queries), vectors[some[:, 1]], vectors, some[:, 1]).ranks
-
-        return ScoredSet("verses", "verses", answers, np.arange(count))
-
-    return scored(drawn[:count]), scored(drawn[count:])
 
 
 def learned(name: str) -> ScoredSet:

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr
 
-from lib import corpora, stats
-from lib.run.errors import InputError
+from lib import stats
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
 from lib.studies import sent2vec_claims as claims
-from lib.studies.scores import Fitted, ScoredSet
+from lib.studies.scores import ScoredSet
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 FEW = stats.Sampling(repetitions=60)
@@ -47,21 +46,6 @@ def test_variants_replace_what_they_say(model) -> None:
     smoothed = study.changed(model, "SIF").word_vectors()["cat"]
     assert np.linalg.norm(smoothed) == pytest.approx(weights.loc["cat", "sif"], rel=1e-5)
     assert not study.changed(model, "no frequent").word_vectors()["the"].any()
-
-
-def test_who_knows_which_verses_are_the_same_finds_all_of_them() -> None:
-    hay, asking = corpora.load(study.HAYSTACK), corpora.load("bible-gospels:ylt")
-    group = dict(zip([*hay.sentences, *asking.sentences], [*hay.groups, *asking.groups], strict=True))
-
-    def oracle(sentences) -> np.ndarray:
-        return np.array([np.random.default_rng(int(group[sentence]) + 1).normal(size=20) for sentence in sentences])
-
-    found, alike = study.verses(50, seed=3)
-    np.testing.assert_array_equal(found.answers(Fitted(oracle)), np.ones(50))
-    np.testing.assert_allclose(alike.answers(Fitted(oracle)), np.ones(50), rtol=1e-6)
-    assert 0 < found.answers(Fitted(letters)).mean() < 1
-    with pytest.raises(InputError, match="queries"):
-        study.verses(10**6, seed=3)
 
 
 def test_scores_are_means_over_groups_and_cover_other_seeds(rng) -> None:

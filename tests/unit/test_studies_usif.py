@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from lib import stats, tasks
+from lib import corpora, stats, tasks
 from lib.corpora import text
 from lib.embedders.composition import SIF
 from lib.run.errors import InputError
 from lib.studies import scores, usif
-from lib.studies.scores import ScoredSet, Scores
+from lib.studies.scores import Fitted, ScoredSet, Scores
 from lib.studies.usif import Words
 
 A = 1e-3
@@ -187,15 +187,23 @@ def test_compositions_answer_and_the_best_is_chosen() -> None:
     assert usif.tuned(TOY, lambda words, m: words.usif(m=m), [1, 2, 3], [toy]) == 2
 
 
-def test_verses_are_found_by_rank_and_those_to_tune_on_are_others() -> None:
-    scored, kept = usif.verses(30, 0)
+def test_verses_of_one_meaning_are_found_first_and_those_to_tune_on_are_others() -> None:
+    hay, asking = corpora.load(scores.HAYSTACK), corpora.load("bible-gospels:ylt")
+    meaning = dict(zip([*hay.sentences, *asking.sentences], [*hay.groups, *asking.groups], strict=True))
+
+    def oracle(sentences) -> np.ndarray:
+        return np.array([np.random.default_rng(int(meaning[each]) + 1).normal(size=20) for each in sentences])
+
+    scored, alike = scores.verses(0, 50, 3)
+    np.testing.assert_array_equal(scored.answers(Fitted(oracle)), np.ones(50))
+    np.testing.assert_allclose(alike.answers(Fitted(oracle)), np.ones(50), rtol=1e-6)
     bag = Words("bag", {"jesus": np.array([1.0, 0]), "the": np.array([0.0, 1])}, FOUR, text.lower_words).mean()
-    found = [each.answers(bag) for each in (scored, kept)]
+    found = [each.answers(bag) for each in (scored, scores.verses(50, 100, 3)[0])]
     assert all(((some > 0) & (some <= 1)).all() for some in found)
+    assert 0 < scored.score(found[0], np.arange(50)) < 1
     assert found[0].tolist() != found[1].tolist()
-    assert scored.score(found[0], np.arange(30)) == pytest.approx(found[0].mean())
     with pytest.raises(InputError, match="queries: 9999999 is not accepted"):
-        usif.verses(9_999_999, 0)
+        scores.verses(0, 9_999_999, 0)
 
 
 def test_our_scores_stand_beside_those_of_the_same_vectors() -> None:
