@@ -75,7 +75,11 @@ class _Cache(FunctionCache):
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         with self._lock():
-            return super().load_overload(signature, target_context)
+            try:
+                return super().load_overload(signature, target_context)
+            except (AttributeError, ImportError):  # of older code, with types that are there no more
+                self.flush()
+                return None
 
     def save_overload(self, signature: Any, data: Any) -> None:
         with suppress(OSError), self._lock():  # a full disk costs a second compilation
