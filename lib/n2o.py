@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from lib import embedders
 from lib.corpora import Corpus
 from lib.neighbors import Neighbors, distributed
 from lib.run import arrays, progress
+from lib.run.environment import cores
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
@@ -105,6 +107,8 @@ def neighbors(
     costs : DataFrame with columns embedder, family, dim, embed_seconds and search_seconds
     """
     store, found, costs = EmbeddingStore(), {}, []
+    if client is None:
+        train(names, corpus)
     for name in progress.track(names, "embedders", unit="embedders"):
         started = time.perf_counter()
         vectors = store.embed(embedders.load(name), corpus, show_progress_bar=True, client=client)
@@ -114,6 +118,17 @@ def neighbors(
         costs.append((name, embedders.family(name), vectors.shape[1], *seconds))
     columns = ["embedder", "family", "dim", "embed_seconds", "search_seconds"]
     return found, pd.DataFrame(costs, columns=columns)
+
+
+def train(names: Sequence[str], corpus: Corpus) -> None:
+    """Have the store embed a corpus under those embedders that are trained on it, one on each core at a time."""
+
+    def embed(name: str) -> None:
+        EmbeddingStore().embed(embedders.load(name), corpus, show_progress_bar=True)
+
+    trained = [name for name in names if embedders.family(name) == "trained on the corpus"]
+    with ThreadPoolExecutor(cores()) as pool:
+        list(pool.map(embed, trained))
 
 
 def chance(k: int, candidates: int) -> float:

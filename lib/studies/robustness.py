@@ -35,6 +35,7 @@ PAPERS_CORPUS = 8_000_000 * 300  # numbers: sentences times dimensions
 def embeddings(names: Sequence[str], corpus: Corpus) -> dict[str, Embeddings]:
     """The embeddings of a corpus under embedders of the registry, from the store."""
     store = EmbeddingStore()
+    n2o.train(names, corpus)
     tracked = progress.track(names, f"embeddings of {corpus.name}", unit="embedders")
     return {name: store.embed(embedders.load(name), corpus, show_progress_bar=True) for name in tracked}
 
