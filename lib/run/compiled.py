@@ -70,6 +70,11 @@ class _Files(CompileResultCacheImpl):
 class _Cache(FunctionCache):
     _impl_class = _Files
 
+    def __init__(self, function: Callable) -> None:
+        super().__init__(function)
+        # Numba compares it before it unpickles the rest, which may name a class that the modules no longer have.
+        self._cache_file._version += _sources()
+
     def _lock(self) -> FileLock:
         return FileLock(Path(self.cache_path) / "compiled.lock")
 

@@ -14,10 +14,13 @@ from lib.run import paths
 from tests.sizes import KILLS
 
 LOOPS = {
-    "inner": "from lib.run.compiled import njit\n@njit\ndef times(x):\n    return {factor} * x\n",
+    "inner": (
+        "from collections import namedtuple\nfrom lib.run.compiled import njit\n"
+        "Line = Line{factor} = namedtuple('Line{factor}', 'x')\n@njit\ndef times(x):\n    return {factor} * x\n"
+    ),
     "outer": (
         "from inner import times\nfrom lib.run.compiled import njit\n"
-        "@njit\ndef total(x):\n    s = x[0] * 0\n    for i in range(len(x)):\n        s += times(x[i])\n    return s\n"
+        "@njit\ndef total(line):\n    s = line.x[0] * 0\n    for x in line.x:\n        s += times(x)\n    return s\n"
     ),
 }
 # Prints the sum of five ones times the factor, and how often the code came from the cache.
@@ -27,8 +30,8 @@ from lib.run import compiled
 compiled.LIBRARY = pathlib.Path(sys.argv[1])
 sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True
-import numpy, outer
-print(f"{outer.total(numpy.ones(5, sys.argv[2])):g}", sum(outer.total.stats.cache_hits.values()))
+import inner, numpy, outer
+print(f"{outer.total(inner.Line(numpy.ones(5, sys.argv[2]))):g}", sum(outer.total.stats.cache_hits.values()))
 """
 
 
@@ -52,7 +55,7 @@ def test_processes_that_compile_at_the_same_time_compute_the_right_numbers(tmp_p
     assert run(tmp_path, "float32", "float64") == ["10 1"] * 2
 
 
-def test_code_is_compiled_anew_when_another_module_of_it_changes(tmp_path) -> None:
+def test_code_is_compiled_anew_when_another_module_of_it_changes_or_a_class_is_renamed(tmp_path) -> None:
     for factor in (2, 3):
         write(tmp_path, factor)
         assert run(tmp_path, "int64") == [f"{5 * factor} 0"]
