@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -97,6 +97,7 @@ def classify(
     labels: Sequence[Any],
     *steps: Any,
     folds: int = 3,
+    halves: bool = False,
     seed: int = 0,
     C: float | Sequence[float] = 1.0,
     scale: bool = True,
@@ -113,6 +114,8 @@ def classify(
         Fitted like scale and SVM on the training sentences alone.
     folds : int
         Of cross-validation; every group is spread evenly over them.
+    halves : bool
+        Whether the first half of the rows and the second are the two folds instead: two translations, say.
     seed : int
         Of the folds.
     C : float or sequence of float
@@ -127,13 +130,15 @@ def classify(
     """
     labels, penalties = np.asarray(labels), np.atleast_1d(C)
     least = np.unique(labels, return_counts=True)[1].min()
-    if least < folds:
+    if least < folds and not halves:
         raise InputError(f"labels: a group has {least} sentences; give {folds} or more of each, or fewer folds")
     model = svm(*steps, C=penalties[0], scale=scale)
     if len(penalties) > 1:
         inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
         model = GridSearchCV(model, {"svm__C": penalties}, cv=inner)
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    if halves:
+        outer = PredefinedSplit(np.arange(len(labels)) * 2 // len(labels))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The least populated class|The number of unique classes")
         scores = cross_val_predict(model, double(vectors), labels, cv=outer, method="decision_function")

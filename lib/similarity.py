@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import pearsonr, spearmanr
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from lib.embedders.base import Embeddings, narrow
 from lib.neighbors.contract import unit
 from lib.run import arrays
 from lib.run.errors import InputError
-from lib.run.parameters import one_of
 
 LEAST_PAIRS = 3
 SAME = 1e-12  # relative; numbers that differ by less differ by rounding
@@ -33,6 +32,8 @@ PENALTIES = {
 ITERATIONS = 1000  # of L-BFGS, at most
 
 Sides = Sequence[Embeddings]  # one matrix of sentences, or two of pairs: a row of each is a pair
+Pairs = tuple[Embeddings, Embeddings, np.ndarray]  # the two sides and the gold scores
+Columns = tuple[np.ndarray, np.ndarray]  # mean and standard deviation of each column, float64[d]
 
 
 def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | None = None) -> dict[str, float]:
@@ -109,29 +110,20 @@ def checked(name: str, *sides: Embeddings) -> Sides:
     return sides
 
 
-# -- columns, and what a classifier or a regression is given to see -------------------------------
-
-
-class Columns(NamedTuple):
-    """Mean and standard deviation of each column, float64[d]; the deviation of a constant column is exactly 0."""
-
-    mean: np.ndarray
-    deviation: np.ndarray
+# -- columns, and the features of a classifier or a regression ------------------------------------
 
 
 def column_statistics(*matrices: Embeddings) -> Columns:
-    """Mean and standard deviation (over all rows, no correction) of the columns of matrices laid below each other."""
+    """Mean and standard deviation of the columns of matrices laid below each other; exactly 0 of a constant one."""
     if sp.issparse(matrices[0]):
-        from sklearn.preprocessing import StandardScaler
-
         scaler = StandardScaler(with_mean=False).fit(sp.vstack(matrices, format="csr", dtype=np.float64))
         # scikit-learn scales a column by 1 if it is constant but for rounding.
         varies = scaler.scale_ == np.sqrt(scaler.var_)
-        return Columns(scaler.mean_, np.where(varies, scaler.scale_, 0.0))
+        return scaler.mean_, np.where(varies, scaler.scale_, 0.0)
     rows = np.concatenate(matrices)
     deviation = rows.std(axis=0, dtype=np.float64)
     # By the extremes, for the mean of equal numbers may be rounded to another one.
-    return Columns(rows.mean(axis=0, dtype=np.float64), np.where(np.ptp(rows, axis=0) > 0, deviation, 0.0))
+    return rows.mean(axis=0, dtype=np.float64), np.where(np.ptp(rows, axis=0) > 0, deviation, 0.0)
 
 
 def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
@@ -139,26 +131,19 @@ def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
 
     A column of deviation 0 becomes 0. The numbers keep their type.
     """
-    varies = columns.deviation > 0
-    factor = np.divide(1.0, columns.deviation, out=np.zeros(len(varies)), where=varies).astype(vectors.dtype)
+    mean, deviation = columns
+    factor = np.divide(1.0, deviation, out=np.zeros(len(deviation)), where=deviation > 0).astype(vectors.dtype)
     if sp.issparse(vectors):
         return sp.csr_array(vectors @ sp.diags_array(factor))
-    return (vectors - columns.mean.astype(vectors.dtype)) * factor
-
-
-def pair_features(left: Embeddings, right: Embeddings) -> Embeddings:
-    """``[|u - v|, u * v]`` of each pair, float[n, 2 d] (Tai et al., 2015, section 4.2; SentEval)."""
-    if sp.issparse(left):
-        return sp.csr_array(sp.hstack([abs(left - right), left.multiply(right)], format="csr"))
-    return np.hstack([np.abs(left - right), left * right])
+    return (vectors - mean.astype(vectors.dtype)) * factor
 
 
 class Features:
-    """From embeddings to what a classifier or a regression sees; everything is estimated by `fit`, on training rows.
+    """From embeddings to the features of a classifier or a regression; all is estimated by `fit`, on training rows.
 
     1. With `normalize`, each column of the embeddings gets mean 0 and standard deviation 1 (the paper's footnote 2);
        one that is constant on the training rows becomes 0. The two sides of pairs are estimated together.
-    2. Pairs become `pair_features`.
+    2. Pairs become ``[|u - v|, u * v]`` (Tai et al., 2015, section 4.2; SentEval).
     3. The mean is subtracted, and all is divided by one number so that the mean variance of a column is 1. A shift and
        a common factor are nothing to a linear model, but with them a penalty means the same for every embedder.
 
@@ -197,75 +182,61 @@ class Features:
         sides = [side.astype(self.dtype, copy=False) for side in sides]
         if self.columns:
             sides = [standardized(side, self.columns) for side in sides]
-        return pair_features(*sides) if len(sides) > 1 else sides[0]
+        if len(sides) == 1:
+            return sides[0]
+        left, right = sides
+        if sp.issparse(left):
+            return sp.csr_array(sp.hstack([abs(left - right), left.multiply(right)], format="csr"))
+        return np.hstack([np.abs(left - right), left * right])
 
 
 # -- a similarity that is learned -----------------------------------------------------------------
 
 
-class Pairs(NamedTuple):
-    """Embeddings of the two sides, float[n, d] each, and the gold scores, float[n]; any such triple will do."""
-
-    left: Embeddings
-    right: Embeddings
-    gold: np.ndarray
-
-
-def regress(
-    train: Pairs,
-    dev: Pairs,
-    test: Pairs,
-    method: str = "softmax",
-    normalize: bool = False,
-    penalties: Sequence[float] | None = None,
-) -> np.ndarray:
+def regress(train: Pairs, dev: Pairs, test: Pairs, method: str = "softmax", normalize: bool = False) -> np.ndarray:
     """Predict the gold scores of the test pairs, float64[n], from ``[|u - v|, u * v]``.
 
     Parameters
     ----------
-    train, dev, test : Pairs
+    train, dev, test : (left, right, gold)
+        Embeddings of the two sides, float[n, d] each, and the gold scores, float[n].
     method : {"softmax", "ridge"}
         "softmax", the paper's (through SentEval): a distribution over the whole scores, whose mean is predicted, is
         trained toward the two scores next to the gold score (Tai et al., 2015, section 4.2). SentEval's lowest score
         is 1, which is wrong for sets that begin at 0, and it stops a stochastic descent where dev is best; here the
         scores are those of the training pairs and the penalized optimum is found. "ridge": least squares, in a
-        fraction of the time.
+        fraction of the time. Of the `PENALTIES` that with the best Pearson on dev is taken, the first of equally good
+        ones.
     normalize : bool
         Whether columns are z-normalized, by the training pairs.
-    penalties : sequence of float, optional
-        Strong to weak; None for `PENALTIES`. That with the best Pearson on dev is taken, the first of equally good
-        ones.
 
     Raises
     ------
     InputError
         Sides that do not match, NaN, embeddings that are all alike.
     """
-    predictions = {"softmax": _softmax, "ridge": _ridge}[one_of("method", method, PENALTIES)]
+    predictions = {"softmax": _softmax, "ridge": _ridge}[method]
     sides = [checked("train, dev and test", *split[:2]) for split in (train, dev, test)]
     gold, of_dev = (arrays.column("gold", split[2]) for split in (train, dev))
-    with quiet(), threadpool_limits(1):  # as in `lib.transfer`
+    # One thread, as in `lib.transfer`.
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1):
         features = Features(normalize, np.float64).fit(sides[0])
-        rows, *asked = (features.transform(each) for each in sides)
-        found = list(predictions(rows, gold, penalties or PENALTIES[method], asked))
+        rows, *others = (features.transform(each) for each in sides)
+        found = list(predictions(rows, gold, others))
     best = np.nanargmax([pearsonr(on_dev, of_dev).statistic for on_dev, _ in found])
     return found[best][1]
 
 
-def _ridge(
-    features: Embeddings, gold: np.ndarray, penalties: Sequence[float], asked: Sequence[Embeddings]
-) -> Iterator[list[np.ndarray]]:
-    """For each penalty the predicted scores of each matrix of `asked`."""
+def _ridge(features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]) -> Iterator[list[np.ndarray]]:
+    """For each penalty the predicted scores of other matrices of features."""
     from sklearn.linear_model import Ridge
 
-    for penalty in penalties:
+    for penalty in PENALTIES["ridge"]:
         model = Ridge(alpha=penalty * features.shape[1], tol=1e-6).fit(features, gold)
-        yield [model.predict(rows) for rows in asked]
+        yield [model.predict(rows) for rows in others]
 
 
-def _softmax(
-    features: Embeddings, gold: np.ndarray, penalties: Sequence[float], asked: Sequence[Embeddings]
-) -> Iterator[list[np.ndarray]]:
+def _softmax(features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]) -> Iterator[list[np.ndarray]]:
     """Each pair counts for the whole score below and the one above, by how near they are: the targets of Tai et al."""
     from sklearn.linear_model import LogisticRegression
 
@@ -276,18 +247,8 @@ def _softmax(
     counts = np.flatnonzero(weights > 0)
     twice = features.astype(np.float32)[counts % len(gold)]
     model = LogisticRegression(max_iter=ITERATIONS, warm_start=True)
-    for penalty in penalties:
+    for penalty in PENALTIES["softmax"]:
         model.C = 1 / (penalty * features.shape[1])
         model.fit(twice, label[counts], sample_weight=weights[counts])
-        shares = (model.predict_proba(rows.astype(np.float32)).astype(np.float64) for rows in asked)
+        shares = (model.predict_proba(rows.astype(np.float32)).astype(np.float64) for rows in others)
         yield [each @ scores[model.classes_] for each in shares]
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Without scikit-learn's warnings of a solver that stops at its last iteration."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield

@@ -9,21 +9,23 @@ the training sentences. What an embedder was fitted on is another matter.
 
 from __future__ import annotations
 
-from collections import Counter
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from lib import stats, tasks
 from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
-from lib.similarity import ITERATIONS, Features, Sides, checked, quiet
-from lib.tasks import PairTask
+from lib.run.parameters import in_range
+from lib.similarity import ITERATIONS, Features, Sides, checked
+from lib.tasks import PairTask, Task
 
 # -- classifiers ------------------------------------------------------------------------------------
 
@@ -57,12 +59,8 @@ class Classifier:
         """The settings, the strongest penalty first."""
         return [Setting(penalty, size) for size in self.hidden for penalty in sorted(self.penalties, reverse=True)]
 
-    def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
-        """A trained model with ``predict``, from float[n, d], dense or CSR, and the labels [n]."""
-        return next(model for reached, model in self.path(features, labels, seed) if reached == setting)
-
     def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
-        """A trained model for each setting, good until the next is asked for."""
+        """Each setting with a model trained on float[n, d], dense or CSR, and labels [n]; it is good until the next."""
         for setting in self.settings:
             yield setting, self.fit(features, labels, setting, seed)
 
@@ -78,6 +76,7 @@ class Logistic(Classifier):
     penalties: Sequence[float] = (10, 3, 1, 0.3, 0.1, 0.01, 0.001)
 
     def path(self, features: Embeddings, labels: np.ndarray, seed: int) -> Iterator[tuple[Setting, Any]]:
+        """As of any classifier."""
         from sklearn.linear_model import LogisticRegression
 
         features = features.astype(np.float32)
@@ -85,6 +84,10 @@ class Logistic(Classifier):
         for setting in self.settings:
             model.C = 1 / (setting.penalty * features.shape[1])
             yield setting, model.fit(features, labels)
+
+    def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        """The model that the path reaches at a setting."""
+        return next(model for reached, model in self.path(features, labels, seed) if reached == setting)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class SVM(Classifier):
     penalties: Sequence[float] = (100, 10, 1, 0.1, 0.01)
 
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        """A model with one setting."""
         from sklearn.svm import LinearSVC
 
         # LIBLINEAR's own tolerance is 1e-2; scikit-learn's 1e-4 takes five times as long as 1e-3 for the same labels.
@@ -113,6 +117,7 @@ class MLP(Classifier):
     hidden: Sequence[int] = (50, 200)
 
     def fit(self, features: Embeddings, labels: np.ndarray, setting: Setting, seed: int) -> Any:
+        """A model with one setting."""
         from sklearn.neural_network import MLPClassifier
 
         counts = np.unique(labels, return_counts=True)[1]
@@ -134,9 +139,6 @@ class MLP(Classifier):
         return model.fit(features.astype(np.float32), labels)
 
 
-CLASSIFIERS = {"logistic": Logistic, "svm": SVM, "mlp": MLP}
-
-
 # -- evaluation -------------------------------------------------------------------------------------
 
 VALIDATION_FOLDS = 10  # of which one is held out where `inner_folds` is 1
@@ -151,13 +153,6 @@ OFFICIAL = {
 }
 
 
-class Choice(NamedTuple):
-    """What was chosen inside a fold's training data: whether to z-normalize, and the classifier's setting."""
-
-    normalized: bool
-    setting: Setting
-
-
 class Result(NamedTuple):
     """How well a classifier does on frozen embeddings.
 
@@ -165,15 +160,15 @@ class Result(NamedTuple):
     ----------
     accuracy : float
         In [0, 1], the mean over folds. Its interval: ``stats.bootstrap(stats.mean, result.correct, ...)``.
-    choices : list of Choice
-        One for each fold.
+    choices : list of (bool, Setting)
+        For each fold what was chosen inside its training data: whether to z-normalize, and the classifier's setting.
     predicted : [n]
         Label of each test sentence, in the order given.
     correct : bool[n]
     """
 
     accuracy: float
-    choices: Sequence[Choice]
+    choices: Sequence[tuple[bool, Setting]]
     predicted: np.ndarray
     correct: np.ndarray
 
@@ -205,18 +200,22 @@ def labelled(name: str, vectors: Vectors, labels: np.ndarray, groups: np.ndarray
     return Labelled(sides, labels, groups)
 
 
-def cross_validate(
-    vectors: Vectors, labels: np.ndarray, *, folds: int = 10, groups: np.ndarray | None = None, **options: Any
-) -> Result:
-    """Nested cross-validation: each fold is labelled by a classifier that was chosen and trained on the others.
+def evaluate(splits: Sequence[Split], *, folds: int = 10, groups: np.ndarray | None = None, **options: Any) -> Result:
+    """How well a classifier labels what it has not seen.
+
+    One split is cross-validated: each fold is labelled by a classifier that was chosen and trained on the others. Of
+    two or three, it is trained on the first and labels the last, and is chosen on the one between, or by folds inside
+    of the first.
 
     Parameters
     ----------
-    vectors : float[n, d], dense or CSR, or a tuple of two
-        Two for pairs, of which the classifier sees ``[|u - v|, u * v]``.
-    labels : int[n] or str[n]
+    splits : list of (vectors, labels)
+        All; or train and test; or train, dev and test. Vectors are float[n, d], dense or CSR, or a tuple of two for
+        pairs, of which the classifier sees ``[|u - v|, u * v]``; labels are int[n] or str[n].
+    folds : int
+        Of cross-validation.
     groups : int[n], optional
-        Sentences that must stay in one fold, in the inner folds too; a negative number stands alone.
+        Of one split: sentences that must stay in one fold, in the inner folds too; a negative number stands alone.
     **options
         Those of `Evaluation`.
 
@@ -225,77 +224,57 @@ def cross_validate(
     InputError
         Rows and labels that do not match, NaN, a class with fewer members (groups) than folds, vectors all alike.
     """
-    run, data = Evaluation(**options), labelled("vectors", vectors, labels, groups)
-    fold = deal(data.labels, folds, np.random.default_rng(run.seed), data.groups)
-    predicted = np.empty_like(data.labels)
-    for number in range(folds):
-        train, test = data.rows(fold != number), data.rows(fold == number)
-        predicted[fold == number] = run.predict(train, run.validation(train, number), test, number)
-    return run.result(data.labels, predicted, fold)
-
-
-def train_test(train: Split, test: Split, dev: Split | None = None, **options: Any) -> Result:
-    """Official splits: chosen on dev, or without one by folds inside the training data; trained on train; one test.
-
-    Parameters
-    ----------
-    train, test, dev : tuple
-        Embeddings (a tuple of two for pairs) and labels of each split. InputError where these do not match, and for a
-        label that the training split does not have.
-    **options
-        Those of `Evaluation`.
-    """
     run = Evaluation(**options)
-    known, tested = labelled("train", *train), labelled("test", *test)
-    strange = np.setdiff1d(tested.labels, known.labels)
-    if len(strange):
-        raise InputError(f"test: has the label {strange[0]}, which train does not have; give splits of one task")
-    validation = run.validation(known, 0) if dev is None else [(known, labelled("dev", *dev))]
-    predicted = run.predict(known, validation, tested, 0)
-    return run.result(tested.labels, predicted, np.zeros(len(predicted)))
+    if len(splits) > 1:
+        train, *dev, test = (labelled("vectors", *split) for split in splits)
+        validation = [(train, each) for each in dev] or run.inside(train, 0)
+        fold, predicted = np.zeros(len(test.labels)), run.predict(train, validation, test, 0)
+    else:
+        test = labelled("vectors", *splits[0], groups)
+        fold = deal(test.labels, folds, np.random.default_rng(run.seed), test.groups)
+        predicted = np.empty_like(test.labels)
+        for number in range(folds):
+            train, rest = test.rows(fold != number), test.rows(fold == number)
+            predicted[fold == number] = run.predict(train, run.inside(train, number), rest, number)
+    correct = predicted == test.labels
+    return Result(float(pd.Series(correct).groupby(fold).mean().mean()), run.choices, predicted, correct)
 
 
-def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], *, folds: int = 10, **options: Any) -> Result:
+def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], **options: Any) -> Result:
     """Evaluate on a labelled set: by its official splits (`OFFICIAL`) if it has any, else by cross-validation.
 
     Parameters
     ----------
     name : str
-        Of `lib.tasks`: sentences with classes, or pairs with labels.
+        Of `lib.tasks`: sentences with classes, or pairs with labels. Its groups stay in one fold.
     encode : callable
         From sentences to embeddings, such as ``partial(store.embed, embedder)``. It is called once, with the sentences
         of all splits; an embedder that it fits on them is transductive.
-    folds : int
-        Of cross-validation, which keeps the groups of a task together if it has any.
     **options
-        Those of `Evaluation`.
+        Those of `evaluate`.
     """
-    parts = [tasks.load(name, split) for split in OFFICIAL.get(name, ("all",))]
+    return on_splits([tasks.load(name, split) for split in OFFICIAL.get(name, ("all",))], encode, **options)
+
+
+def on_splits(parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any) -> Result:
+    """The same of a set's splits: all, or train, dev (if there is one) and test."""
     pairs = isinstance(parts[0], PairTask)
     sides = [side for part in parts for side in ((part.left, part.right) if pairs else (part.sentences,))]
     vectors = encode([sentence for side in sides for sentence in side])
     ends = np.cumsum([len(side) for side in sides])
     pieces = iter([vectors[end - len(side) : end] for side, end in zip(sides, ends, strict=True)])
     data = [((next(pieces), next(pieces)), part.label) if pairs else (next(pieces), part.labels) for part in parts]
-    return on_splits(data, folds=folds, groups=getattr(parts[0], "groups", None), **options)
-
-
-def on_splits(splits: Sequence[Split], *, folds: int, groups: np.ndarray | None = None, **options: Any) -> Result:
-    """`train_test` on two splits or three (train, dev, test), `cross_validate` on one: vectors and labels of each."""
-    if len(splits) == 1:
-        return cross_validate(*splits[0], folds=folds, groups=groups, **options)
-    train, *dev, test = splits
-    return train_test(train, test, *dev, **options)
+    return evaluate(data, groups=getattr(parts[0], "groups", None), **options)
 
 
 @dataclass
 class Evaluation:
-    """One evaluation: what it is asked for, and what it has chosen.
+    """How a classifier is chosen and trained, and what was chosen.
 
     Attributes
     ----------
-    classifier : str or Classifier
-        "logistic", "svm", "mlp", or one with settings of your own.
+    classifier : Classifier
+        `Logistic`, `SVM` or `MLP`, with settings of your own or its usual ones.
     normalize : sequence of bool
         Which to choose from: embeddings as they are (False), z-normalized (True).
     inner_folds : int
@@ -303,59 +282,48 @@ class Evaluation:
         1: by one tenth of it, held out (a fifth of the time of 5, and noisier choices).
     seed : int
         Of folds, of validation sets, of a perceptron's weights.
-    choices : list of Choice
+    choices : list
+        As of `Result`.
     """
 
-    classifier: str | Classifier = "logistic"
+    classifier: Classifier = Logistic()
     normalize: Sequence[bool] = (False, True)
     inner_folds: int = 5
     seed: int = 0
-    choices: list[Choice] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if isinstance(self.classifier, str):
-            known = {"logistic": Logistic, "svm": SVM, "mlp": MLP}
-            self.classifier = known[one_of("classifier", self.classifier, known)]()
-
-    def validation(self, train: Labelled, number: int) -> Iterator[tuple[Labelled, Labelled]]:
-        """What to train on and what to validate by, one after the other, inside the training data."""
-        rng = np.random.default_rng([self.seed, number])
-        held_out = self.inner_folds == 1
-        wanted = VALIDATION_FOLDS if held_out else self.inner_folds
-        folds = max(2, min(wanted, smallest_class(train.labels, train.groups)))
-        fold = deal(train.labels, folds, rng, train.groups)
-        for inner in range(1 if held_out else folds):
-            yield train.rows(fold != inner), train.rows(fold == inner)
+    choices: list[tuple[bool, Setting]] = field(default_factory=list)
 
     def predict(self, train: Labelled, validation: Iterable[tuple], test: Labelled, number: int) -> np.ndarray:
         """Choose by `validation`, train on all of `train`, and label `test`."""
         seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
         # One thread: products of a matrix and a vector wait for memory, not for cores, and the sums stay the same.
-        with quiet(), threadpool_limits(1):
-            choice = self._choose(validation, seed)
-            features = Features(choice.normalized).fit(train.sides)
-            model = self.classifier.fit(features.transform(train.sides), train.labels, choice.setting, seed)
-            self.choices.append(choice)
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1):
+            normalized, setting = self._choice(validation, seed)
+            features = Features(normalized).fit(train.sides)
+            model = self.classifier.fit(features.transform(train.sides), train.labels, setting, seed)
+            self.choices.append((normalized, setting))
             return model.predict(features.transform(test.sides))
 
-    def _choose(self, validation: Iterable[tuple], seed: int) -> Choice:
+    def inside(self, train: Labelled, number: int) -> Iterator[tuple[Labelled, Labelled]]:
+        """What to train on and what to validate by, one after the other, inside the training data."""
+        held_out = self.inner_folds == 1
+        wanted = VALIDATION_FOLDS if held_out else self.inner_folds
+        folds = max(2, min(wanted, smallest_class(train.labels, train.groups)))
+        fold = deal(train.labels, folds, np.random.default_rng([self.seed, number]), train.groups)
+        for inner in range(1 if held_out else folds):
+            yield train.rows(fold != inner), train.rows(fold == inner)
+
+    def _choice(self, validation: Iterable[tuple], seed: int) -> tuple[bool, Setting]:
         """The choice with the most validation sentences labelled right; the first of equally good ones."""
-        candidates = [Choice(z, setting) for z in self.normalize for setting in self.classifier.settings]
-        if len(candidates) == 1:
-            return candidates[0]
-        right: Counter[Choice] = Counter()
+        right = dict.fromkeys(product(self.normalize, self.classifier.settings), 0)
+        if len(right) == 1:
+            return next(iter(right))
         for train, held_out in validation:
             for normalized in self.normalize:
                 features = Features(normalized).fit(train.sides)
-                known, asked = features.transform(train.sides), features.transform(held_out.sides)
-                for setting, model in self.classifier.path(known, train.labels, seed):
-                    right[Choice(normalized, setting)] += int((model.predict(asked) == held_out.labels).sum())
-        return max(candidates, key=right.__getitem__)
-
-    def result(self, gold: np.ndarray, predicted: np.ndarray, fold: np.ndarray) -> Result:
-        """What has come out: gold and predicted labels [n], and the fold int[n] of each sentence."""
-        correct = gold == predicted
-        return Result(float(pd.Series(correct).groupby(fold).mean().mean()), self.choices, predicted, correct)
+                rows, tested = features.transform(train.sides), features.transform(held_out.sides)
+                for setting, model in self.classifier.path(rows, train.labels, seed):
+                    right[normalized, setting] += int((model.predict(tested) == held_out.labels).sum())
+        return max(right, key=right.__getitem__)
 
 
 # -- folds ------------------------------------------------------------------------------------------

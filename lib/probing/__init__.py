@@ -22,9 +22,8 @@ not here, `make` follows their recipes on other text; docs/probing.md says where
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,7 +32,7 @@ from lib import catalog
 from lib.corpora import Corpus, reading
 from lib.probing import parsing, recipes
 from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
+from lib.run.parameters import one_of
 from lib.tasks import ClassificationTask
 
 FILES = {
@@ -50,32 +49,22 @@ FILES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Probe:
+class Probe(NamedTuple):
     """A probing task.
 
     Attributes
     ----------
-    name : str, a key of `FILES`
-    train, dev, test : ClassificationTask, no sentence of which stands in two
-    classes : sequence of str, what label code i stands for
-    source : str, "SentEval" or "made from <name of the corpus>"
+    splits : list of ClassificationTask
+        Train, dev and test; no sentence stands in two of them.
+    classes : sequence of str
+        What label code i stands for.
     """
 
-    name: str
-    train: ClassificationTask
-    dev: ClassificationTask
-    test: ClassificationTask
+    splits: Sequence[ClassificationTask]
     classes: Sequence[str]
-    source: str
-
-    @property
-    def splits(self) -> tuple[ClassificationTask, ClassificationTask, ClassificationTask]:
-        """Train, dev and test."""
-        return self.train, self.dev, self.test
 
 
-def _tasks(splits: Sequence[pd.DataFrame]) -> list[ClassificationTask]:
+def _tasks(splits: Iterable[pd.DataFrame]) -> list[ClassificationTask]:
     """Of tables with the columns sentence and label."""
     return [ClassificationTask(split["sentence"].tolist(), split["label"].to_numpy(np.int32)) for split in splits]
 
@@ -106,7 +95,7 @@ def read(name: str) -> Probe:
             "lines of tr, va and te, and two labels or more, each in two lines or more of tr"
         )
     table["label"] = table["label"].map({label: code for code, label in enumerate(classes)})
-    return Probe(name, *_tasks([table[table["split"] == split] for split in SPLITS]), classes, "SentEval")
+    return Probe(_tasks(table[table["split"] == split] for split in SPLITS), classes)
 
 
 def _row(line: reading.Line) -> tuple[str, str, str]:
@@ -123,20 +112,11 @@ def _by_number(label: str) -> tuple[bool, int | str]:
 
 # -- made from a corpus -----------------------------------------------------------------------------
 
-SIZE = 3000  # sentences, of which two thirds are for training
 SHARE = 0.1  # of a class in a split, which one target word may have at most
 TRAIN, DEV, TEST = range(3)
 
 
-def make(
-    name: str,
-    corpus: Corpus,
-    seed: int = 0,
-    size: int | Sequence[int] = SIZE,
-    pipeline: Any = None,
-    *,
-    classes: int | None = None,
-) -> Probe:
+def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0, pipeline: Any = None) -> Probe:
     """A probing task made from a corpus (docs/probing.md has the recipes).
 
     In each split all classes are equally large. A group of the corpus (a verse's translations) stands in one split
@@ -146,37 +126,29 @@ def make(
     Parameters
     ----------
     name : one of `recipes.RECIPES`
-    size : sentences in all, two thirds of them for training and a sixth each for dev and test; or the three sizes.
-        Each is rounded up to equally many of each class, that of training to two or more.
+    sizes : sentences of train, dev and test; each is rounded up to equally many of each class, that of training to two
+        or more
     pipeline : for the tasks of `recipes.PARSED`, a loaded spaCy pipeline for English with a tagger and a parser, or the
         name of an installed one. Its parses of the last text are kept for the next task.
-    classes : how many bins of length (6 unless given), words (WC) or depths; None for as many as the corpus has
-        enough sentences for, which is at most 1,000 words, with 20 training sentences each, and at most 8 depths
 
     Raises
     ------
     InputError
-        An unknown name; a size that the corpus does not have enough sentences for, with what it has; a pipeline that is
-        not there, or that lacks a tagger or a parser.
+        An unknown name; sizes that the corpus does not have enough sentences for; a pipeline that is not there, or that
+        lacks a tagger or a parser.
     """
     if one_of("name", name, FILES) not in recipes.RECIPES:
         known = ", ".join(recipes.RECIPES)
         raise InputError(f"name: {name} cannot be made here; give one of {known}, or read it (probing.read)")
-    if classes is not None:
-        in_range("classes", classes, 2, 10**6 if name in recipes.SEVERAL else 2)
-    held_out = round(size / 6) if isinstance(size, int) else 0
-    sizes = (size - 2 * held_out, held_out, held_out) if isinstance(size, int) else size
-    if len(sizes) != 3 or min(sizes) < 1:
-        raise InputError(f"size: {size} is not accepted; give six sentences or more, or three sizes above 0")
     source = recipes.source(corpus)
     if name in recipes.PARSED:
         source["parse"] = parsing.parses(parsing.loaded(pipeline), tuple(source["sentence"]))
-    wanted = recipes.Wanted(sizes, classes, np.random.default_rng([seed, list(FILES).index(name)]))
-    for candidates, names in recipes.RECIPES[name](source, wanted):
-        splits = draw(candidates, wanted.rows(len(names)), np.random.default_rng(seed))
+    rng = np.random.default_rng([seed, list(FILES).index(name)])
+    for candidates, classes in recipes.RECIPES[name](source, sizes, rng):
+        splits = draw(candidates, recipes.rows(sizes, len(classes)), np.random.default_rng(seed))
         if splits:
-            return Probe(name, *_tasks(splits), names, f"made from {corpus.name}")
-    raise InputError(f"size: {size} is too much for {name} from {corpus.name!r}; give fewer, or a larger corpus")
+            return Probe(_tasks(splits), classes)
+    raise InputError(f"size: {sum(sizes)} is too much for {name} from {corpus.name!r}; give fewer, or a larger corpus")
 
 
 def draw(candidates: pd.DataFrame, rows: Sequence[int], rng: np.random.Generator) -> list[pd.DataFrame] | None:

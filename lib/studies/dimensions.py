@@ -17,7 +17,7 @@ from lib.corpora import Corpus
 from lib.run.errors import InputError
 from lib.stats import Interval
 from lib.studies.orders import UNMEASURED, Found, defined, frame, joined
-from lib.studies.transfer import SIMPLE, Results, Task, encoder
+from lib.studies.transfer import SIMPLE, Results, Splits, encoder, sentences
 
 TRAINED, TURNED = "word2vec, trained at each size", "the smallest, turned"
 PROJECTED, CONCATENATED = "GloVe, random projections", "GloVe, poolings and sets side by side"
@@ -115,7 +115,7 @@ def growth(results: Results, line: Line) -> tuple[Interval, Interval, Interval]:
     return of(lambda a: a[0, -1] - a[0, 0]), of(contrast), of(bends, holm=True)
 
 
-def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[str, Task]) -> Found:
+def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[str, Splits]) -> Found:
     """The claims on figure 1, and on what size does for a linear classifier and for a perceptron."""
     trained = of_lines[TRAINED]
     rise, contrast, bends = growth(results, trained)
@@ -132,7 +132,7 @@ def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[s
     return found | {("pitfalls-lr-favors-large", ""): favored}
 
 
-def _separability(results: Results, line: Line, room: Line, labelled: Mapping[str, Task]) -> Found:
+def _separability(results: Results, line: Line, room: Line, labelled: Mapping[str, Splits]) -> Found:
     """Training and test accuracy by size, and the share of the rise that mere room keeps."""
     encoders = zip(line.names[[0, -1]].flat, [*line.encoders[0], *line.encoders[-1]], strict=True)
     fitted = {("fitted", name): _fitted(encode, labelled) for name, encode in encoders}
@@ -150,14 +150,14 @@ def _separability(results: Results, line: Line, room: Line, labelled: Mapping[st
     return {(claim, "rises"): rise, (claim, "room"): room}
 
 
-def _fitted(encode: Callable, labelled: Mapping[str, Task]) -> np.ndarray:
+def _fitted(encode: Callable, labelled: Mapping[str, Splits]) -> np.ndarray:
     """Which tested sentences an unpenalized linear classifier labels right that was trained on them, bool[n]."""
     from sklearn.linear_model import RidgeClassifier
 
     found = []
-    for task in labelled.values():
-        labels = task.splits[-1].labels
-        vectors = np.asarray(encode(task.sentences), np.float64)[-len(labels) :]
+    for splits in labelled.values():
+        labels = splits[-1].labels
+        vectors = np.asarray(encode(sentences(splits)), np.float64)[-len(labels) :]
         found.append(RidgeClassifier(alpha=1e-8).fit(vectors, labels).predict(vectors) == labels)
     return np.concatenate(found)
 

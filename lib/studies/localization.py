@@ -6,6 +6,7 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from lib import stats, tasks
 from lib.corpora import Corpus, text
 from lib.embedders.base import Embeddings
 from lib.embedders.sparse import BagOfWords
-from lib.localization import GRID, classify, double, svm
+from lib.localization import classify
 from lib.run import progress
 from lib.run.cluster import in_processes
 from lib.stats import Interval, Sampling
@@ -50,11 +51,12 @@ def encode(
 
 def encoded(name: str, corpus: Corpus | Sequence[str], sentences: list[str], options: Mapping[str, Any]) -> Embeddings:
     """The same by one embedder."""
-    return encoder(name, corpus, **options)(sentences)
+    found = encoder(name, corpus, **options)(sentences)
+    return found if sp.issparse(found) else np.array(found)
 
 
 class Answers(NamedTuple):
-    """What models say of the sentences of one set.
+    """The labels that classifiers give to the sentences of one set.
 
     Attributes
     ----------
@@ -131,8 +133,8 @@ def answer(
     models: Mapping[str, Any],
     labels: np.ndarray,
     seeds: Sequence[int],
-    C: float | Sequence[float] = GRID,
     ensembles: Mapping[str, Sequence[str]] | None = None,
+    **options: Any,
 ) -> Answers:
     """Classify by `lib.localization.classify` with several seeds.
 
@@ -141,49 +143,38 @@ def answer(
     models : mapping
         Of names to vectors, or to a tuple of vectors and the transformers that they pass.
     labels : int[n]
-    seeds, C
+    seeds
         As for `classify`.
     ensembles : mapping, optional
         Of names to models, whose scores are divided by their standard deviation and added.
+    **options
+        The others of `classify`.
     """
     tables, groups = [], np.unique(labels)
-    found = in_processes(scores, ((labels, seed, C, *_parts(models[name])) for seed in seeds for name in models))
+    jobs = ((labels, options | {"seed": seed}, models[name]) for seed in seeds for name in models)
+    found = in_processes(scores, jobs)
     for seed in seeds:
-        of = {name: next(found) for name in progress.track(list(models), f"classification, seed {seed}", "models")}
+        tracked = progress.track(list(models), f"classification, seed {seed}", "models")
+        by_model = {name: next(found) for name in tracked}
         for name, members in (ensembles or {}).items():
-            of[name] = sum(of[member] / of[member].std() for member in members)
-        tables.append(pd.DataFrame({name: groups[each.argmax(axis=1)] for name, each in of.items()}))
+            by_model[name] = sum(by_model[member] / by_model[member].std() for member in members)
+        tables.append(pd.DataFrame({name: groups[each.argmax(axis=1)] for name, each in by_model.items()}))
     correct = np.mean([table.eq(labels, axis=0) for table in tables], axis=0)
     return Answers(labels, pd.DataFrame(correct, columns=tables[0].columns), tables[0])
 
 
-def _parts(model):
-    vectors, *steps = model if isinstance(model, tuple) else (model,)
-    return np.asarray(vectors) if isinstance(vectors, np.memmap) else vectors, *steps
-
-
-def scores(
-    labels: np.ndarray, seed: int, C: float | Sequence[float], vectors: Embeddings, *steps: TransformerMixin
-) -> np.ndarray:
+def scores(labels: np.ndarray, options: Mapping[str, Any], model: Any) -> np.ndarray:
     """Those of `lib.localization.classify`, of each sentence for each group."""
-    return classify(vectors, labels, *steps, seed=seed, C=C).scores
+    vectors, *steps = model if isinstance(model, tuple) else (model,)
+    return classify(vectors, labels, *steps, **options).scores
 
 
 def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) -> Answers:
-    """Learn from the first half of the rows and ask for the second, then the reverse: one sentence of each group.
+    """Learn from the first half of the rows and label the second, then the reverse, with C = 1.
 
-    With C = 1. The halves are two translations, say, and have the same groups.
+    The halves are two translations, say, and have one sentence of each group.
     """
-    found = in_processes(_crosswise, ((labels, scale, *_parts(model)) for model in models.values()))
-    predictions = pd.DataFrame(dict(zip(models, found, strict=True)))
-    return Answers(labels, predictions.eq(labels, axis=0).astype(float), predictions)
-
-
-def _crosswise(labels, scale, vectors, *steps):
-    halves, vectors = np.split(np.arange(len(labels)), 2), double(vectors)
-    model = svm(*steps, scale=scale)
-    predictions = [model.fit(vectors[a], labels[a]).predict(vectors[b]) for a, b in (halves, halves[::-1])]
-    return np.concatenate(predictions[::-1])
+    return answer(models, labels, [0], halves=True, scale=scale)
 
 
 def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:
@@ -205,7 +196,7 @@ def leads(
 
 
 def mistakes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each two models, whose answers are columns of label[n, m]: what both get wrong, and alike, int[m, m]."""
+    """Of each two models, the columns of label[n, m]: the sentences both get wrong, and alike, int[m, m]."""
     wrong = predictions != labels[:, None]
     both = wrong[:, :, None] & wrong[:, None, :]
     same = both & (predictions[:, :, None] == predictions[:, None, :])
@@ -220,10 +211,9 @@ def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
 
 def shared_mistakes(answers: Answers, names: Sequence[str]) -> pd.DataFrame:
     """A row for each pair of models: a, b, both (sentences that both get wrong), same (with the same answer)."""
-    first, second = np.triu_indices(len(names), 1)
-    both, same = (counts[first, second] for counts in mistakes(answers.labels, answers.predictions[names].to_numpy()))
-    a, b = np.array(names)[first], np.array(names)[second]
-    return pd.DataFrame({"a": a, "b": b, "both": both, "same": same})
+    both, same = mistakes(answers.labels, answers.predictions[names].to_numpy())
+    rows = [(names[i], names[j], both[i, j], same[i, j]) for i, j in combinations(range(len(names)), 2)]
+    return pd.DataFrame(rows, columns=["a", "b", "both", "same"])
 
 
 def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:

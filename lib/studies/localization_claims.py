@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class Judge:
             The vectors of `SENTENCES` and of their second trainings, of the sentences of the last set.
         """
         for id, names, statistic in (
-            ("mowe-sowe-agree", ["MOWE", "SOWE"], lambda labels, predictions: agreement(labels, predictions)[0, 1]),
+            ("mowe-sowe-agree", ["MOWE", "SOWE"], lambda *both: agreement(*both)[0, 1]),
             ("word-models-agree", [*WORDS, *SENTENCES], _word_models_agree),
         ):
             enough = {task: shared_mistakes(answers, names)["both"].min() for task, answers in tested.items()}
@@ -138,12 +138,15 @@ class Judge:
         trainings = [*SENTENCES, *(f"{name}, seed 2" for name in SENTENCES)]
         itself = np.arange(len(labels))
         near = [neighbors.exact(vectors[name], vectors[name], 10, exclude=itself).ids for name in trainings]
-        rates = {pair: n2o.overlap(near[pair[0]], near[pair[1]]) for pair in combinations(range(6), 2)}
-        columns = [rates[i, j] - (rates[i, i + 3] + rates[j, j + 3]) / 2 for i, j in combinations(range(3), 2)]
+        overlaps = np.array([[n2o.overlap(a, b) for b in near] for a in near]).transpose(2, 0, 1)
         both = (
-            self.interval(stats.mean, np.column_stack(columns), clusters=labels),
+            self.interval(stats.mean, _between_less_within(overlaps), clusters=labels),
             self.interval(
-                _between_less_within, labels, predictions[trainings].to_numpy(), clusters=labels, method="normal"
+                lambda *both: _between_less_within(agreement(*both)),
+                labels,
+                predictions[trainings].to_numpy(),
+                clusters=labels,
+                method="normal",
             ),
         )
         self.enter("dissimilar-maps", np.concatenate(both, axis=1), analogue=self.models)
@@ -169,7 +172,8 @@ class Judge:
             gaps = []
             for dataset, task in zip(("MSRP", "Opinosis"), sets.values(), strict=True):
                 bow = bag_of_words(task.sentences)
-                answers = in_processes(scores, ((task.labels, seed, GRID, bow, *steps) for seed in deals))
+                options = [{"seed": seed, "C": GRID} for seed in deals]
+                answers = in_processes(scores, ((task.labels, each, (bow, *steps)) for each in options))
                 found = [(np.unique(task.labels)[each.argmax(axis=1)] == task.labels).mean() for each in answers]
                 half = within * np.std(found, ddof=1)
                 gaps.append(np.mean(found) - rated[model, dataset] + np.array([0, -half, half]))
@@ -224,8 +228,8 @@ class Judge:
         DataFrame with a row for each model: accuracy, scatter (within groups over between groups), separable (accuracy
         on its own training sentences with C = 100)
         """
-        labels, names = answers.labels, list(models)
-        table = answers.correct[names].mean().rename("accuracy").rename_axis("model").to_frame()
+        labels = answers.labels
+        table = answers.correct[list(models)].mean().rename("accuracy").rename_axis("model").to_frame()
         columns = {name: spread(vectors, labels) for name, vectors in models.items()}
         table["scatter"] = [_scatter(each).item() for each in columns.values()]
         vectors = map(double, models.values())
@@ -237,8 +241,8 @@ class Judge:
         def tau(x, y):
             return np.nan_to_num(kendalltau(x, y).statistic)  # 0 where all are separable
 
-        x, y, ratio = table[["separable", "accuracy", "scatter"]].to_numpy().T
-        self.enter("svm-measures-localization", self.interval(tau, x, y, method="fisher"), "order")
+        accuracy, ratio, separable = table.to_numpy().T
+        self.enter("svm-measures-localization", self.interval(tau, separable, accuracy, method="fisher"), "order")
         noise = np.random.default_rng(0).normal(scale=10, size=len(labels))
         perfect = np.column_stack([np.eye(labels.max() + 1)[labels], noise])
         right = classify(perfect, labels, C=GRID[-1], scale=False).accuracy
@@ -246,7 +250,7 @@ class Judge:
         both = np.column_stack([spread(perfect, labels), worst])
         found = self.interval(lambda rows: -np.diff(_scatter(rows)), both, clusters=labels, method="normal")
         self.enter("compact-required", found, "counterexample", note=f"{right:.0%} right")
-        self.enter("compact-required", self.interval(stats.spearman, y, ratio, method="fisher"), "tendency")
+        self.enter("compact-required", self.interval(stats.spearman, accuracy, ratio, method="fisher"), "tendency")
         return table
 
     def training(self, names: Sequence[str], text: Sequence[str], tested: tasks.ParaphraseGroups) -> None:
@@ -287,22 +291,19 @@ class Judge:
         self.ledger.identity("localization-opinosis-size", missed[1], part="sizes")
         self.ledger.identity("localization-opinosis-size", np.abs(gaps).max(axis=0).min(), part="tokens")
         pairs = tasks.load("MRPC", "all")
-        groups = groups_from_pairs([pair for pair, label in zip(pairs.ids, pairs.label, strict=True) if label])
+        groups = groups_from_pairs(compress(pairs.ids, pairs.label))
         group_of = {member: i for i, group in enumerate(groups) if len(group) > 2 for member in group}
-        inside = {
-            frozenset(pair): label
-            for pair, label in zip(pairs.ids, pairs.label, strict=True)
-            if pair[0] in group_of and group_of[pair[0]] == group_of.get(pair[1])
-        }
+        labels = dict(zip(map(frozenset, pairs.ids), pairs.label, strict=True))
+        inside = [label for pair, label in labels.items() if len({group_of.get(id, -id) for id in pair}) == 1]
         spare = len(inside) - len(group_of) + len(set(group_of.values()))
-        against = list(inside.values()).count(0)
+        against = inside.count(0)
         low, high = binomtest(against, spare).proportion_ci() if spare else (0.0, 1.0)
         found = against / max(1, spare), low, high
         self.enter("closure-is-meaning", found, note=f"{spare} pairs are spare")
 
 
-def beside_table_1(tested: Mapping[str, Answers], sampling: Sampling) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Table 1 beside our accuracies on MSRP and Opinosis, with intervals over groups; and how alike the orders are.
+def table_1_comparison(tested: Mapping[str, Answers], sampling: Sampling) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Table 1 and our accuracies on MSRP and Opinosis, with intervals over groups; and how alike the orders are.
 
     Rows set, model, paper, ours, low, high; and set, spearman (of the paper's accuracies with ours), low, high.
     """
@@ -321,9 +322,8 @@ def beside_table_1(tested: Mapping[str, Answers], sampling: Sampling) -> tuple[p
         )
         orders.append((dataset, *order))
     table = pd.concat(models).rename_axis("model").reset_index()
-    return table[["set", "model", "paper", "ours", "low", "high"]], pd.DataFrame(
-        orders, columns=["set", "spearman", "low", "high"]
-    )
+    orders = pd.DataFrame(orders, columns=["set", "spearman", "low", "high"])
+    return table[["set", "model", "paper", "ours", "low", "high"]], orders
 
 
 def _word_models_agree(labels, predictions):
@@ -336,11 +336,10 @@ def _word_models_agree(labels, predictions):
     return np.array(found)
 
 
-def _between_less_within(labels, predictions):
-    """Agreement of each two models (the first three columns) less the mean agreement of each with its second seed."""
-    rates = agreement(labels, predictions)
-    within, (i, j) = rates.diagonal(3), np.triu_indices(3, 1)
-    return rates[i, j] - (within[i] + within[j]) / 2
+def _between_less_within(rates):
+    """Rates [..., 6, 6] of each two models, the first three, less the mean rate of each with its second seed."""
+    within, (i, j) = np.diagonal(rates, 3, -2, -1), np.triu_indices(3, 1)
+    return rates[..., i, j] - (within[..., i] + within[..., j]) / 2
 
 
 def _coefficients(outcome, *predictors):

@@ -26,6 +26,7 @@ from lib.studies.scores import pearsons
 
 OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
+SPREAD = ["value", "low", "high", "set", "without", "constant"]
 SHARES = (0.4, 0.5)  # of the verses of Verse-pairs: where training ends, and dev
 # Kinds of embedders as in the paper: its complex ones and its plain averages, or those of the same kind.
 GLOVE = ("glove-840b-300d", "glove-6b-300d", "glove-6b-50d")
@@ -36,55 +37,25 @@ AVERAGES = (*GLOVE, "w2v", "w2v-corpus", "Glove-300d", "Word2Vec-300d", "Word2Ve
 # -- pairs ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Rated:
-    """Pairs of texts with scores.
+def rated(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
+    """A set of rated pairs of `lib.tasks`, or "Verse-pairs" (`verse_pairs`).
 
-    Attributes
-    ----------
-    name : str
-    left, right : list of str, length n
-    gold : float64[n]
-    split : int[n]
-        TRAIN, DEV or TEST; all TEST where nothing is to be learned.
-    drawn : int[n, 2]
-        What a resample draws: two documents, of which the pair consists, or one verse or pair, given twice.
+    Columns left, right, gold, split (TRAIN, DEV or TEST; all TEST where nothing is to be learned), first and second:
+    the units that a resample draws, two documents, of which the pair consists, or one verse or pair, given twice.
     """
-
-    name: str
-    left: list[str]
-    right: list[str]
-    gold: np.ndarray
-    split: np.ndarray
-    drawn: np.ndarray
-
-    def part(self, split: int) -> Rated:
-        """The pairs of one split."""
-        rows = np.flatnonzero(self.split == split)
-        left, right = ([side[i] for i in rows] for side in (self.left, self.right))
-        drawn = np.unique(self.drawn[rows], return_inverse=True)[1].reshape(-1, 2)
-        return Rated(self.name, left, right, self.gold[rows], self.split[rows], drawn)
-
-    @property
-    def texts(self) -> list[str]:
-        """Every text once, in order."""
-        return list(dict.fromkeys([*self.left, *self.right]))
-
-
-def rated(name: str, verses: int = 600, seed: int = 0) -> Rated:
-    """A set of rated pairs of `lib.tasks`, or "Verse-pairs" (`verse_pairs`)."""
     if name == "Verse-pairs":
         return verse_pairs(verses, seed)
     parts = [tasks.load(name, split) for split in (("train", "dev", "test") if name in OFFICIAL else ("test",))]
-    left, right = ([text for part in parts for text in getattr(part, side)] for side in ("left", "right"))
-    gold = np.concatenate([part.score for part in parts])
-    split = np.repeat(np.arange(3 - len(parts), 3), [len(part) for part in parts])
-    pairs = np.arange(len(gold))
-    drawn = np.column_stack([pairs, pairs]) if parts[0].ids is None else np.array(parts[0].ids)
-    return Rated(name, left, right, gold, split, drawn)
+    tables = [pd.DataFrame({"left": part.left, "right": part.right, "gold": part.score}) for part in parts]
+    table = pd.concat(tables, keys=range(3 - len(parts), 3), names=["split", None]).reset_index("split")
+    table = table.reset_index(drop=True)
+    if parts[0].ids is None:
+        return table.assign(first=table.index, second=table.index)
+    first, second = np.transpose(parts[0].ids)
+    return table.assign(first=first, second=second)
 
 
-def verse_pairs(verses: int, seed: int) -> Rated:
+def verse_pairs(verses: int, seed: int) -> pd.DataFrame:
     """Young's verse with, in Weymouth's words, the same verse (2), the next one (1), and one from elsewhere (0)."""
     young, weymouth = (_verses(f"bible-gospels:{name}") for name in ("ylt", "wmth"))
     after = dict(pairwise([group for group in weymouth if group in young]))
@@ -92,13 +63,14 @@ def verse_pairs(verses: int, seed: int) -> Rated:
     rng = np.random.default_rng(seed)
     count = min(verses, len(both) // 2)
     chosen, elsewhere = rng.permutation(both)[: 2 * count].reshape(2, count)
-    others = (chosen, np.array([after[group] for group in chosen]), elsewhere)
-    left = [young[group] for _ in others for group in chosen]
-    right = [weymouth[group] for some in others for group in some]
-    gold = np.repeat([2.0, 1.0, 0.0], len(chosen))
-    place = np.tile(np.arange(len(chosen)), 3)
-    split = np.searchsorted(np.array(SHARES) * len(chosen), place, side="right")
-    return Rated("Verse-pairs", left, right, gold, split, np.column_stack([place, place]))
+    place = np.arange(count)
+    split = np.searchsorted(np.array(SHARES) * count, place, side="right")
+    left = [young[group] for group in chosen]
+    tables = []
+    for gold, others in ((2.0, chosen), (1.0, [after[group] for group in chosen]), (0.0, elsewhere)):
+        columns = {"left": left, "right": [weymouth[group] for group in others], "gold": gold}
+        tables.append(pd.DataFrame(columns).assign(split=split, first=place, second=place))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _verses(name: str) -> dict[int, str]:
@@ -110,20 +82,20 @@ def _verses(name: str) -> dict[int, str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """What embedders say of the tested pairs of a set, two ways of each: raw and z for cosines.
+class Scored:
+    """Similarities of the tested pairs of a set by several embedders, each in two ways: raw and z for cosines.
 
     Attributes
     ----------
-    pairs : Rated
+    pairs : DataFrame
         The tested ones, n of them.
     names : list of str, length e
     similarities : float64[n, 2, e]
-        Similarities as the embeddings are, and z-normalized over the tested pairs, or by training pairs where learned.
+        Of the embeddings as they are, and z-normalized over the tested pairs, or by training pairs where learned.
     sampling : Sampling
     """
 
-    pairs: Rated
+    pairs: pd.DataFrame
     names: list[str]
     similarities: np.ndarray
     sampling: Sampling
@@ -131,41 +103,49 @@ class Judged:
     @property
     def scores(self) -> Resampled:
         """Pearson's correlations with the gold scores, r[2, e]; what pairs are made of is drawn."""
+        gold = self.pairs["gold"].to_numpy()
+        drawn = np.unique(self.pairs[["first", "second"]], return_inverse=True)[1].reshape(-1, 2)
 
         def score(times: np.ndarray) -> np.ndarray:
             rows = np.repeat(np.arange(len(times)), times)
-            return pearsons(self.similarities[rows], self.pairs.gold[rows])
+            return pearsons(self.similarities[rows], gold[rows])
 
-        return Resampled(self.pairs.drawn, score, self.sampling)
+        return Resampled(drawn, score, self.sampling)
 
 
-def judge(pairs: Rated, encoders: Mapping[str, Callable[[Sequence[str]], Embeddings]], sampling: Sampling) -> Judged:
+def ucp(
+    pairs: pd.DataFrame, encoders: Mapping[str, Callable[[Sequence[str]], Embeddings]], sampling: Sampling
+) -> Scored:
     """The cosines of the tested pairs by every embedder that tells them apart; InputError where none does."""
-    test, found = pairs.split == TEST, {}
+    test, found = (pairs["split"] == TEST).to_numpy(), {}
     for name, encode in encoders.items():
         left, right = (side[test] for side in sides(encode, pairs))
         both = np.stack([similarity.similarities(left, right, how) for how in (None, "z")], axis=1)
         if np.ptp(both, axis=0).min() > 1e-9:
             found[name] = both
     if not found:
-        raise InputError(f"{pairs.name}: every embedder finds all pairs equally similar; give others, or another set")
-    return Judged(pairs.part(TEST), list(found), np.stack(list(found.values()), axis=2), sampling)
+        raise InputError("rated_names: every embedder finds all pairs equally similar; give others, or another set")
+    return Scored(pairs[test], list(found), np.stack(list(found.values()), axis=2), sampling)
 
 
-def sides(encode: Callable, pairs: Rated) -> list[Embeddings]:
+def sides(encode: Callable, pairs: pd.DataFrame) -> list[Embeddings]:
     """The embeddings of both sides; what many pairs share is encoded once."""
-    place = {text: i for i, text in enumerate(pairs.texts)}
-    vectors = encode(pairs.texts)
-    return [vectors[[place[text] for text in side]] for side in (pairs.left, pairs.right)]
+    unique = texts(pairs)
+    vectors, place = encode(unique), pd.Index(unique)
+    return [vectors[place.get_indexer(pairs[side])] for side in ("left", "right")]
 
 
-def table_2(judged: Judged) -> pd.DataFrame:
+def texts(pairs: pd.DataFrame) -> list[str]:
+    """Every text once, in order."""
+    return pd.concat([pairs["left"], pairs["right"]]).unique().tolist()
+
+
+def table_2(scored: Scored, name: str) -> pd.DataFrame:
     """Rows set, embedder, what (raw, z, gain), value, low, high, those with the lowest raw score first."""
-    found = np.array(judged.scores.interval(lambda r: np.stack([*r, r[1] - r[0]])))
+    found = np.array(scored.scores.interval(lambda r: np.stack([*r, r[1] - r[0]])))
     order = found[0, 0].argsort(kind="stable")
     found = Interval(*found[:, :, order].transpose(0, 2, 1))
-    names = [judged.names[i] for i in order]
-    return frame(found, set=[judged.pairs.name], embedder=names, what=("raw", "z", "gain"))
+    return frame(found, set=[name], embedder=[scored.names[i] for i in order], what=("raw", "z", "gain"))
 
 
 def narrowing(r: np.ndarray) -> float:
@@ -179,23 +159,22 @@ def _narrowings(r: np.ndarray, names: Sequence[str], left_out: Sequence[Sequence
     return np.array([narrowing(r[:, some]) for some in kept])
 
 
-def spread(judged: Judged) -> pd.DataFrame:
-    """`narrowing` of all embedders, without the plain averages, and without each in turn.
+def spread(scored: Scored, name: str) -> pd.DataFrame:
+    """`narrowing` on a set with a name: of all embedders, without the plain averages, and without each in turn.
 
-    Rows set, without, value, low, high, constant (whether the value has no interval, as the paper's).
+    Rows value, low, high, set, without, constant (whether the value has no interval, as the paper's).
     """
-    left_out = _left_out(judged.names)
-    found = judged.scores.interval(lambda r: _narrowings(r, judged.names, left_out.values()))
-    table = pd.DataFrame(np.transpose(found), columns=["value", "low", "high"])
-    return table.assign(set=judged.pairs.name, without=list(left_out), constant=False)
+    left_out = _left_out(scored.names)
+    found = scored.scores.interval(lambda r: _narrowings(r, scored.names, left_out.values()))
+    return frame(found, without=list(left_out)).assign(set=name, constant=False)[SPREAD]
 
 
 def published_spread(scores: pd.DataFrame) -> pd.DataFrame:
     """As `spread`, of the paper's table 2: columns none and z-norm, indexed by encoder."""
     left_out = _left_out(scores.index)
     found = _narrowings(scores[["none", "z-norm"]].to_numpy().T, scores.index, left_out.values())
-    table = pd.DataFrame({"value": found, "low": found, "high": found, "set": "the paper's table 2"})
-    return table.assign(without=list(left_out), constant=True)
+    table = frame(Interval(found, found, found), without=list(left_out))
+    return table.assign(set="the paper's table 2", constant=True)[SPREAD]
 
 
 def _left_out(names: Sequence[str]) -> dict[str, list[str]]:
@@ -219,17 +198,17 @@ def measures(left: Embeddings, right: Embeddings) -> np.ndarray:
     return np.column_stack(found).astype(np.float64)
 
 
-def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampling) -> Found:
+def of_measures(pairs: pd.DataFrame, encoders: Mapping[str, Callable], sampling: Sampling) -> Found:
     """The claim on other measures: the cosine less the best alternative, chosen on another half; mean of embedders."""
-    test = pairs.split == TEST
-    each = (sides(encode, pairs) for encode in encoders.values())
-    similarities = np.stack([measures(left[test], right[test]) for left, right in each], axis=2)
+    test = (pairs["split"] == TEST).to_numpy()
+    both = (sides(encode, pairs) for encode in encoders.values())
+    values = np.stack([measures(left[test], right[test]) for left, right in both], axis=2)
 
     def ahead(chosen_on: np.ndarray, tested_on: np.ndarray) -> float:
         best = 1 + chosen_on[1:].argmax(axis=0)
         return (tested_on[0] - tested_on[best, np.arange(len(best))]).mean()
 
-    found = Judged(pairs.part(TEST), list(encoders), similarities, sampling).scores.in_halves(ahead)
+    found = Scored(pairs[test], list(encoders), values, sampling).scores.in_halves(ahead)
     width = found.high - found.low
     claim = "pitfalls-cosine-not-special"
     return {(claim, "precise"): Interval(width, width, width), (claim, "mean"): found}
@@ -237,33 +216,34 @@ def of_measures(pairs: Rated, encoders: Mapping[str, Callable], sampling: Sampli
 
 def of_words(encode: Callable, sampling: Sampling) -> Found:
     """The claim on WordSim-353: the gain of word vectors that know all words, z-normalized over the words."""
-    gain = judge(rated("WS353"), {"words": encode}, sampling).scores.interval(lambda r: r[1, 0] - r[0, 0])
+    gain = ucp(rated("WS353"), {"words": encode}, sampling).scores.interval(lambda r: r[1, 0] - r[0, 0])
     return {("pitfalls-ws353-lu", part): gain for part in ("large", "size")}
 
 
 # -- a similarity that is learned -----------------------------------------------------------------
 
 
-def learn(pairs: Rated, encoders: Mapping[str, Callable], method: str, sampling: Sampling) -> Judged:
-    """What a learned similarity says of the tested pairs, without and with normalization by the training pairs."""
-    jobs = ((pairs.gold, pairs.split, *sides(encode, pairs), method) for encode in encoders.values())
-    similarities = np.stack(list(in_processes(_learned, jobs)), axis=2)
-    return Judged(pairs.part(TEST), list(encoders), similarities, sampling)
+def learn(pairs: pd.DataFrame, encoders: Mapping[str, Callable], method: str, sampling: Sampling) -> Scored:
+    """A similarity of the tested pairs that is learned, without and with normalization by the training pairs."""
+    gold, split = (pairs[column].to_numpy() for column in ("gold", "split"))
+    jobs = ((gold, split, *sides(encode, pairs), method) for encode in encoders.values())
+    values = np.stack(list(in_processes(_learned, jobs)), axis=2)
+    return Scored(pairs[pairs["split"] == TEST], list(encoders), values, sampling)
 
 
 def _learned(gold: np.ndarray, split: np.ndarray, left: Embeddings, right: Embeddings, method: str) -> np.ndarray:
-    parts = [similarity.Pairs(left[split == part], right[split == part], gold[split == part]) for part in range(3)]
+    parts = [(left[split == part], right[split == part], gold[split == part]) for part in (TRAIN, DEV, TEST)]
     return np.stack([similarity.regress(*parts, method, normalize) for normalize in (False, True)], axis=1)
 
 
 # -- findings -------------------------------------------------------------------------------------
 
 
-def of_cosines(judged: Judged) -> Found:
+def of_cosines(scored: Scored) -> Found:
     """The claims on table 2: what the paper says of nine encoders on STS Benchmark."""
-    ranked = replace(judged.pairs, gold=rankdata(judged.pairs.gold))
-    scores, names = judged.scores, judged.names
-    by_rank = replace(judged, pairs=ranked, similarities=rankdata(judged.similarities, axis=0)).scores
+    ranked = scored.pairs.assign(gold=rankdata(scored.pairs["gold"]))
+    scores, names = scored.scores, scored.names
+    by_rank = replace(scored, pairs=ranked, similarities=rankdata(scored.similarities, axis=0)).scores
     found = {
         ("pitfalls-ucp-spread-raw", "range"): scores.interval(lambda r: np.ptp(r[0]), "bca"),
         ("pitfalls-ucp-spread-shrinks", ""): scores.interval(lambda r: _narrowings(r, names, [[x] for x in names])),
@@ -291,10 +271,11 @@ def of_cosines(judged: Judged) -> Found:
     return found | {("pitfalls-ucp-complex-gap", "narrower"): narrower, ("pitfalls-ucp-complex-gap", "much"): much}
 
 
-def of_learned(cosines: Judged, learned: Judged, train_mean: float) -> Found:
+def of_learned(cosines: Scored, learned: Scored, train_mean: float) -> Found:
     """The claims on a learned similarity beside UCP, by the same embedders on the same tested pairs."""
-    scores = replace(cosines, similarities=np.concatenate([cosines.similarities, learned.similarities], axis=1)).scores
-    gold = cosines.pairs.gold
+    both = np.concatenate([cosines.similarities, learned.similarities], axis=1)
+    scores = replace(cosines, similarities=both).scores
+    gold = cosines.pairs["gold"].to_numpy()
 
     def gains(r: np.ndarray) -> np.ndarray:
         """Of the cosine, and of what is learned."""

@@ -19,7 +19,7 @@ from lib.embedders.base import Embeddings
 from lib.run.errors import InputError
 from lib.stats import Interval, Sampling
 from lib.studies.orders import UNMEASURED, Found, frame
-from lib.studies.transfer import Results, Task, drawn
+from lib.studies.transfer import Results, Splits, drawn
 
 KIN = ("glove", "minilm", "w2v", "fasttext", "sent2vec")  # share word vectors or weights, and are drawn together
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
@@ -46,8 +46,9 @@ def spectrum(vectors: Embeddings) -> dict[str, float]:
     rows = vectors[:, np.unique(vectors.indices)].toarray() if sp.issparse(vectors) else np.asarray(vectors)
     rows = rows.astype(np.float64)
     mean = rows.mean(axis=0)
-    shares = np.linalg.svd(rows - mean, compute_uv=False) ** 2
-    shares /= shares.sum()
+    around = rows - mean
+    smaller = around @ around.T if len(around) < around.shape[1] else around.T @ around
+    shares = np.linalg.eigvalsh(smaller)[::-1] / np.trace(smaller)
     share_of_mean = mean @ mean / (rows**2).sum(axis=1).mean()
     return {"mean": float(share_of_mean), "first": float(shares[0]), "dimensions": float(1 / (shares**2).sum())}
 
@@ -67,29 +68,21 @@ def why(shape: pd.DataFrame, gain: pd.Series, sampling: Sampling) -> pd.DataFram
 
 def probes(
     names: Sequence[str], corpus: Corpus, size: int, seed: int, pipeline: str
-) -> tuple[dict[str, Task], dict[str, str]]:
+) -> tuple[dict[str, Splits], dict[str, str]]:
     """Probing tasks, SentEval's where its files are, else made from a corpus; and why others are left out.
 
     `size` counts the sentences of a task; `pipeline` names a spaCy pipeline for tasks that need parses, "" for none.
     """
-    sizes = tuple(round(share * size) for share in SHARES)
+    sizes = [round(share * size) for share in SHARES]
     found, left_out = {}, {}
     for name in names:
         try:
-            found[name] = _probe(name, corpus, sizes, seed, pipeline)
+            here = catalog.find(f"senteval/probing/{probing.FILES[name]}.txt")
+            task = probing.read(name) if here else probing.make(name, corpus, sizes, seed, pipeline)
+            found[name] = [drawn(split, most, seed) for split, most in zip(task.splits, sizes, strict=True)]
         except InputError as error:
             left_out[name] = str(error)
     return found, left_out
-
-
-def _probe(name: str, corpus: Corpus, sizes: tuple[int, int, int], seed: int, pipeline: str) -> Task:
-    try:
-        catalog.file(f"senteval/probing/{probing.FILES[name]}.txt")
-    except InputError:
-        task = probing.make(name, corpus, seed, sizes, pipeline)
-    else:
-        task = probing.read(name)
-    return Task([drawn(split, most, seed) for split, most in zip(task.splits, sizes, strict=True)])
 
 
 def reliability(results: Results, condition: str, names: Sequence[str]) -> pd.DataFrame:
@@ -103,11 +96,9 @@ def reliability(results: Results, condition: str, names: Sequence[str]) -> pd.Da
 
 def correlations(transfer_scores: np.ndarray, probing_scores: np.ndarray) -> np.ndarray:
     """Spearman's correlation over embedders of every two tasks, [t, p], from scores [e, t] and [e, p]."""
-    ranks = [pd.DataFrame(scores).rank().to_numpy() for scores in (transfer_scores, probing_scores)]
-    units = [rank - rank.mean(axis=0) for rank in ranks]
-    with np.errstate(invalid="ignore"):
-        units = [unit / np.linalg.norm(unit, axis=0) for unit in units]
-    return units[0].T @ units[1]
+    ranks = pd.DataFrame(np.hstack([transfer_scores, probing_scores])).rank()
+    count = transfer_scores.shape[1]
+    return ranks.corr().to_numpy()[:count, count:]
 
 
 def of_probing(

@@ -6,8 +6,10 @@ measures are in `lib.transfer` and `lib.probing`. A finding has the claim and it
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,51 +23,31 @@ from lib.run.cluster import in_processes
 from lib.stats import Sampling
 from lib.store import EmbeddingStore, fit
 from lib.studies.orders import UNMEASURED, Found, Resampled, frame, kendall, reversals, share, steadiness
-from lib.tasks import ClassificationTask, local
+from lib.tasks import ClassificationTask
 
-CLASSES = {"Translations": (5, 600), "Books": (5, 500), "Questions": (2, 410)}  # and sentences of a class, at most
 # Averages and bags of words, and random projections of them; all others are encoders.
 SIMPLE = ("tfidf", "bow", "glove", "wordllama", "w2v", "fasttext")
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Sentences with classes: one split, which is cross-validated; or train, dev (if there is one) and test."""
-
-    splits: Sequence[ClassificationTask]
-
-    @property
-    def sentences(self) -> list[str]:
-        """Those of all splits, n."""
-        return [sentence for split in self.splits for sentence in split.sentences]
-
-    @property
-    def labels(self) -> np.ndarray:
-        """Those of all splits, int[n]."""
-        return np.concatenate([split.labels for split in self.splits])
-
-    def evaluate(self, vectors: np.ndarray, folds: int, **options: Any) -> transfer.Result:
-        """By the splits, or by cross-validation; `options` are those of `transfer.Evaluation`."""
-        sides = np.split(vectors, np.cumsum([len(split) for split in self.splits])[:-1])
-        data = [(side, split.labels) for side, split in zip(sides, self.splits, strict=True)]
-        return transfer.on_splits(data, folds=folds, groups=self.splits[0].groups, **options)
+Splits = Sequence[ClassificationTask]  # one, which is cross-validated; or train, dev (if there is one) and test
 
 
-def load(name: str, most: int, seed: int, folds: int) -> Task:
+def sentences(splits: Splits) -> list[str]:
+    """Those of all splits, n."""
+    return [sentence for split in splits for sentence in split.sentences]
+
+
+def load(name: str, most: int, seed: int, folds: int) -> Splits:
     """A set of single sentences with at most so many of them in training or cross-validation; 0 for all.
 
     A set without official splits is cross-validated; with one fold it is halved, into training and test sentences.
     """
-    if name in local.MAKERS:
-        classes, highest = CLASSES[name]
-        splits = [local.MAKERS[name](min(most // classes, highest) if most else highest, seed=seed)]
-    else:
-        first, *others = (tasks.load(name, split) for split in transfer.OFFICIAL.get(name, ("all",)))
-        splits = [drawn(first, most, seed), *others]
-    if folds == 1 and len(splits) == 1:
-        half = transfer.deal(splits[0].labels, 2, np.random.default_rng(seed), splits[0].groups)
-        splits = [_rows(splits[0], np.flatnonzero(half == side)) for side in (0, 1)]
-    return Task(splits)
+    first, *others = (tasks.load(name, split) for split in transfer.OFFICIAL.get(name, ("all",)))
+    splits = [drawn(first, most, seed), *others]
+    if folds > 1 or len(splits) > 1:
+        return splits
+    half = transfer.deal(splits[0].labels, 2, np.random.default_rng(seed), splits[0].groups)
+    return [_rows(splits[0], np.flatnonzero(half == side)) for side in (0, 1)]
 
 
 def drawn(task: ClassificationTask, most: int, seed: int) -> ClassificationTask:
@@ -142,7 +124,7 @@ class Results:
 
 def evaluate(
     jobs: Mapping[str, tuple[Callable, Mapping[str, Mapping[str, Any]]]],
-    labelled: Mapping[str, Task],
+    labelled: Mapping[str, Splits],
     folds: int,
     seed: int,
     sampling: Sampling,
@@ -160,29 +142,32 @@ def evaluate(
     sampling : Sampling
         Of all intervals.
     """
-    order = [(name, task) for name in jobs for task in labelled.values()]
+    order = list(product(jobs, labelled.values()))
 
     def inputs() -> Iterator[tuple]:
-        for name, task in order:
+        for name, splits in order:
             encode, conditions = jobs[name]
-            yield task, np.asarray(encode(task.sentences)), conditions, folds, seed
+            yield splits, np.asarray(encode(sentences(splits))), conditions, folds, seed
 
-    found: dict[tuple[str, str], list] = {}
+    correct = defaultdict(list)
     tracked = progress.track(order, "transfer tasks", "embedders x tasks")
-    for (name, _), results in zip(tracked, in_processes(_under_all, inputs()), strict=True):
-        for how, correct in results.items():
-            found.setdefault((how, name), []).append(correct)
-    tested = [task.splits[-1] for task in labelled.values()]
+    for (name, _), found in zip(tracked, in_processes(_under_all, inputs()), strict=True):
+        for how, right in found.items():
+            correct[how, name].append(right)
+    tested = [splits[-1] for splits in labelled.values()]
     place = np.repeat(np.arange(len(tested)), [len(split) for split in tested])
     groups = [np.arange(len(split)) if split.groups is None else split.groups for split in tested]
     clusters = pd.DataFrame({"task": place, "group": np.concatenate(groups)}).groupby(["task", "group"]).ngroup()
-    correct = {key: np.concatenate(each) for key, each in found.items()}
+    correct = {key: np.concatenate(each) for key, each in correct.items()}
     return Results(list(labelled), place, clusters.to_numpy(), correct, sampling)
 
 
-def _under_all(task: Task, vectors: Embeddings, conditions: Mapping, folds: int, seed: int) -> dict[str, np.ndarray]:
+def _under_all(
+    splits: Splits, vectors: Embeddings, conditions: Mapping, folds: int, seed: int
+) -> dict[str, np.ndarray]:
     common = {"folds": folds, "seed": seed, "inner_folds": 1}
-    return {how: task.evaluate(vectors, **common, **options).correct for how, options in conditions.items()}
+    found = {how: transfer.on_splits(splits, lambda _: vectors, **common, **more) for how, more in conditions.items()}
+    return {how: result.correct for how, result in found.items()}
 
 
 # -- findings -------------------------------------------------------------------------------------

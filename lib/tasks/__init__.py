@@ -159,5 +159,7 @@ _SETS: dict[str, _Set] = {
     "Opinosis-groups": _whole(readers.columns_of_paraphrases, "opinosis", "paraphrase_groups"),
     "Verses": _Set(local.verses, {_WHOLE: []}),
     "Verses-far": _Set(local.verses_far, {"train": ["ylt"], "test": ["wmth"]}),
-    **{name: _Set(make, {_WHOLE: []}) for name, make in local.MAKERS.items()},
+    "Translations": _Set(local.translations, {_WHOLE: []}),
+    "Books": _Set(local.books, {_WHOLE: []}),
+    "Questions": _Set(local.questions, {_WHOLE: []}),
 }

@@ -8,16 +8,16 @@
 ``Questions``        1 a question, 0 not, with the marks at the end of either removed
 ===================  ==================================================================================================
 
-The last three are balanced, and drawn by a seed. Whatever means the same as another sentence has the same group, so
-that folds which keep groups together (`lib.transfer`) never train on one translation of a verse and test on another.
-Translations differ in their quotation marks too, which is a help to embedders that read them.
+The last three are balanced: 300 sentences of each class, of questions 400. Whatever means the same as another sentence
+has the same group, so that folds which keep groups together (`lib.transfer`) never train on one translation of a verse
+and test on another. Translations differ in their quotation marks too, which is a help to embedders that read them.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -25,7 +25,6 @@ import numpy as np
 from lib import corpora
 from lib.corpora import bible, text
 from lib.corpora.bible import Verse
-from lib.run.parameters import in_range
 from lib.tasks.readers import ClassificationTask, ParaphraseGroups, numbered
 
 CORPUS = "bible-gospels"
@@ -37,9 +36,11 @@ VERSES = 600
 LONGEST = 20  # words of a sentence
 OVERLAP = 0.5  # of two verses that are too much alike
 
+OF_A_CLASS = 300  # verses of Translations and Books
+QUESTIONS = 400  # and as many statements
 BOOK = 1_000_000  # what a verse number has for each book
 _QUOTES = "\"'\u2018\u2019\u201c\u201d\u00ab\u00bb)\\]"
-_ASKED = re.compile(rf"^[^?]*\?[\s{_QUOTES}]*$")
+_QUESTION = re.compile(rf"^[^?]*\?[\s{_QUOTES}]*$")
 _END = re.compile(rf"[\s.,;:!?\u2014{_QUOTES}-]*$")
 
 
@@ -74,55 +75,45 @@ def _apart() -> list[int]:
         sizes = shared.diagonal()
         overlap = shared / (sizes[:, None] + sizes - shared)  # Jaccard
         alone &= (overlap >= OVERLAP).sum(axis=1) == 1  # each overlaps itself
-    return _draw("verses", np.array(short)[alone].tolist(), VERSES, np.random.default_rng(0))
+    return _drawn(np.array(short)[alone].tolist(), VERSES, np.random.default_rng(0))
 
 
-def translations(verses: int = 300, seed: int = 0) -> ClassificationTask:
-    """Which translation: `verses` verses in all five translations, each of which words it differently.
-
-    Raises InputError if there are not so many.
-    """
-    drawn = _draw("verses", _complete(), verses, np.random.default_rng(seed))
+def translations() -> ClassificationTask:
+    """Which translation: verses in all five translations, each of which words it differently."""
+    chosen = _drawn(_complete(), OF_A_CLASS, np.random.default_rng(0))
     codes = list(enumerate(bible.TRANSLATIONS))
-    return _task((_versions()[group][name].text, code, group) for group in drawn for code, name in codes)
+    return _task((_versions()[group][name].text, code, group) for group in chosen for code, name in codes)
 
 
-def books(verses: int = 300, seed: int = 0) -> ClassificationTask:
-    """Which book: `verses` verses of each, each in one translation, which is drawn.
-
-    Raises InputError if a book has not so many.
-    """
-    rng = np.random.default_rng(seed)
-    labelled = []
-    for code, name in enumerate(BOOKS):
+def books() -> ClassificationTask:
+    """Which book: verses of each, each in one translation, which is drawn."""
+    rng, labelled = np.random.default_rng(0), []
+    for code in range(len(BOOKS)):
         book = bible.MATTHEW // BOOK + code
         # What two books share has no right answer.
         among = [group for group, found in _versions().items() if {v.number // BOOK for v in found.values()} == {book}]
-        for group in _draw("verses", among, verses, rng, f" in {name}"):
+        for group in _drawn(among, OF_A_CLASS, rng):
             sentences = [verse.text for verse in _versions()[group].values()]
             labelled.append((sentences[rng.integers(len(sentences))], code, group))
     return _task(labelled)
 
 
-def questions(sentences: int = 400, seed: int = 0) -> ClassificationTask:
-    """A question or not: so many sentences of each class, no two of which mean the same.
+def questions() -> ClassificationTask:
+    """A question or not, no two of which mean the same.
 
     A question has one question mark, at its end. The other class has none, in no translation of the verse. Marks at the
     end are removed from all, for otherwise the mark would be the answer.
-
-    Raises InputError if there are not so many.
     """
     corpus = corpora.load(CORPUS)
     alone = np.arange(len(corpus)) + corpus.groups.max() + 1  # the groups of those whose group is unknown
     groups = np.where(corpus.groups == corpora.UNKNOWN_GROUP, alone, corpus.groups).tolist()
     pairs = list(zip(corpus.sentences, groups, strict=True))
     marked = {group for sentence, group in pairs if "?" in sentence}
-    asking = _by_group(pair for pair in pairs if _ASKED.search(pair[0]))
-    stating = _by_group(pair for pair in pairs if pair[1] not in marked)
-    rng = np.random.default_rng(seed)
-    labelled = []
-    for code, members, what in ((1, asking, " questions"), (0, stating, " statements")):
-        for group in _draw("sentences", list(members), sentences, rng, what):
+    questions = _by_group(pair for pair in pairs if _QUESTION.search(pair[0]))
+    statements = _by_group(pair for pair in pairs if pair[1] not in marked)
+    rng, labelled = np.random.default_rng(0), []
+    for code, members in ((1, questions), (0, statements)):
+        for group in _drawn(list(members), QUESTIONS, rng):
             sentence = members[group][rng.integers(len(members[group]))]
             labelled.append((_END.sub("", sentence), code, group))
     return _task(labelled)
@@ -161,18 +152,10 @@ def _complete() -> list[int]:
     return [group for group, members in _versions().items() if len(members) == len(bible.TRANSLATIONS)]
 
 
-def _draw(parameter: str, among: list[int], count: int, rng: np.random.Generator, what: str = "") -> list[int]:
-    in_range(parameter, count, 1, len(among), f"there are {len(among)}{what}")
+def _drawn(among: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
     return sorted(rng.choice(among, size=count, replace=False).tolist())
 
 
 def _task(labelled: Iterable[tuple[str, int, int]]) -> ClassificationTask:
     sentences, labels, groups = zip(*labelled, strict=True)
     return ClassificationTask(list(sentences), np.array(labels, np.int32), np.array(groups, np.int32))
-
-
-MAKERS: Mapping[str, Callable[..., ClassificationTask]] = {
-    "Translations": translations,
-    "Books": books,
-    "Questions": questions,
-}

@@ -33,7 +33,7 @@ def test_agrees_with_scikit_learn_written_out(rng, pca) -> None:
     vectors, labels = clouds(rng, (3,) * 12)
     steps = [PCA(pca)] if pca else []
     found = localization.classify(vectors, labels, *steps, C=0.5, seed=7)
-    said = np.empty_like(labels)
+    predictions = np.empty_like(labels)
     for train, test in StratifiedKFold(3, shuffle=True, random_state=7).split(vectors, labels):
         mean = vectors[train].mean(axis=0)
         distance = np.sqrt(((vectors[train] - mean) ** 2).sum(axis=1).mean())
@@ -41,8 +41,8 @@ def test_agrees_with_scikit_learn_written_out(rng, pca) -> None:
         for step in steps:
             known, asked = step.fit_transform(known), step.transform(asked)
         svm = LinearSVC(C=0.5, class_weight="balanced", tol=0.01, random_state=0).fit(known, labels[train])
-        said[test] = svm.predict(asked)
-    assert (found.predictions == said).mean() > 0.95  # the solver's tolerance may move a close decision
+        predictions[test] = svm.predict(asked)
+    assert (found.predictions == predictions).mean() > 0.95  # the solver's tolerance may move a close decision
     assert found.accuracy == pytest.approx((found.predictions == labels).mean())
     assert 0 < found.accuracy < 1
 
@@ -107,14 +107,14 @@ def test_variants_of_a_bag_of_words_pass_the_same_folds(rng) -> None:
     sentences = ["the cat sat", "a cat sat down", "cats sit", "dogs run", "the dogs ran", "a dog runs fast"]
     bow, labels = study.bag_of_words(sentences), np.repeat([0, 1], 3)
     models = {"BOW": bow, "PCA BOW": (bow, study.Components(2))} | study.variants(bow, rng.normal(size=(6, 4)), 2)
-    answers = study.answer(models, labels, [0, 1], 1.0, {"all": ("BOW", "PCA BOW")})
+    answers = study.answer(models, labels, [0, 1], {"all": ("BOW", "PCA BOW")})
     assert list(answers.correct) == [*models, "all"]
     assert set(np.unique(answers.correct)) <= {0, 0.5, 1}
     alone = localization.classify(bow, labels, seed=0).predictions
     np.testing.assert_array_equal(answers.predictions["BOW"], alone)
 
 
-def test_one_translation_is_learned_and_the_other_asked(rng) -> None:
+def test_one_translation_is_learned_and_the_other_labelled(rng) -> None:
     places = rng.normal(size=(9, 5))
     labels = np.tile(np.arange(9), 2)
     answers = study.across({"same": np.concatenate([places, places]), "zero": np.zeros((18, 2))}, labels)
@@ -132,10 +132,10 @@ def test_leads_are_of_the_same_sentences(rng) -> None:
 
 def test_agreement_of_a_hand_made_case() -> None:
     labels = np.array([0, 0, 1, 1, 2])
-    said = pd.DataFrame({"a": [0, 1, 2, 2, 0], "b": [1, 1, 2, 0, 0], "c": labels})
-    rates = study.agreement(labels, said.to_numpy())
+    predictions = pd.DataFrame({"a": [0, 1, 2, 2, 0], "b": [1, 1, 2, 0, 0], "c": labels})
+    rates = study.agreement(labels, predictions.to_numpy())
     np.testing.assert_array_equal(rates, [[1, 0.75, np.nan], [0.75, 1, np.nan], [np.nan] * 3])
-    pairs = study.shared_mistakes(study.Answers(labels, said, said), ["a", "b", "c"])
+    pairs = study.shared_mistakes(study.Answers(labels, predictions, predictions), ["a", "b", "c"])
     assert pairs.to_numpy().tolist() == [["a", "b", 4, 3], ["a", "c", 0, 0], ["b", "c", 0, 0]]
 
 

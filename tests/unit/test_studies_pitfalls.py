@@ -8,13 +8,14 @@ import pytest
 from scipy import stats as scipy_stats
 
 from lib import stats
+from lib import transfer as measures
 from lib.catalog import published
 from lib.stats import Interval, Sampling
 from lib.studies import dimensions, orders, pitfalls, probes, transfer
 from lib.studies.dimensions import Line
 from lib.studies.orders import Resampled
 from lib.studies.scores import pearsons
-from lib.studies.transfer import Results, Task
+from lib.studies.transfer import Results
 from lib.tasks import ClassificationTask
 
 SAMPLING = Sampling(1, 100)
@@ -25,10 +26,11 @@ SAMPLING = Sampling(1, 100)
 
 def test_a_verse_stands_beside_itself_the_next_one_and_one_from_elsewhere() -> None:
     found = pitfalls.rated("Verse-pairs", 40, seed=3)
-    assert np.bincount(found.gold.astype(int)).tolist() == [40, 40, 40]
-    assert found.left[:40] == found.left[40:80] == found.left[80:]
-    assert not set(found.right[:40]) & set(found.right[80:])
-    splits = [set(found.drawn[found.split == part].ravel()) for part in range(3)]
+    assert np.bincount(found["gold"].astype(int)).tolist() == [40, 40, 40]
+    same, after, elsewhere = (table for _, table in found.groupby("gold"))
+    assert same["left"].tolist() == after["left"].tolist() == elsewhere["left"].tolist()
+    assert not set(same["right"]) & set(elsewhere["right"])
+    splits = [set(found["first"][found["split"] == part]) for part in range(3)]
     assert len(set.union(*splits)) == sum(map(len, splits))
 
 
@@ -81,13 +83,13 @@ def test_spectrum_by_hand() -> None:
 
 def test_normalization_repairs_a_dimension_that_drowns_the_others(rng) -> None:
     pairs = pitfalls.rated("Verse-pairs", 40, seed=0)
-    place = {text: i for i, text in enumerate(dict.fromkeys([*pairs.left, *pairs.right]))}
+    place = {text: i for i, text in enumerate(pitfalls.texts(pairs))}
     vectors = rng.normal(size=(len(place), 8))
     for i in range(80):
-        vectors[place[pairs.right[i]]] = vectors[place[pairs.left[i]]] + (i // 40) * rng.normal(size=8)
+        vectors[place[pairs["right"][i]]] = vectors[place[pairs["left"][i]]] + (i // 40) * rng.normal(size=8)
     vectors[:, 0] = 100 * rng.normal(size=len(place)) + 50  # says nothing, and drowns the others
     encode = lambda texts: vectors[[place[text] for text in texts]]  # noqa: E731
-    table = pitfalls.table_2(pitfalls.judge(pairs, {"toy": encode}, SAMPLING)).set_index("what")
+    table = pitfalls.table_2(pitfalls.ucp(pairs, {"toy": encode}, SAMPLING), "toy").set_index("what")
     assert table.loc["gain", "low"] > 0
     assert table.loc["gain", "value"] == pytest.approx(table.loc["z", "value"] - table.loc["raw", "value"])
 
@@ -123,13 +125,14 @@ def test_a_concave_curve_rises_and_bends() -> None:
 def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> None:
     labels = np.arange(60) % 2
     vectors = {"good": labels[:, None] + 0.1 * rng.normal(size=(60, 3)), "bad": rng.normal(size=(60, 3))}
-    task = Task([ClassificationTask([str(i) for i in range(60)], labels)])
+    task = [ClassificationTask([str(i) for i in range(60)], labels)]
     encode = {
         name: (lambda given: lambda texts: given[[int(text) for text in texts]])(v) for name, v in vectors.items()
     }
     jobs = {name: (each, {"never": {"normalize": [False]}}) for name, each in encode.items()}
     results = transfer.evaluate(jobs, {"toy": task}, 2, seed=0, sampling=SAMPLING)
-    expected = task.evaluate(vectors["bad"], 2, normalize=[False], seed=0, inner_folds=1).correct.mean()
+    options = {"folds": 2, "normalize": [False], "inner_folds": 1}
+    expected = measures.evaluate([(vectors["bad"], labels)], **options).correct.mean()
     table = results.table(["never"], ["good", "bad"]).set_index(["embedder", "task"])
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
