@@ -1,19 +1,19 @@
 """Probing tasks: what a classifier can read out of a frozen embedding (how long, which word, in which order).
 
-=============  =========================================  ==================================
-name           what is asked of a sentence                made from
-=============  =========================================  ==================================
-``SentLen``    how many words it has                      any corpus
-``WC``         which of some words it contains            any corpus
-``TreeDepth``  how deep its parse is                      a corpus and a spaCy pipeline
-``TopConst``   which constituents are at the top          nothing here: SentEval's file only
-``BShift``     whether two adjacent words were swapped    any corpus
-``Tense``      the tense of its main verb                 a corpus and a spaCy pipeline
-``SubjNum``    the number of its subject                  a corpus and a spaCy pipeline
-``ObjNum``     the number of its direct object            a corpus and a spaCy pipeline
-``SOMO``       whether a word was replaced by an odd one  nothing here: SentEval's file only
-``CoordInv``   whether two clauses changed places         a corpus and a spaCy pipeline
-=============  =========================================  ==================================
+=============  =========================================  ==========================
+name           what is asked of a sentence                made from any corpus, too
+=============  =========================================  ==========================
+``SentLen``    how many words it has                      yes
+``WC``         which of some words it contains            yes
+``TreeDepth``  how deep its parse is
+``TopConst``   which constituents are at the top
+``BShift``     whether two adjacent words were swapped    yes
+``Tense``      the tense of its main verb
+``SubjNum``    the number of its subject
+``ObjNum``     the number of its direct object
+``SOMO``       whether a word was replaced by an odd one
+``CoordInv``   whether two clauses changed places
+=============  =========================================  ==========================
 
 Conneau et al. (2018), "What you can cram into a single vector", whose files come with SentEval (`read`). Where they are
 not here, `make` follows their recipes on other text; docs/probing.md says where it departs from them.
@@ -23,14 +23,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lib import catalog
 from lib.corpora import Corpus, reading
-from lib.probing import parsing, recipes
+from lib.probing import recipes
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 from lib.tasks import ClassificationTask
@@ -112,37 +112,31 @@ def _by_number(label: str) -> tuple[bool, int | str]:
 
 # -- made from a corpus -----------------------------------------------------------------------------
 
-SHARE = 0.1  # of a class in a split, which one target word may have at most
 TRAIN, DEV, TEST = range(3)
 
 
-def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0, pipeline: Any = None) -> Probe:
+def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Probe:
     """A probing task made from a corpus (docs/probing.md has the recipes).
 
     In each split all classes are equally large. A group of the corpus (a verse's translations) stands in one split
-    only, in dev and test with one sentence; so does a target word of Tense, SubjNum and ObjNum. Sentences that differ
-    in case and punctuation alone count as one. The same arguments give the same task.
+    only, in dev and test with one sentence. Sentences that differ in case and punctuation alone count as one. The same
+    arguments give the same task.
 
     Parameters
     ----------
     name : one of `recipes.RECIPES`
     sizes : sentences of train, dev and test; each is rounded up to equally many of each class, that of training to two
         or more
-    pipeline : for the tasks of `recipes.PARSED`, a loaded spaCy pipeline for English with a tagger and a parser, or the
-        name of an installed one. Its parses of the last text are kept for the next task.
 
     Raises
     ------
     InputError
-        An unknown name; sizes that the corpus does not have enough sentences for; a pipeline that is not there, or that
-        lacks a tagger or a parser.
+        An unknown name; sizes that the corpus does not have enough sentences for.
     """
     if one_of("name", name, FILES) not in recipes.RECIPES:
         known = ", ".join(recipes.RECIPES)
         raise InputError(f"name: {name} cannot be made here; give one of {known}, or read it (probing.read)")
     source = recipes.source(corpus)
-    if name in recipes.PARSED:
-        source["parse"] = parsing.parses(parsing.loaded(pipeline), tuple(source["sentence"]))
     rng = np.random.default_rng([seed, list(FILES).index(name)])
     for candidates, classes in recipes.RECIPES[name](source, sizes, rng):
         splits = draw(candidates, recipes.rows(sizes, len(classes)), np.random.default_rng(seed))
@@ -151,52 +145,28 @@ def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0, pipelin
     raise InputError(f"size: {sum(sizes)} is too much for {name} from {corpus.name!r}; give fewer, or a larger corpus")
 
 
-def draw(candidates: pd.DataFrame, rows: Sequence[int], rng: np.random.Generator) -> list[pd.DataFrame] | None:
+def draw(
+    candidates: pd.DataFrame, rows: Sequence[int], rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None:
     """Train, dev and test in random order; None if there are not enough candidates.
 
-    A *row* is one sentence of each class, all of one stratum. A split is so many rows, so that its classes are equally
-    large, and no stratum (a sentence's length, say) says anything about the class. A cluster stands in one split, and
-    gives one sentence to dev or to test, whose sentences are independent then, or several to train.
+    A *row* is one sentence of each class. A split is so many rows, so that its classes are equally large. A cluster
+    stands in one split, and gives one sentence to dev or to test, whose sentences are independent then, or several to
+    train.
 
     Parameters
     ----------
     candidates : DataFrame
-        Columns sentence, label (codes from 0 on), cluster, stratum; and target, where one word decides the label. A
-        target stands in one split, and is no more than a tenth (`SHARE`) of a class there.
+        Columns sentence, label (codes from 0 on) and cluster.
     rows : three int, of train, dev and test
     """
-    if "target" in candidates:
-        candidates = candidates.assign(home=candidates["target"].map(_homes(candidates, rows, rng)))
     left, drawn = candidates.iloc[rng.permutation(len(candidates))], {}
     for split in (TEST, DEV, TRAIN):
-        pool = left
-        if "target" in left:
-            pool = left[left["home"] == split]
-            pool = pool[pool.groupby(["target", "label"]).cumcount() < _most(rows[split])]
-        if split != TRAIN:
-            pool = pool.drop_duplicates("cluster")
-        room = pd.crosstab(pool["stratum"], pool["label"]).min(axis=1)
-        if pool["label"].nunique() < candidates["label"].nunique() or room.sum() < rows[split]:
+        pool = left if split == TRAIN else left.drop_duplicates("cluster")
+        room = pool["label"].value_counts().reindex(candidates["label"].unique(), fill_value=0)
+        if not room.min() >= rows[split]:  # nor without candidates
             return None
-        # A stratum's share is what it has room for, which keeps the mixture of the text.
-        quota = pd.Series(rng.multivariate_hypergeometric(room, rows[split], method="marginals"), room.index)
-        pool = pool.assign(row=pool.groupby(["stratum", "label"]).cumcount())
-        table = pool[pool["row"] < pool["stratum"].map(quota)].sort_values(["stratum", "row", "label"])
+        table = pool.groupby("label").head(rows[split])
         drawn[split] = table.iloc[rng.permutation(len(table))]
         left = left[~left["cluster"].isin(table["cluster"])]
-    return [drawn[TRAIN], drawn[DEV], drawn[TEST]]
-
-
-def _most(rows: int) -> int:
-    """How many sentences of a class in a split of so many rows may have one target word."""
-    return max(1, int(SHARE * rows))
-
-
-def _homes(candidates: pd.DataFrame, rows: Sequence[int], rng: np.random.Generator) -> dict[str, int]:
-    """The split of each target word: in random order, each goes where its class has least of what it needs."""
-    supply = pd.crosstab(candidates["target"], candidates["label"])
-    had, homes = np.zeros((len(rows), supply.shape[1])), {}
-    for word, counts in supply.sample(frac=1, random_state=rng).iterrows():
-        homes[word] = int((had[:, counts.argmax()] / rows).argmin())
-        had[homes[word]] += counts.clip(upper=_most(rows[homes[word]]))
-    return homes
+    return drawn[TRAIN], drawn[DEV], drawn[TEST]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -32,36 +31,30 @@ def source(corpus: Corpus) -> pd.DataFrame:
     """Sentences of `SHORTEST` words or more; of those that differ in case and punctuation alone the first.
 
     Columns sentence, words (in lower case, punctuation left out), length (number of words), cluster (equal for
-    sentences that say the same), stratum (0). InputError if all sentences are too short.
+    sentences that say the same). InputError if all sentences are too short.
     """
     words = [tuple(text.lower_words(sentence)) for sentence in corpus.sentences]
     table = pd.DataFrame({"sentence": list(corpus.sentences), "words": words, "length": [len(each) for each in words]})
-    table = table.assign(cluster=stats.clusters(corpus.groups), stratum=0)
+    table = table.assign(cluster=stats.clusters(corpus.groups))
     table = table[table["length"] >= SHORTEST].drop_duplicates("words", ignore_index=True)
     if table.empty:
         raise InputError(f"corpus: {corpus.name!r} has no sentence of {SHORTEST} words or more; give another")
     return table
 
 
-def intact_or_inverted(
-    source: pd.DataFrame, changed: Sequence[str | None], rng: Generator, longer: Sequence[int] | int = 0
-) -> Candidates:
+def intact_or_inverted(source: pd.DataFrame, changed: Sequence[str | None], rng: Generator) -> Candidates:
     """Each sentence that could be changed, for one of two classes, which is drawn: changed (I) or as it was (O).
 
     Both classes have such sentences only, so that what cannot be changed gives nothing away. A change that says what
     some other sentence says is left out.
 
-    Parameters
-    ----------
-    changed : the changed sentence, None where there is none
-    longer : int[n], of two clauses, which is longer: 1 the first, -1 the second, 0 neither; the change swaps them
+    `changed` has the changed sentence, None where there is none.
     """
-    table = source.assign(changed=changed, stratum=longer).dropna(subset="changed")
+    table = source.assign(changed=changed).dropna(subset="changed")
     table["words"] = [tuple(text.lower_words(sentence)) for sentence in table["changed"]]
     table = table[~table["words"].isin(set(source["words"]))].drop_duplicates("words")
     inverted = rng.permutation(len(table)) % 2 == 0
     table["sentence"] = table["changed"].where(inverted, table["sentence"])
-    table["stratum"] *= np.where(inverted, -1, 1)
     return table.assign(label=np.where(inverted, 0, 1)), ("I", "O")
 
 
@@ -145,54 +138,4 @@ def shift(sentence: str, draw: float) -> str | None:
     return "".join(pieces)
 
 
-# -- parses -----------------------------------------------------------------------------------------
-
-MOST_DEPTHS = 8  # as in Conneau et al., whose trees are 5 to 12 deep
-
-
-def marked(
-    source: pd.DataFrame, sizes: Sequence[int], rng: Generator, part: str, names: Sequence[str]
-) -> Iterator[Candidates]:
-    """Tense, SubjNum, ObjNum: the class that one word of the sentence, a part of the Parse, is marked for."""
-    marks = {i: mark for i, parse in source["parse"].items() if (mark := getattr(parse, part))}
-    labels, targets = zip(*marks.values(), strict=True) if marks else ((), ())
-    labels = [names.index(label) for label in labels]
-    yield source.loc[list(marks)].assign(label=labels, target=targets), names
-
-
-def coordination_inversion(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
-    """CoordInv: whether two clauses have changed places; in both classes the first is as often the longer one."""
-    changed, longer = zip(*(parse.inversion or (None, 0) for parse in source["parse"]), strict=True)
-    yield intact_or_inverted(source, changed, rng, longer)
-
-
-def tree_depth(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
-    """TreeDepth: the depth of the tree; of each number of words there are equally many sentences of each depth.
-
-    The classes are successive depths, as many as can be, and no more than `MOST_DEPTHS`. Of equally many, those come
-    first that have the most sentences of equal length.
-    """
-    known = source.assign(stratum=source["length"], depth=[parse.depth for parse in source["parse"]])
-    known = known.dropna(subset="depth").astype({"depth": int})
-    table = pd.crosstab(known["depth"], known["length"])
-    table = table.reindex(range(known["depth"].max() + 1), fill_value=0)
-    for number in range(MOST_DEPTHS, 1, -1):
-        room = table.rolling(number).min().sum(axis=1)  # by the last depth
-        for last in room.sort_values(ascending=False, kind="stable").index:
-            if room[last] >= sum(rows(sizes, number)):
-                depths = range(last - number + 1, last + 1)
-                inside = known[known["depth"].isin(depths)]
-                yield inside.assign(label=inside["depth"] - depths[0]), [str(depth) for depth in depths]
-
-
-RECIPES = {
-    "SentLen": sentence_length,
-    "WC": word_content,
-    "BShift": bigram_shift,
-    "Tense": partial(marked, part="tense", names=("PAST", "PRES")),
-    "SubjNum": partial(marked, part="subject", names=("NN", "NNS")),
-    "ObjNum": partial(marked, part="object", names=("NN", "NNS")),
-    "CoordInv": coordination_inversion,
-    "TreeDepth": tree_depth,
-}
-PARSED = ("Tense", "SubjNum", "ObjNum", "CoordInv", "TreeDepth")
+RECIPES = {"SentLen": sentence_length, "WC": word_content, "BShift": bigram_shift}

@@ -66,19 +66,17 @@ def why(shape: pd.DataFrame, gain: pd.Series, sampling: Sampling) -> pd.DataFram
     return pd.DataFrame(rows, columns=["property", "value", "low", "high"])
 
 
-def probes(
-    names: Sequence[str], corpus: Corpus, size: int, seed: int, pipeline: str
-) -> tuple[dict[str, Splits], dict[str, str]]:
+def probes(names: Sequence[str], corpus: Corpus, size: int, seed: int) -> tuple[dict[str, Splits], dict[str, str]]:
     """Probing tasks, SentEval's where its files are, else made from a corpus; and why others are left out.
 
-    `size` counts the sentences of a task; `pipeline` names a spaCy pipeline for tasks that need parses, "" for none.
+    `size` counts the sentences of a task.
     """
     sizes = [round(share * size) for share in SHARES]
     found, left_out = {}, {}
     for name in names:
         try:
             here = catalog.find(f"senteval/probing/{probing.FILES[name]}.txt")
-            task = probing.read(name) if here else probing.make(name, corpus, sizes, seed, pipeline)
+            task = probing.read(name) if here else probing.make(name, corpus, sizes, seed)
             found[name] = [drawn(split, most, seed) for split, most in zip(task.splits, sizes, strict=True)]
         except InputError as error:
             left_out[name] = str(error)

@@ -39,7 +39,7 @@ def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> 
         ("02", {"query_source": "lede"}, "query_source: 'lede' is not known; did you mean ledes?"),
         ("02", {"approximate_methods": ["hnws"]}, "approximate_methods: 'hnws' is not known; did you mean hnsw?"),
         ("04", {"one_form": "yes"}, "one_form: 'yes' is not accepted; give True or False"),
-        ("07", {"probing": {"text": "lee"}}, "is not accepted; give a table of text, size, pipeline"),
+        ("07", {"probing": {"text": "lee"}}, "is not accepted; give a table of text, size"),
         (
             "07",
             {"classifying": {"sentences": 0, "folds": 0, "penalties": [1.0]}},

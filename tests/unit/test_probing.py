@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import product
 
 import numpy as np
@@ -12,8 +10,7 @@ import pytest
 
 from lib import probing
 from lib.corpora import Corpus, text
-from lib.probing import SHARE, Probe, parsing, recipes
-from lib.probing.parsing import Parse
+from lib.probing import Probe, recipes
 from lib.run.errors import InputError
 
 
@@ -159,7 +156,7 @@ def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() ->
             "size: 3000 is too much for WC from 'small'; give fewer",
         ),
         ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
-        ("Tense", None, {"pipeline": "en_none"}, r"no spaCy pipeline 'en_none' is installed .*spacy download"),
+        ("BShift", ["Only one sentence is not enough."], {}, "is too much for BShift from 'small'"),
     ],
 )
 def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message) -> None:
@@ -247,169 +244,3 @@ def test_half_of_the_sentences_are_changed_and_none_says_what_another_does() -> 
 def swapped(sentence: str) -> str:
     first, second, *others = sentence.split()
     return " ".join([second, first, *others])
-
-
-# -- recipes: parses ----------------------------------------------------------------------------
-
-
-def doc_of(rows: str, unspaced: str = ".,;?") -> object:
-    """A Doc of rows ``word/tag/head/dep``, head counted from 0."""
-    from spacy.tokens import Doc
-
-    words, tags, heads, deps = zip(*(row.split("/") for row in rows.split()), strict=True)
-    spaces = [following not in unspaced for following in (*words[1:], ".")]
-    vocab = text._english().vocab
-    return Doc(vocab, words, spaces=spaces, tags=tags, heads=list(map(int, heads)), deps=deps)
-
-
-@pytest.mark.parametrize(
-    ("rows", "tense"),
-    [
-        ("He/PRP/1/nsubj went/VBD/1/ROOT home/RB/1/advmod ././1/punct", ("PAST", "went")),
-        ("They/PRP/1/nsubj go/VBP/1/ROOT home/RB/1/advmod ././1/punct", ("PRES", "go")),
-        ("He/PRP/2/nsubj was/VBD/2/aux going/VBG/2/ROOT ././2/punct", None),  # only an auxiliary is marked
-        ("He/PRP/1/nsubj went/VBD/1/ROOT ././1/punct I/PRP/4/nsubj go/VBP/4/ROOT ././4/punct", None),  # two sentences
-        ("!/./0/ROOT", None),
-    ],
-)
-def test_the_main_verb_has_the_tense(rows, tense) -> None:
-    assert parsing.parse(doc_of(rows)).tense == tense
-
-
-@pytest.mark.parametrize(
-    ("rows", "subject", "object_"),
-    [
-        (
-            "The/DT/1/det Priests/NNS/2/nsubj saw/VBD/2/ROOT a/DT/4/det ship/NN/2/dobj ././2/punct",
-            ("NNS", "priests"),
-            ("NN", "ship"),
-        ),
-        ("Paul/NNP/1/nsubj saw/VBD/1/ROOT them/PRP/1/obj ././1/punct", None, None),  # no common nouns
-        (
-            "Men/NNS/3/nsubj and/CC/0/cc fish/NN/0/conj saw/VBD/3/ROOT nets/NNS/3/obj ././3/punct",
-            None,  # two nouns, joined
-            ("NNS", "nets"),
-        ),
-        (
-            "He/PRP/1/nsubj said/VBD/1/ROOT men/NNS/3/nsubj saw/VBD/1/ccomp ships/NNS/3/dobj ././1/punct",
-            None,  # those of another clause do not count
-            None,
-        ),
-    ],
-)
-def test_subject_and_object_of_the_main_clause_have_the_number(rows, subject, object_) -> None:
-    found = parsing.parse(doc_of(rows))
-    assert (found.subject, found.object) == (subject, object_)
-
-
-@pytest.mark.parametrize(
-    ("rows", "inversion"),
-    [
-        (
-            "He/PRP/1/nsubj came/VBD/1/ROOT early/RB/1/advmod ,/,/1/punct but/CC/1/cc the/DT/6/det others/NNS/7/nsubj "
-            "stayed/VBD/1/conj at/IN/7/prep home/NN/8/pobj ././7/punct",
-            ("The others stayed at home, but he came early.", -1),
-        ),
-        (
-            "Peter/NNP/1/nsubj left/VBD/1/ROOT us/PRP/1/dobj and/CC/1/cc I/PRP/5/nsubj wept/VBD/1/conj ././1/punct",
-            ("I wept and Peter left us.", 1),
-        ),
-        (
-            "There/EX/1/expl was/VBD/1/ROOT room/NN/1/attr but/CC/1/cc we/PRP/5/nsubj stood/VBD/1/conj ././1/punct",
-            ("We stood but there was room.", 1),
-        ),
-        # one subject, so one clause; the conjunction opens it
-        ("He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc saw/VBD/1/conj us/PRP/3/dobj ././1/punct", None),
-        ("But/CC/2/cc he/PRP/2/nsubj came/VBD/2/ROOT to/IN/2/prep us/PRP/3/pobj ././2/punct", None),
-        # a bracket would be left at the head of the other clause
-        (
-            "(/-LRB-/2/punct I/PRP/2/nsubj wept/VBD/2/ROOT and/CC/2/cc he/PRP/5/nsubj left/VBD/2/conj ././2/punct",
-            None,
-        ),
-        # the last word belongs to the first clause
-        (
-            "He/PRP/1/nsubj came/VBD/1/ROOT and/CC/1/cc she/PRP/4/nsubj left/VBD/1/conj today/NN/1/obl ././1/punct",
-            None,
-        ),
-    ],
-)
-def test_two_clauses_change_places(rows, inversion) -> None:
-    assert parsing.parse(doc_of(rows)).inversion == inversion
-
-
-def test_depth_is_the_longest_way_from_the_root_to_a_word() -> None:
-    rows = "He/PRP/1/nsubj sat/VBD/1/ROOT on/IN/1/prep the/DT/4/det bank/NN/2/pobj ././4/punct"
-    assert parsing.parse(doc_of(rows)).depth == 3  # sat, on, bank, the; the full stop is no word
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """A function that makes a probe from sentences and what is to be read in their parses."""
-
-    def make(name: str, parses: dict[str, Parse], size: int) -> Probe:
-        monkeypatch.setattr(parsing, "parses", lambda pipeline, sentences: [parses[each] for each in sentences])
-        corpus = corpus_of(list(parses))
-        probe = probing.make(name, corpus, thirds(size), pipeline=text._english())
-        check(probe)
-        return probe
-
-    return make
-
-
-@pytest.mark.parametrize(
-    ("name", "part", "classes"),
-    [("Tense", "tense", ("PAST", "PRES")), ("SubjNum", "subject", ("NN", "NNS")), ("ObjNum", "object", ("NN", "NNS"))],
-)
-def test_a_target_word_stands_in_one_split_and_is_not_all_of_it(name, part, classes, made, rng) -> None:
-    words, odds = np.reshape(pseudo_words(120), (2, 60)), 1 / np.arange(1, 61)  # the first of them are very frequent
-    parses = {}
-    for i in range(1500):
-        target = str(rng.choice(words[i % 2], p=odds / odds.sum()))
-        parses[f"the same {target} in line {i}"] = Parse(**{part: (classes[i % 2], target)})
-    probe = made(name, parses, size=240)
-    assert probe.classes == classes
-    seen: list[set[str]] = []
-    for split in probe.splits:
-        marks = [getattr(parses[sentence], part) for sentence in split.sentences]
-        assert [label for label, _ in marks] == [classes[label] for label in split.labels]
-        targets = Counter(target for _, target in marks)
-        assert not set(targets) & set().union(*seen)
-        seen.append(set(targets))
-        assert max(targets.values()) <= SHARE * len(split) / 2
-
-
-def test_the_longer_clause_does_not_tell_the_order(made, rng) -> None:
-    parses, words = {}, iter(pseudo_words(900))
-    for i in range(400):  # in a quarter the first clause is longer
-        first, second = (f"{next(words)} ran{' far' * more}" for more in ([1, 0] if i % 4 == 0 else [0, i % 3]))
-        longer = np.sign(len(first.split()) - len(second.split()))
-        parses[f"{first} and {second}."] = Parse(inversion=(f"{second} and {first}.", int(longer)))
-    for split in made("CoordInv", parses, size=90).splits:
-        shown: dict[int, list[int]] = {0: [], 1: []}
-        for sentence, label in zip(split.sentences, split.labels.tolist(), strict=True):
-            assert (sentence in parses) == bool(label)
-            first, second = sentence.split(" and ")
-            shown[label].append(int(np.sign(len(first.split()) - len(second.split()))))
-        assert Counter(shown[0]) == Counter(shown[1])
-
-
-def deep_parses(rng: np.random.Generator, n: int = 1200) -> dict[str, Parse]:
-    """Sentences in which depth and length go together."""
-    found, words = {}, pseudo_words(600)
-    for _ in range(n):
-        depth = int(rng.integers(3, 8))
-        found[" ".join(rng.choice(words, depth + int(rng.integers(2, 7))))] = Parse(depth=depth)
-    return found
-
-
-def test_length_does_not_tell_the_depth(made, rng, monkeypatch) -> None:
-    monkeypatch.setattr(recipes, "MOST_DEPTHS", 3)
-    parses = deep_parses(rng)
-    probe = made("TreeDepth", parses, size=90)
-    assert [int(name) for name in probe.classes] == list(range(int(probe.classes[0]), int(probe.classes[0]) + 3))
-    for split in probe.splits:
-        lengths: dict[str, list[int]] = {name: [] for name in probe.classes}
-        for sentence, label in zip(split.sentences, split.labels.tolist(), strict=True):
-            assert parses[sentence].depth == int(probe.classes[label])
-            lengths[probe.classes[label]].append(len(sentence.split()))
-        assert len({tuple(sorted(each)) for each in lengths.values()}) == 1
