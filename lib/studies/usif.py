@@ -323,7 +323,7 @@ def learned(name: str) -> ScoredSet:
     def predictions(embedder: Embedder) -> np.ndarray:
         embedder.fit([sentence for part in parts for sentence in part.left + part.right])
         pairs = [(embedder.encode(part.left), embedder.encode(part.right), part.score) for part in parts]
-        return similarity.regress(*pairs).predicted
+        return similarity.regress(*pairs)
 
     return ScoredSet(name, name, predictions, np.arange(len(parts[-1])), parts[-1].score)
 
