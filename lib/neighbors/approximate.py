@@ -118,9 +118,9 @@ class Index:
         Returns
         -------
         Neighbors
-            Always k of them: where the index finds fewer, it is searched wider and at last exactly. Similarities
-            are computed anew from the corpus in float64; ties among the found go to the lower index. A zero vector
-            has similarity 0 to everything.
+            Always k of them: where the index finds fewer, the search is exact. Similarities are computed anew from
+            the corpus in float64; ties among the found go to the lower index. A zero vector has similarity 0 to
+            everything.
 
         Raises
         ------
@@ -132,17 +132,14 @@ class Index:
         hidden = excluded.queries * n + excluded.ids  # a query and an index in one number
         width = k + int(excluded.sizes(q).max(initial=0))
         similarities, ids = np.full((q, k), -np.inf), np.full((q, k), NONE)
+        effort = self.default_effort if effort is None else effort
         for start in range(0, q, QUERY_BLOCK):
             directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
-            short = start + np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
-            tried = self.default_effort if effort is None else effort
-            while len(short) and tried is not None:
-                candidates = self._candidates(directions[short - start], width, tried)
-                found = self._similarities(directions[short - start], candidates)
-                found[np.isin(short[:, None] * n + candidates, hidden)] = -np.inf
-                similarities[short], ids[short] = nearest_first(found, candidates, k)
-                short = short[similarities[short, -1] == -np.inf]
-                tried = self._wider(tried)
+            some = np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
+            candidates = self._candidates(directions[some], width, effort)
+            found = self._similarities(directions[some], candidates)
+            found[np.isin((start + some[:, None]) * n + candidates, hidden)] = -np.inf
+            similarities[start + some], ids[start + some] = nearest_first(found, candidates, k)
         rest = np.flatnonzero(similarities[:, -1] == -np.inf)
         if len(rest):
             entries = None if exclude is None else [exclude[i] for i in rest]
@@ -171,10 +168,6 @@ class Index:
 
     def _finish(self) -> None:
         """Called once, after the last `_add`."""
-
-    def _wider(self, effort: float) -> float | None:
-        """The effort to try next for a query that got too few; None where more effort would not help."""
-        return None
 
 
 def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
@@ -244,10 +237,6 @@ class Ivf(_Faiss):
     def efforts(self, k: int) -> Sequence[int]:
         """Each number of cells that can be searched."""
         return range(1, self.settings["nlist"] + 1)
-
-    def _wider(self, effort: float) -> int | None:
-        most = self.settings["nlist"]
-        return min(2 * int(effort), most) if effort < most else None
 
 
 @contextmanager
