@@ -223,9 +223,6 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
         model, found = transformers.AutoModel.from_pretrained(
             folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, output_loading_info=True
         )
-        layers = getattr(model.config, "num_hidden_layers", np.inf)
-        if surplus := [name for name in found["unexpected_keys"] if _layer(name) >= layers]:
-            raise ValueError(f"the configuration has no layer for the weights {min(surplus)}")
         if missing := [name for name in found["missing_keys"] if not name.startswith("pooler.")]:
             raise ValueError(f"no weights {min(missing)}")
         if model.config.is_encoder_decoder:
@@ -239,12 +236,6 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
         if device == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
             _pack(model)
     return model.eval().to(device), tokenizer
-
-
-def _layer(weights: str) -> int:
-    """The number of the layer that weights belong to by their name, -1 for none."""
-    match = re.search(r"\.(\d+)\.", weights)
-    return int(match[1]) if match else -1
 
 
 def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:

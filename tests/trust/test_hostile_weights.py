@@ -241,11 +241,6 @@ MISFITS = [
     ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),
     ("bert weights", partial(tensors, spoil=nan), NUMBERS),
     ("bert weights", partial(tensors, spoil=without_output), "no weights encoder.layer.1.output"),
-    (
-        "bert config",
-        lambda folder: change(folder / "config.json", num_hidden_layers=1),
-        "the configuration has no layer for the weights",
-    ),
     ("gpt weights", other_tokenizer, "the tokenizer knows"),
 ]
 
