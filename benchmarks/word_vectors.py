@@ -29,10 +29,9 @@ def from_words(vectors: WordVectors, ids: np.ndarray) -> pd.DataFrame:
     """Seconds from the distinct words of sentences, int[n, LENGTH], and where they stand in them."""
     import torch
 
-    n = len(ids)
     found, places = np.unique(ids.ravel(), return_inverse=True)
     starts = np.arange(0, ids.size + 1, LENGTH)
-    words = Words(vectors.matrix[found], places, np.ones(ids.size, np.float32), starts, np.full(n, LENGTH))
+    words = Words(vectors.matrix[found], places, np.ones(ids.size, np.float32), starts)
     matrix, flat, offsets = map(torch.from_numpy, (words.vectors, places, starts[:-1]))
     peer = partial(torch.nn.functional.embedding_bag, flat, matrix, offsets, mode="mean")
     return measure.in_turns({"torch embedding_bag, mean": peer, "mean": words.means}, tolerance=1e-5)

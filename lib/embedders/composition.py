@@ -39,10 +39,9 @@ class Sum(WordComposition):
 # What the papers leave open, and what is accepted.
 DECISIONS = {
     "normalize": (None, "divide", "multiply"),
-    "removal": ("whole", "share", "share-squared"),
+    "removal": ("whole", "share"),
     "one_word": ("normalize", "keep"),
-    "unlisted": ("rarest", "never", "skip"),
-    "unknown": ("skip", "count"),
+    "unlisted": ("rarest", "skip"),
 }
 
 
@@ -75,16 +74,14 @@ class SIF(WordComposition):
     normalize : {None, "divide", "multiply"}
         How the vectors of a sentence's words are evened out in each dimension before they are weighted: divided by the
         dimension's L2 norm across the sentence (a dimension of zeros stays zero), or multiplied by it.
-    removal : {"whole", "share", "share-squared"}
-        How much of the projection on component i is taken away: all, the share s_i**2 / sum_j s_j**2, with s the
-        singular values of the m components, or its square, as programs do that apply the share twice.
+    removal : {"whole", "share"}
+        How much of the projection on component i is taken away: all, or the share s_i**2 / sum_j s_j**2, with s the
+        singular values of the m components.
     one_word : {"normalize", "keep"}
         Whether a sentence of one known word, which "divide" turns into a vector of -1, 0 and 1, keeps its vector.
-    unlisted : {"rarest", "never", "skip"}
-        What becomes of a word with a vector that `probabilities` lacks: it counts as the rarest word there is, as one
-        that never occurs (p(w) = 0), or is skipped.
-    unknown : {"skip", "count"}
-        Whether words without a vector count in the length that a sum of vectors is divided by.
+    unlisted : {"rarest", "skip"}
+        What becomes of a word with a vector that `probabilities` lacks: it counts as the rarest word there is, or is
+        skipped.
 
     The singular value decomposition is not centered, as in the authors' program. A sentence without known words has a
     zero vector.
@@ -112,12 +109,10 @@ class SIF(WordComposition):
         removal: str = "whole",
         one_word: str = "normalize",
         unlisted: str = "rarest",
-        unknown: str = "skip",
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.a, self.m = in_range("a", a, 1e-300, 1e300), in_range("m", m, 0, 10**6, "components")
-        self.normalize, self.removal, self.one_word = normalize, removal, one_word
-        self.unlisted, self.unknown = unlisted, unknown
+        self.normalize, self.removal, self.one_word, self.unlisted = normalize, removal, one_word, unlisted
         for decision, accepted in DECISIONS.items():
             if getattr(self, decision) is not None:
                 one_of(decision, getattr(self, decision), filter(None, accepted))
@@ -140,7 +135,7 @@ class SIF(WordComposition):
             raise InputError(f"{self.name}: probabilities: {shown}; give numbers above 0 and at most 1")
         self.probabilities, self.listed = probabilities, values
         # The weight of a word that never ceases to occur is 0, so that it is skipped.
-        self._of_unlisted = {"rarest": values.min(), "never": 0.0, "skip": np.inf}[self.unlisted]
+        self._of_unlisted = values.min() if self.unlisted == "rarest" else np.inf
 
     def _probability(self, word: str) -> float:
         p = self.probabilities.get(word)
@@ -174,9 +169,7 @@ class SIF(WordComposition):
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues their squared values.
         squares, directions = np.linalg.eigh(gram)
         self.components, squares = directions[:, ::-1][:, : self.m].T, squares[::-1][: self.m]
-        exponent = {"whole": 0, "share": 1, "share-squared": 2}[self.removal]
-        total = squares.sum()
-        self.removed = (squares / total) ** exponent if total > 0 else np.zeros(len(squares))
+        self.removed = np.ones(len(squares)) if self.removal == "whole" else squares / max(squares.sum(), 1e-300)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
@@ -191,10 +184,7 @@ class SIF(WordComposition):
             means = np.where(is_kept[:, None], means, evened)
         if self.components is not None:
             means -= (means @ self.components.T * self.removed) @ self.components
-        vectors = means.astype(np.float32)
-        if self.unknown == "count":
-            vectors *= (words.known / np.maximum(words.lengths, 1))[:, None]
-        return vectors
+        return means.astype(np.float32)
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         super().restore(state, fitted_on)
@@ -219,7 +209,7 @@ class USIF(SIF):
         Number of common components.
     normalize : {"divide", "multiply", None}
         As for `SIF`. The author's program divides, the text of section 3.3 multiplies, Algorithm 1 does neither.
-    removal : {"share", "whole", "share-squared"}
+    removal : {"share", "whole"}
         As for `SIF`.
     **decisions
         The others of `SIF`.
@@ -278,58 +268,22 @@ class USIF(SIF):
         return self.a / (np.array([self._probability(word) for word in words]) + self.a / 2)
 
 
-POWERS = (1.0, float("inf"), float("-inf"))
-
-
 @composition("power-means", "mean, maximum and minimum, concatenated", "Rücklé et al. 2018", dims="3 d")
 class PowerMeans(WordComposition):
     """Power means of the vectors of a sentence's words, one beside the other (Rücklé et al. 2018, equation 1).
 
-    The power mean with exponent p of t numbers is (sum of x**p / t)**(1/p), in each dimension; p = 1 is the average,
-    p = infinity the maximum, p = -infinity the minimum. Of an odd p the root keeps the sign; others but 1 and the
-    infinities are not real for negative numbers and are not accepted.
-
-    Parameters
-    ----------
-    vectors : mapping or trained.Training
-        From words to float32[d].
-    powers : sequence of float
-        Exponents; the result has d dimensions for each. The default is the paper's choice for English.
-    tokenize : callable
-        From a sentence to its tokens.
-    name : str
+    The exponents are the paper's choice for English: 1, infinity and -infinity, which are mean, maximum and minimum in
+    each dimension.
     """
 
-    parameters = (*WordComposition.parameters, "powers")
     batch_size = 1024  # the words' vectors of a batch lie in memory, one after the other
-
-    def __init__(
-        self,
-        vectors: Mapping[str, np.ndarray] | Training,
-        powers: Sequence[float] = POWERS,
-        tokenize: Tokenizer = text.word_tokens,
-        name: str = "power-means",
-    ) -> None:
-        super().__init__(name, vectors, tokenize)
-        if not powers or not all(np.isinf(p) or (p > 0 and p % 2 == 1) for p in powers):
-            raise InputError(f"powers: {powers!r} is not accepted; give 1, 3, 5, ..., inf or -inf")
-        self.powers = tuple(powers)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
         vectors, worded = words.vectors[words.ids], np.flatnonzero(words.known)
-        pooled = []
-        for power in self.powers:
-            means = np.zeros((len(sentences), self.word_dim), np.float32)
-            if len(worded):
-                means[worded] = _power_means(vectors, words.starts[worded], words.known[worded, None], power)
-            pooled.append(means)
-        return np.hstack(pooled)
-
-
-def _power_means(vectors: np.ndarray, starts: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
-    """One power mean for each run of rows that begins at one of `starts`."""
-    if np.isinf(power):
-        return (np.maximum if power > 0 else np.minimum).reduceat(vectors, starts, axis=0)
-    mean = np.add.reduceat(vectors.astype(np.float64) ** power, starts, axis=0) / lengths
-    return np.sign(mean) * np.abs(mean) ** (1 / power)
+        means = words.means()
+        highest, lowest = np.zeros_like(means), np.zeros_like(means)
+        if len(worded):
+            highest[worded] = np.maximum.reduceat(vectors, words.starts[worded], axis=0)
+            lowest[worded] = np.minimum.reduceat(vectors, words.starts[worded], axis=0)
+        return np.hstack([means, highest, lowest])

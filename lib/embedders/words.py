@@ -25,15 +25,12 @@ class Words(NamedTuple):
         The row of each word in `vectors`, and its weight; one sentence after the other.
     starts : int64[n + 1]
         Sentence i has ``ids[starts[i]:starts[i + 1]]``.
-    lengths : int64[n]
-        Tokens of each sentence, those without a vector included.
     """
 
     vectors: np.ndarray
     ids: np.ndarray
     weights: np.ndarray
     starts: np.ndarray
-    lengths: np.ndarray
 
     @property
     def known(self) -> np.ndarray:
@@ -94,7 +91,6 @@ class WordComposition(Embedder):
     def _words(self, sentences: Sequence[str]) -> Words:
         """The words with a vector and a weight above 0."""
         tokens = [self.tokenize(sentence) for sentence in sentences]
-        lengths = np.array([len(one) for one in tokens], np.int64)
         flat = list(chain.from_iterable(tokens))
         found = {word: self.vectors.get(word) for word in dict.fromkeys(flat)}
         types = [word for word, vector in found.items() if vector is not None]
@@ -102,10 +98,10 @@ class WordComposition(Embedder):
         types = [word for word, weight in zip(types, weights, strict=True) if weight > 0]
         rows = {word: row for row, word in enumerate(types)}
         ids = np.array([rows.get(word, -1) for word in flat], np.int64)
-        starts = np.concatenate([[0], np.cumsum(ids >= 0)])[np.concatenate([[0], np.cumsum(lengths)])]
+        starts = np.concatenate([[0], np.cumsum(ids >= 0)])[np.cumsum([0, *map(len, tokens)])]
         vectors = np.array([found[word] for word in types], np.float32).reshape(-1, self.word_dim)
         ids = ids[ids >= 0]
-        return Words(vectors, ids, weights[weights > 0][ids].astype(np.float32), starts, lengths)
+        return Words(vectors, ids, weights[weights > 0][ids].astype(np.float32), starts)
 
     def _weights(self, words: Sequence[str]) -> np.ndarray:
         """float64, a weight for each of some words."""
