@@ -30,6 +30,11 @@ CLIPS = ("cell_clip", "proj_clip")  # None for no clipping
 WANTED = "give the official options.json and weights.hdf5 of one ELMo model"
 
 
+@embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")
+@embedder("elmo-orig", CONTEXTUAL, 1024, "ELMo, original model (1 Billion Word Benchmark)", "elmo-orig")
+@embedder(
+    "elmo-orig-5.5b", CONTEXTUAL, 1024, "ELMo, original model (5.5B tokens of Wikipedia and news)", "elmo-orig-5.5b"
+)
 class Elmo(Embedder):
     """The mean over a sentence's tokens of the mean over the three layers (N2O paper, Table 1 and appendix A).
 
@@ -259,12 +264,3 @@ def character_ids(word: bytes | Sequence[int], length: int) -> np.ndarray:
 
 def _clipped(x: torch.Tensor, limit: float | None) -> torch.Tensor:
     return x if limit is None else x.clamp(-limit, limit)
-
-
-@embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")
-@embedder("elmo-orig", CONTEXTUAL, 1024, "ELMo, original model (1 Billion Word Benchmark)", "elmo-orig")
-@embedder(
-    "elmo-orig-5.5b", CONTEXTUAL, 1024, "ELMo, original model (5.5B tokens of Wikipedia and news)", "elmo-orig-5.5b"
-)
-def _published(name: str, files: list[Path], **options: Any) -> Elmo:
-    return Elmo(*files, name=name, **options)

@@ -127,6 +127,5 @@ def _load(weights: Path) -> torch.nn.LSTM:
 
 
 @embedder("infersent-v1", ENCODER, 4096, "InferSent version 1 (SNLI), GloVe 840B", "infersent-v1", "glove-840b")
-def _published(name: str, files: list[Path], **options: Any) -> InferSent:
-    weights, vectors = files
+def _published(weights: Path, vectors: Path, name: str, **options: Any) -> InferSent:
     return InferSent(weights, WordVectors.load(vectors), name, **options)

@@ -3,11 +3,12 @@
 A new one is written in a module of this package, its own or that of its family::
 
     @embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")
-    def elmo(name, files, **options):
-        return Elmo(*files, name=name, **options)
+    class Elmo(Embedder):
+        def __init__(self, options, weights, name): ...
 
-where the last ``"elmo-small"`` is the asset in ``lib/catalog/catalog.toml`` with its weights. A set of word vectors
-says its tokenizer, too, and has all that `composition` names as suffixes, such as ``glove-840b-300d+usif``.
+where the last ``"elmo-small"`` is the asset in ``lib/catalog/catalog.toml`` with its weights, whose paths are the first
+arguments. A set of word vectors says its tokenizer, too, and has all that `composition` names as suffixes, such as
+``glove-840b-300d+usif``.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Entry:
     Parameters
     ----------
     maker : callable
-        Makes the embedder; called with ``name``, with ``files`` (a list of paths) if it has any, and with options.
+        Makes the embedder; called with the paths of its files, if it has any, with ``name``, and with options.
     name, family : str
     dim : int or None
         None for the size of the vocabulary.
@@ -78,7 +79,7 @@ class Entry:
         """The files that it needs; InputError, which says how to get them, where one is missing."""
         if not self.file:
             return [file for id in self.assets for file in catalog.locate(id)]
-        if not self.command:
+        if self.assets:
             return [catalog.file(self.file)]
         found = catalog.find(self.file)
         if found is None:
@@ -116,8 +117,7 @@ class Entry:
 
     def make(self, name: str, **options: Any) -> Any:
         """The embedder, or the word vectors."""
-        files = {"files": self.files()} if self.assets or self.file else {}
-        return self.maker(name=name, **files, **(self.preset | options))
+        return self.maker(*self.files(), name=name, **(self.preset | options))
 
 
 @dataclass(frozen=True)

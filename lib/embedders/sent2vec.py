@@ -159,10 +159,6 @@ def _tokenized(sentences: Sequence[str], tokenize: Tokenizer) -> list[str]:
     return [" ".join(tokenize(sentence)) for sentence in sentences]
 
 
-def _published(name: str, files: list[Path], **options: Any) -> Sent2VecFile:
-    return Sent2VecFile(files[0], name, **options)
-
-
 TWEETS = {"tokenize": tweet_tokens}
 for model, dim, source, preset in (
     ("wiki-unigrams", 600, "Wikipedia, unigrams", UNIGRAMS),
@@ -174,4 +170,4 @@ for model, dim, source, preset in (
     ("twitter-bigrams", 700, "Twitter, unigrams and bigrams", BIGRAMS | TWEETS),
 ):
     name = f"sent2vec-{model}"
-    embedder(name, ENCODER, dim, f"Sent2Vec, {source}", name, preset=preset)(_published)
+    embedder(name, ENCODER, dim, f"Sent2Vec, {source}", name, preset=preset)(Sent2VecFile)

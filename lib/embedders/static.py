@@ -328,13 +328,13 @@ LOWER, CASED, PIECES = (
 @embedder("fasttext-wiki-sub", STATIC, 300, f"{SUBWORDS}, {WIKI}", "fasttext-wiki-sub", **PIECES)
 @embedder("paragram-sl999", STATIC, 300, "PARAGRAM-SL999 (PSL)", "paragram-sl999", **LOWER)
 @embedder("paranmt-50m", STATIC, 300, "ParaNMT-50M word vectors", "paranmt-50m-vectors", **LOWER)
-def published(name: str, files: list[Path]) -> WordVectors:
+def published(file: Path, name: str) -> WordVectors:
     """The word vectors of a row; InputError if the file has others."""
-    vectors = WordVectors.load(files[0])
+    vectors = WordVectors.load(file)
     row = ENTRIES[name]
     if vectors.dim != row.dim:
         wanted = f"put the file of {row.source} with {row.dim} there"
-        raise InputError(f"{files[0]}: has vectors of {vectors.dim} dimensions; {wanted}")
+        raise InputError(f"{file}: has vectors of {vectors.dim} dimensions; {wanted}")
     return vectors
 
 
@@ -370,5 +370,5 @@ def _model() -> Any:
 
 
 @embedder("wordllama", STATIC, 256, "WordLlama l2_supercat", "wordllama")
-def _packaged(name: str, files: object) -> WordLlama:
+def _packaged(*files: Path, name: str) -> WordLlama:
     return WordLlama()

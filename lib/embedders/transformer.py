@@ -54,9 +54,6 @@ class Transformer(Embedder):
         "auto" is CUDA or else MPS where PyTorch has them, and the processor otherwise.
     prompt : str
         What is put before each sentence.
-    tokenize : callable, optional
-        From a sentence to words, which the model's own tokenizer then splits into subwords. By default that splits
-        the sentence itself, but for GPT, which has `gpt_words`.
 
     Raises
     ------
@@ -87,7 +84,6 @@ class Transformer(Embedder):
         precision: str = "auto",
         device: str = "auto",
         prompt: str = "",
-        tokenize: Callable[[str], list[str]] | None = None,
     ) -> None:
         one_of("precision", precision, ("auto", "float32", "bfloat16"))
         one_of("device", device, ("auto", "cpu", _fastest_device()))
@@ -98,7 +94,7 @@ class Transformer(Embedder):
         self.poolings = both if pooling in both else (pooling,)
         self.device = _fastest_device() if device == "auto" else device
         self.precision = _fastest_precision(self.device) if precision == "auto" else precision
-        self.tokenize = tokenize or (gpt_words if is_gpt else None)
+        self.tokenize = gpt_words if is_gpt else None  # from a sentence to words, which are then split into subwords
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -380,5 +376,5 @@ CLS, LAST, AVG = ({"pooling": pooling, "precision": "float32"} for pooling in PO
 @embedder(
     "minilm-avg", CONTEXTUAL, 384, "all-MiniLM-L6-v2, mean over tokens", "all-minilm-l6-v2", preset={"pooling": "avg"}
 )
-def _in_folder(name: str, files: list[Path], **options: Any) -> Transformer:
+def _in_folder(*files: Path, name: str, **options: Any) -> Transformer:
     return Transformer(name, files[0].parent, **options)

@@ -165,6 +165,7 @@ BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-"
 WANTED = "give the file of the package codeRAEVectorsNIPS2011"
 
 
+@embedder("urae", ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "urae")
 class PublishedURAE(URAE):
     """The network that Socher et al. published, read from its MATLAB files: as it came, without further training.
 
@@ -273,8 +274,3 @@ OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
 def _over_trained_words(name: str, dim: int = 100, **options: Any) -> URAE:
     vectors = Training("w2v-corpus", dim=dim)
     return URAE(vectors, **({"name": name, "tokenize": vectors.tokenize} | options))
-
-
-@embedder("urae", ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "urae")
-def _published(name: str, files: list[Path], **options: Any) -> PublishedURAE:
-    return PublishedURAE(*files, name=name, **options)

@@ -142,12 +142,12 @@ NEEDED = ("tensorflow", 'pip install "tensorflow>=2.21"')
 
 @embedder("use-dan", ENCODER, 512, "Universal Sentence Encoder, deep averaging network", "use-dan", package=NEEDED)
 @embedder("use-trf", ENCODER, 512, "Universal Sentence Encoder, transformer", "use-trf", package=NEEDED)
-def _published(name: str, files: list[Path], **options: Any) -> UniversalSentenceEncoder:
-    return UniversalSentenceEncoder(files[0].parent, name, **options)
+def _published(*files: Path, name: str) -> UniversalSentenceEncoder:
+    return UniversalSentenceEncoder(files[0].parent, name)
 
 
 @embedder(
     "use-multilingual-q8", ENCODER, 512, "Universal Sentence Encoder multilingual v3, 8-bit", "use-multilingual-q8"
 )
-def _packaged(name: str, files: object) -> UseMultilingualQ8:
+def _packaged(*files: Path, name: str) -> UseMultilingualQ8:
     return UseMultilingualQ8()

@@ -48,7 +48,7 @@ class Reader:
 
 
 def transformer(folder: Path) -> np.ndarray:
-    return Transformer("tiny", folder, precision="float32", tokenize=str.split).encode(SENTENCES)
+    return Transformer("tiny", folder, precision="float32").encode(SENTENCES)
 
 
 def elmo(folder: Path) -> np.ndarray:
