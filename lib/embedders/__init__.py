@@ -34,7 +34,6 @@ __all__ = [
     "Embedder",
     "Embeddings",
     "catalog",
-    "check_names",
     "composes_words",
     "compositions",
     "family",
@@ -56,31 +55,23 @@ def _entries() -> list[Entry]:
     return sorted(ENTRIES.values(), key=lambda entry: (FAMILIES.index(entry.family), entry.name))
 
 
-def check_names(parameter: str, chosen: Sequence[str], at_least: int = 1) -> None:
-    """Raise InputError, naming the `parameter`, for an unknown or repeated name, or for fewer than `at_least`."""
-    for name in texts(parameter, chosen):
-        parse(parameter, name)
-    if len(chosen) < at_least:
-        raise InputError(f"{parameter}: names {len(chosen)} embedders; give at least {at_least}")
-
-
 def select(parameter: str, chosen: Sequence[str], at_least: int = 1) -> tuple[list[str], dict[str, str]]:
     """Those of some embedders that are on this machine; and the others, each with what it lacks and how to get it.
 
     `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1". Raises InputError, naming the
     `parameter`, for an unknown or repeated name, or if fewer than `at_least` are here.
     """
-    wanted = expand(texts(parameter, chosen))
-    check_names(parameter, wanted)
-    absent = missing(wanted)
+    wanted = texts(parameter, expand(texts(parameter, chosen)))
+    absent = missing(wanted, parameter)
     here = [name for name in wanted if name not in absent]
-    check_names(parameter, here, at_least)
+    if len(here) < at_least:
+        raise InputError(f"{parameter}: names {len(here)} embedders that are here; give at least {at_least}")
     return here, absent
 
 
-def missing(chosen: Sequence[str]) -> dict[str, str]:
+def missing(chosen: Sequence[str], parameter: str = "embedder") -> dict[str, str]:
     """Those of some embedders that cannot be loaded here, each with what it lacks and how to get it."""
-    lacking = {name: parse("embedder", name).missing for name in chosen}
+    lacking = {name: parse(parameter, name).missing for name in chosen}
     return {name: reason for name, reason in lacking.items() if reason}
 
 

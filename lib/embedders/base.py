@@ -145,7 +145,7 @@ class Concatenation(Embedder):
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         for i, part in enumerate(self.parts):
             own = {key.removeprefix(f"{i}/"): array for key, array in state.items() if key.startswith(f"{i}/")}
-            part.restore(own, fitted_on if part.needs_fit else "")
+            part.restore(own, fitted_on)
         return super().restore(state, fitted_on)
 
 

@@ -180,7 +180,7 @@ class ParagraphVectors(Embedder):
 
     version = 1
     libraries = ("gensim",)
-    parameters = ("inference_epochs", "alpha", "tokenize")
+    parameters = ("inference_epochs", "alpha", "tokenize", "tolerance")
     needs_fit = True
 
     def __init__(
@@ -208,8 +208,7 @@ class ParagraphVectors(Embedder):
 
     @property
     def settings(self) -> dict[str, Any]:
-        turning = {} if self.tolerance is None else {"tolerance": self.tolerance, "most_passes": MOST_PASSES}
-        return super().settings | turning | self.options
+        return super().settings | self.options
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         from gensim.models.doc2vec import Doc2Vec, TaggedDocument

@@ -172,7 +172,7 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
         (lambda: embedders.load("glove-6b-50d").encode("one string"), "give a list of strings"),
         (lambda: embedders.load("glove-6b-50d").encode(["fine", 3]), "sentences[1]: 3 is a int"),
         (lambda: embedders.load("minilm-avg", pooling="max"), "pooling: 'max' is not known"),
-        (lambda: embedders.check_names("names", ["bow", "bow"]), "give a list of different values"),
+        (lambda: embedders.select("names", ["bow", "bow"]), "give a list of different values"),
     ],
 )
 def test_bad_requests_get_a_sentence(call, message) -> None:
