@@ -254,13 +254,13 @@ def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 
 @contextmanager
-def reading(file: Path, wanted: str) -> Iterator[None]:
+def reading(file: Path, remedy: str) -> Iterator[None]:
     """Turn whatever the reader of a file or folder raises into one sentence.
 
     Parameters
     ----------
     file : Path
-    wanted : str
+    remedy : str
         What would be right, such as "download it again".
 
     Raises
@@ -276,7 +276,7 @@ def reading(file: Path, wanted: str) -> Iterator[None]:
         inside = [path for path in (file, *file.rglob("*")) if path.is_file()]
         page = next((path for path in inside if files.is_web_page(path)), None)
         reason = f"{page.name} is a saved web page" if page else f"{type(error).__name__}: {one_line(error)}"
-        raise InputError(f"{file}: cannot be read ({reason}); {wanted}") from error
+        raise InputError(f"{file}: cannot be read ({reason}); {remedy}") from error
 
 
 def digest(folder: Path, paths: Iterable[Path]) -> str:

@@ -177,11 +177,11 @@ class SIF(WordComposition):
         if self.normalize:
             norms = np.sqrt(words.sums(words.vectors**2, np.ones_like(words.weights)))
             if self.normalize == "multiply":
-                evened = means * norms
+                normalized = means * norms
             else:
-                evened = np.divide(means, norms, out=np.zeros_like(means), where=norms > 0)
+                normalized = np.divide(means, norms, out=np.zeros_like(means), where=norms > 0)
             is_kept = (words.known == 1) & (self.one_word == "keep")
-            means = np.where(is_kept[:, None], means, evened)
+            means = np.where(is_kept[:, None], means, normalized)
         if self.components is not None:
             means -= (means @ self.components.T * self.removed) @ self.components
         return means.astype(np.float32)

@@ -27,7 +27,7 @@ WORDS_AT_A_TIME = 256  # of the character network: bounds its memory
 
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = range(256, 261)  # after the 256 bytes
 CLIPS = ("cell_clip", "proj_clip")  # None for no clipping
-WANTED = "give the official options.json and weights.hdf5 of one ELMo model"
+REMEDY = "give the official options.json and weights.hdf5 of one ELMo model"
 
 
 @embedder("elmo-small", CONTEXTUAL, 256, "ELMo, small model (1 Billion Word Benchmark)", "elmo-small")
@@ -89,7 +89,7 @@ class Elmo(Embedder):
         tokens = [self.tokenize(sentence) for sentence in sentences]
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         with_end = [len(words) + 1 if words else 0 for words in tokens]
-        with reading(self.weights, WANTED):
+        with reading(self.weights, REMEDY):
             for rows in longest_first(with_end, TOKENS_PER_BATCH):
                 vectors[rows] = self._model.encode([tokens[row] for row in rows])
         return finite(vectors, self.weights)
@@ -111,7 +111,7 @@ class Elmo(Embedder):
 
 def read_options(file: Path) -> dict[str, Any]:
     """The switches of a model by their names in the file. Sizes are those of the weights."""
-    with reading(file, WANTED):
+    with reading(file, REMEDY):
         document = json.loads(file.read_text(encoding="utf-8"))
         options = document["char_cnn"] | document["lstm"]
         switches = ("activation", "max_characters_per_token", "use_skip_connections", "projection_dim", *CLIPS)

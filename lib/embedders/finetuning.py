@@ -38,7 +38,7 @@ from lib import catalog, tasks
 from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.base import digest_of_model, reading
-from lib.embedders.transformer import WANTED, quiet
+from lib.embedders.transformer import REMEDY, quiet
 from lib.run import cache, files, parameters, paths
 from lib.run.errors import InputError, command, one_line
 
@@ -252,7 +252,7 @@ def _base_model(folder: Path, classes: Sequence[str]) -> tuple[Any, Any]:
     labels = {"id2label": dict(enumerate(classes)), "label2id": {name: code for code, name in enumerate(classes)}}
     options = {"local_files_only": True, "trust_remote_code": False}
     quiet()
-    with reading(folder, WANTED):
+    with reading(folder, REMEDY):
         model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
             folder, **labels, **options, dtype=torch.float32, output_loading_info=True
         )

@@ -20,7 +20,7 @@ from lib.run.errors import InputError, one_line
 SECONDS = 5  # that the hub has to answer
 COMMAND = "nothing: fetched from the model hub when it is first loaded"
 ID = r"[\w.-]+/[\w.-]+"
-WANTED = "give the folder of a SentenceTransformer that needs no code of its own; one in the hub's cache, delete"
+REMEDY = "give the folder of a SentenceTransformer that needs no code of its own; one in the hub's cache, delete"
 
 
 def load(name: str, model: str | Path = "", pooling: str = "", prompt: str = "") -> Embedder:
@@ -85,7 +85,7 @@ class SentenceEncoder(Embedder):
 def _read(folder: Path, files: str) -> Any:
     """The model; kept for the next call as long as the digest of its `files` stays."""
     quiet()
-    with reading(folder, WANTED):
+    with reading(folder, REMEDY):
         from sentence_transformers import SentenceTransformer
 
         options = {"local_files_only": True, "trust_remote_code": False, "model_kwargs": {"dtype": "float32"}}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 START, END = "<s>", "</s>"
 TOKENS_PER_BATCH = 4096  # padding included
 PREFIX = "enc_lstm."  # of the encoder's entries in the state dict
-WANTED = "give the official infersent1.pkl, a state dict (asset infersent-v1 of the catalog)"
+REMEDY = "give the official infersent1.pkl, a state dict (asset infersent-v1 of the catalog)"
 
 
 class InferSent(Embedder):
@@ -116,7 +116,7 @@ def _load(weights: Path) -> torch.nn.LSTM:
     """The encoder, on a CUDA device where there is one."""
     import torch
 
-    with reading(weights, WANTED):
+    with reading(weights, REMEDY):
         state = torch.load(weights, map_location="cpu", weights_only=True)
         arrays = {name.removeprefix(PREFIX): array.float() for name, array in state.items() if name.startswith(PREFIX)}
         dim, hidden = arrays["weight_ih_l0"].shape[1], arrays["weight_hh_l0"].shape[1]

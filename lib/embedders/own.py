@@ -30,7 +30,7 @@ from lib.run.errors import InputError, one_line
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
 BATCH = 2048  # sentences given at a time; a store's shard
-TRIED = 6  # sentences of the spot check
+SAMPLE = 6  # sentences of the spot check
 # Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to 1e-5; a change of this size can
 # exchange neighbors.
 TOLERANCE = 1e-3
@@ -178,14 +178,14 @@ class Checked:
 
     def spot_check(self, sentences: Sequence[str]) -> list[str]:
         """Try it on a few of these sentences, together and one by one; returns a sentence for each doubt."""
-        places = np.unique(np.linspace(0, len(sentences) - 1, TRIED).astype(int))
-        tried = mended([sentences[int(i)] for i in places])
-        together, alone = _dense(self._call(tried)), np.vstack([_dense(self._call([sentence])) for sentence in tried])
+        places = np.unique(np.linspace(0, len(sentences) - 1, SAMPLE).astype(int))
+        sample = mended([sentences[int(i)] for i in places])
+        together, alone = _dense(self._call(sample)), np.vstack([_dense(self._call([sentence])) for sentence in sample])
         moved = np.linalg.norm(together - alone, axis=1) > TOLERANCE * np.linalg.norm(alone, axis=1)
         doubts = []
         if moved.any():
             doubts.append("gives a sentence another vector from call to call, or in other company")
-        if len(tried) > 1 and np.ptp(together, axis=0).max() == 0:
+        if len(sample) > 1 and np.ptp(together, axis=0).max() == 0:
             doubts.append("gives different sentences one and the same vector")
         return [f"{self.name} {doubt}: its neighbors are only as certain as that." for doubt in doubts]
 

@@ -139,10 +139,10 @@ def run_epochs(model: Any, documents: Sequence[Any], epochs: int, name: str, sho
 # -- paragraph vectors --------------------------------------------------------------------------
 
 MODELS = ("pv-dm", "pv-dbow")
-MOST_PASSES = 320  # over a sentence whose vector goes on turning
+MOST_PASSES = 320  # over a sentence whose vector does not converge
 DM, DBOW = "paragraph vectors, distributed memory, concatenated", "paragraph vectors, distributed bag of words"
 CONVERGED = "inferred until they hardly turn"
-# Concatenation makes a pass over the text as dear as there are words in the window: few of them.
+# Concatenation multiplies the time of a pass by the words in the window: few passes.
 PV_DM = {"model": "pv-dm", "epochs": 3, "tolerance": 0.03}
 PV_DBOW = {"model": "pv-dbow", "epochs": 20, "tolerance": 0.03}
 
@@ -230,10 +230,10 @@ class ParagraphVectors(Embedder):
         for i, sentence in enumerate(sentences):
             words = [word for word in self.tokenize(sentence) if word in self._trained.wv]
             if words:
-                vectors[i] = self._settled(words)
+                vectors[i] = self._converged(words)
         return vectors
 
-    def _settled(self, words: list[str]) -> np.ndarray:
+    def _converged(self, words: list[str]) -> np.ndarray:
         """float32[dim]: the vector after as many passes as are asked for, or as it takes."""
         passes = self.inference_epochs
         vector = self._inferred(words, passes)

@@ -32,7 +32,7 @@ GPT = "openai-gpt"
 # as long again.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16384, "mps": 8192}
 PADDED = 128  # weights may have so many more rows than there are tokens, for the sake of the hardware
-WANTED = "give the folder of one model that encodes: config.json, weights (safetensors) and a tokenizer"
+REMEDY = "give the folder of one model that encodes: config.json, weights (safetensors) and a tokenizer"
 
 
 class Transformer(Embedder):
@@ -215,7 +215,7 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
     import transformers
 
     quiet()
-    with reading(folder, WANTED), torch.random.fork_rng(devices=[]):  # what is missing is drawn at random
+    with reading(folder, REMEDY), torch.random.fork_rng(devices=[]):  # what is missing is drawn at random
         model, found = transformers.AutoModel.from_pretrained(
             folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, output_loading_info=True
         )

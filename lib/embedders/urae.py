@@ -162,7 +162,7 @@ class URAE(WordComposition):
 
 UNKNOWN = "*UNKNOWN*"
 BRACKETS = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-"}
-WANTED = "give the file of the package codeRAEVectorsNIPS2011"
+REMEDY = "give the file of the package codeRAEVectorsNIPS2011"
 
 
 @embedder("urae", ENCODER, 100, "unfolding recursive autoencoder, Socher et al. 2011", "urae")
@@ -233,12 +233,12 @@ class _WithUnknown(dict):
 
 def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:
     """The word vectors, and what folds: float32[d, 2 d] and float32[d]."""
-    with reading(vectors, WANTED):
+    with reading(vectors, REMEDY):
         found = _variables(vectors)
         words = [cell.item() if cell.size else "" for cell in found["words"].ravel()]
         matrix = found["We"].reshape(-1, len(words))
         words.index(UNKNOWN)  # an error, if it is not there
-    with reading(params, WANTED):
+    with reading(params, REMEDY):
         network = _variables(params)
         if network.get("We", matrix[:0]).size:
             matrix = matrix + network["We"]

@@ -22,7 +22,7 @@ VERSION = 1
 SENTENCES_PER_BATCH = 64
 SENTENCES_PER_THREAD = 128
 LONGEST = 100_000  # characters
-WANTED = "give the folder that the module's archive was unpacked into (assets use-dan and use-trf of the catalog)"
+REMEDY = "give the folder that the module's archive was unpacked into (assets use-dan and use-trf of the catalog)"
 
 
 class UniversalSentenceEncoder(Embedder):
@@ -85,13 +85,13 @@ class UniversalSentenceEncoder(Embedder):
     @cached_property
     def _module(self) -> Any:
         tf = _tensorflow()
-        with reading(self.folder, WANTED), tf.device("/CPU:0"):
+        with reading(self.folder, REMEDY), tf.device("/CPU:0"):
             return tf.saved_model.load(str(self.folder), tags=[])
 
     @cached_property
     def _encoder(self) -> Any:
         """The function from text to vectors. It works as long as its module is there."""
-        with reading(self.folder, WANTED):
+        with reading(self.folder, REMEDY):
             return self._module.signatures["default"]
 
 

@@ -35,7 +35,7 @@ BLOCK = 1 << 22  # bytes read at a time
 ROWS = 4096  # words in a block
 LONGEST_LINE = 1 << 20  # of the first two
 MOST_DIMENSIONS = 1 << 16  # a file that announces more is damaged
-WANTED = "give a whole file in a format of word vectors"
+REMEDY = "give a whole file in a format of word vectors"
 
 Block = tuple[list[str], np.ndarray]
 
@@ -78,7 +78,7 @@ def files_of(path: Path) -> list[Path]:
 @contextmanager
 def opened(path: Path) -> Iterator[Vectors]:
     """The vectors in a file or folder. Whatever is wrong with it, now or while it is read, becomes InputError."""
-    with reading(path, WANTED):
+    with reading(path, REMEDY):
         if path.is_dir():
             yield _folder(*files_of(path))
             return
