@@ -6,7 +6,7 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -151,11 +151,12 @@ def answer(
         The others of `classify`.
     """
     tables, groups = [], np.unique(labels)
-    jobs = ((labels, options | {"seed": seed}, models[name]) for seed in seeds for name in models)
-    found = in_processes(scores, jobs)
+    keys = list(product(seeds, models))
+    jobs = ((labels, options | {"seed": seed}, models[name]) for seed, name in keys)
+    tracked = progress.track(keys, "classification", "models")
+    found = dict(zip(tracked, in_processes(scores, jobs), strict=True))
     for seed in seeds:
-        tracked = progress.track(list(models), f"classification, seed {seed}", "models")
-        by_model = {name: next(found) for name in tracked}
+        by_model = {name: found[seed, name] for name in models}
         for name, members in (ensembles or {}).items():
             by_model[name] = sum(by_model[member] / by_model[member].std() for member in members)
         tables.append(pd.DataFrame({name: groups[each.argmax(axis=1)] for name, each in by_model.items()}))
