@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from lib import catalog
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer
+from lib.embedders.base import Embedder, Tokenizer, described
 from lib.embedders.registry import composition
 from lib.embedders.trained import Training
 from lib.embedders.words import WordComposition
@@ -93,7 +94,7 @@ class SIF(WordComposition):
         that are not finite.
     """
 
-    parameters = (*WordComposition.parameters, "given", "a", "m", *DECISIONS)
+    parameters = (*WordComposition.parameters, "given_digest", "a", "m", *DECISIONS)
     needs_fit = True
     learned = ("components", "removed")
 
@@ -123,6 +124,11 @@ class SIF(WordComposition):
         else:
             self._look_up_in(self.given)
         self.components = self.removed = None
+
+    @cached_property
+    def given_digest(self) -> str | None:
+        """What stands in the settings for the probabilities, a third of a million words."""
+        return described(self.given)
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
         """Take p(w) from here; InputError for an empty mapping, and for a number that is not above 0 and at most 1."""
@@ -224,7 +230,7 @@ class USIF(SIF):
         (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and `probabilities` are given.
     """
 
-    parameters = (*WordComposition.parameters, "given", "n", "m", *DECISIONS)
+    parameters = (*WordComposition.parameters, "given_digest", "n", "m", *DECISIONS)
     learned = (*SIF.learned, "a", "alpha", "partition")
 
     def __init__(
