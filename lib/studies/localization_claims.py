@@ -107,7 +107,7 @@ class Judge:
         for id, part, pairs, holm in COMPARISONS:
             analogue = self.sets if id.startswith("pca") or part == "dimension" else self.models
             self.enter(id, leads(tested, pairs, self.sampling, holm), part, analogue)
-        for part, answers in zip(("MSRP", "Opinosis"), tested.values(), strict=False):
+        for part, answers in zip(("MSRP (verses by default)", "Opinosis"), tested.values(), strict=False):
             found = leads({part: answers}, list(product(WORDS, SENTENCES)), self.sampling, holm=True)
             self.enter("words-over-sentences", found, part, self.models)
             self.enter("pca-loses-little", leads({part: answers}, [("PCA BOW", "BOW")], self.sampling), part, self.sets)
