@@ -17,7 +17,7 @@ from typing import Any
 
 import numba
 from filelock import FileLock
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator, UserWideCacheLocator
+from numba.core.caching import FunctionCache
 from numba.extending import is_jitted
 
 LIBRARY = Path(__file__).resolve().parent.parent
@@ -53,26 +53,10 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-class _BesideTheModule(InTreeCacheLocator):
-    def get_source_stamp(self) -> str:
-        return _sources()
-
-
-class _InTheUsersCache(UserWideCacheLocator):
-    def get_source_stamp(self) -> str:
-        return _sources()
-
-
-class _Files(CompileResultCacheImpl):
-    _locator_classes = (_BesideTheModule, _InTheUsersCache)
-
-
 class _Cache(FunctionCache):
-    _impl_class = _Files
-
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
-        # Numba compares it before it unpickles the rest, which may name a class that the modules no longer have.
+        # Compared before the rest of the index is unpickled, which may name classes that the modules no longer have.
         self._cache_file._version += _sources()
 
     def _lock(self) -> FileLock:
@@ -80,11 +64,7 @@ class _Cache(FunctionCache):
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         with self._lock():
-            try:
-                return super().load_overload(signature, target_context)
-            except (AttributeError, ImportError):  # of older code, with types that are there no more
-                self.flush()
-                return None
+            return super().load_overload(signature, target_context)
 
     def save_overload(self, signature: Any, data: Any) -> None:
         with suppress(OSError), self._lock():  # a full disk costs a second compilation

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import pytest
 
 from lib.run import paths
@@ -60,12 +58,3 @@ def test_code_is_compiled_anew_when_another_module_of_it_changes_or_a_class_is_r
         write(tmp_path, factor)
         assert run(tmp_path, "int64") == [f"{5 * factor} 0"]
         assert run(tmp_path, "int64") == [f"{5 * factor} 1"]
-
-
-def test_code_of_types_that_are_there_no_more_is_compiled_anew(tmp_path) -> None:
-    write(tmp_path, 2)
-    assert run(tmp_path, "int64") == ["10 0"]
-    for index in tmp_path.rglob("*.nbi"):
-        index.write_bytes(pickle.dumps(numba.__version__) + b"clib.run.paths\nGone\n.")  # a class of no module
-    assert run(tmp_path, "int64") == ["10 0"]
-    assert run(tmp_path, "int64") == ["10 1"]
