@@ -207,9 +207,10 @@ def of_classifiers(results: Results, names: Sequence[str]) -> Found:
 
 def agreement(results: Results, names: Sequence[str]) -> pd.DataFrame:
     """Kendall's tau of logistic regression on half of the sentences with each classifier on the other half."""
-    classifiers = ["logistic", "svm", "mlp"]
+    classifiers = {"logistic": "logistic regression", "svm": "SVM", "mlp": "MLP"}
     taus = lambda a, b: np.array([kendall(a[0], other) for other in b])  # noqa: E731
-    return frame(results.mean(classifiers, names).in_halves(taus, "fisher"), **{"with": classifiers})
+    found = results.mean(list(classifiers), names).in_halves(taus, "fisher")
+    return frame(found, **{"with": classifiers.values()})
 
 
 def simple_compete(results: Results, names: Sequence[str]) -> Found:
