@@ -22,8 +22,7 @@ class Words(NamedTuple):
     vectors : float32[v, d]
         Of the distinct words.
     ids, weights : int64[t] and float32[t]
-        The row of each word in `vectors`, and its weight; one sentence after the other, its words by the alphabet, so
-        that sentences of the same words have the same vector to the last bit.
+        The row of each word in `vectors`, and its weight; one sentence after the other.
     starts : int64[n + 1]
         Sentence i has ``ids[starts[i]:starts[i + 1]]``.
     """
@@ -68,7 +67,7 @@ class WordComposition(Embedder):
         From a sentence to its tokens.
     """
 
-    version = 4
+    version = 3
     batch_size = 8192
     parameters = ("tokenize", "source")
 
@@ -93,7 +92,7 @@ class WordComposition(Embedder):
         """The words with a vector and a weight above 0."""
         tokens = [self.tokenize(sentence) for sentence in sentences]
         flat = list(chain.from_iterable(tokens))
-        found = {word: self.vectors.get(word) for word in sorted(set(flat))}
+        found = {word: self.vectors.get(word) for word in dict.fromkeys(flat)}
         types = [word for word, vector in found.items() if vector is not None]
         weights = self._weights(types)
         types = [word for word, weight in zip(types, weights, strict=True) if weight > 0]
@@ -101,8 +100,6 @@ class WordComposition(Embedder):
         ids = np.array([rows.get(word, -1) for word in flat], np.int64)
         starts = np.concatenate([[0], np.cumsum(ids >= 0)])[np.cumsum([0, *map(len, tokens)])]
         vectors = np.array([found[word] for word in types], np.float32).reshape(-1, self.word_dim)
-        sentence = np.repeat(np.arange(len(sentences)), list(map(len, tokens)))
-        ids = ids[np.lexsort([ids, sentence])]
         ids = ids[ids >= 0]
         return Words(vectors, ids, weights[weights > 0][ids].astype(np.float32), starts)
 

@@ -47,17 +47,6 @@ def test_average_by_hand() -> None:
     assert vectors.dtype == np.float32
 
 
-def test_the_order_of_words_and_the_batch_change_no_bit() -> None:
-    rng = np.random.default_rng(0)
-    words = [f"w{i}" for i in range(300)]
-    vectors = dict(zip(words, rng.standard_normal((300, 50), np.float32), strict=True))
-    sentences = [list(rng.choice(words, rng.integers(2, 40))) for _ in range(200)]
-    average = Average("toy", vectors, str.split)
-    together = average.encode([" ".join(each) for each in sentences])
-    alone = average.encode([" ".join(rng.permutation(each)) for each in sentences], batch_size=7)
-    np.testing.assert_array_equal(together, alone)
-
-
 TEXTS = st.lists(st.lists(st.sampled_from("abcdz"), max_size=6).map(" ".join), max_size=8)
 
 
