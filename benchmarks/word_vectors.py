@@ -20,7 +20,7 @@ from lib.embedders.words import Words
 
 VOCABULARY, DIM, LENGTH = 400_000, 300, 20
 ABOUT = (
-    f"sentences of {LENGTH} words, {DIM} dimensions, {VOCABULARY:,} words; one core. Results agree to 1e-5 before "
+    f"sentences of {LENGTH} words, {DIM} dimensions, {VOCABULARY:,} words. Results agree to 1e-5 before "
     "anything is timed; medians of five turns."
 )
 
