@@ -86,10 +86,10 @@ def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude 
             low, high = ((levels[some] + off).astype(scores.dtype)[:, None] for off in (-screen.margin, screen.margin))
             surely = scores > high
             i, j = places((scores >= low) & ~surely)
-            apart = screen.similarities(some, i, j, vectors, scores) - levels[some][i]
+            differences = screen.similarities(some, i, j, vectors, scores) - levels[some][i]
             with lock:
-                nearer[some] += surely.sum(axis=1) + np.bincount(i[apart > TIE], minlength=len(scores))
-                tied[some] += np.bincount(i[np.abs(apart) <= TIE], minlength=len(scores))
+                nearer[some] += surely.sum(axis=1) + np.bincount(i[differences > TIE], minlength=len(scores))
+                tied[some] += np.bincount(i[np.abs(differences) <= TIE], minlength=len(scores))
 
     each_block(count, screen, "rank", show=False)
     return Ranks(1 + nearer, tied, n - excluded.sizes(q))
@@ -159,11 +159,11 @@ def expected_reciprocal_ranks(ranks: ArrayLike, haystack: ArrayLike, size: int) 
     """
     ranks, haystack = np.broadcast_arrays(_checked(ranks), haystack)
     kept, total = np.minimum(size, haystack) + 1, haystack + 1
-    met = [_met(*each) for each in zip(ranks.tolist(), kept.tolist(), total.tolist(), strict=True)]
+    met = [_expected_reciprocal(*each) for each in zip(ranks.tolist(), kept.tolist(), total.tolist(), strict=True)]
     return np.array(met) * total / (ranks * kept)
 
 
-def _met(rank: int, kept: int, total: int) -> float:
+def _expected_reciprocal(rank: int, kept: int, total: int) -> float:
     """1 - C(total - rank, kept) / C(total, kept), a product of few factors: factorials would cancel."""
     few, many = sorted((rank, kept))
     if few + many > total:

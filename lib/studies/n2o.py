@@ -142,7 +142,7 @@ class Evidence:
         found = [stats.bootstrap(statistic, np.column_stack(family), **options) for family in families]
         self.ledger.interval(id, *np.column_stack(found), part=part, analogue=analogue)
 
-    def cast(self, *names: str) -> tuple[list[str], str]:
+    def stand_ins(self, *names: str) -> tuple[list[str], str]:
         """Embedders of the paper; or, where one of them is missing, their stand-ins and what to call them."""
         if all(name in self.ids for name in names):
             return list(names), ""
@@ -151,8 +151,8 @@ class Evidence:
 
     def others(self, *without: str) -> list[str]:
         """The embedders of the run that are no near copies of those named."""
-        bare = [name.split(" of half")[0] for name in without]
-        return [name for name in self.ids if name not in bare and not any(near_copies(name, one) for one in bare)]
+        plain = [name.split(" of half")[0] for name in without]
+        return [name for name in self.ids if name not in plain and not any(near_copies(name, one) for one in plain)]
 
 
 def judge(evidence: Evidence) -> None:
@@ -224,8 +224,8 @@ def _averages(evidence: Evidence) -> None:
 
 
 def _variants(evidence: Evidence) -> None:
-    (small, large, other), first = evidence.cast("glove-6b-100d", "glove-6b-300d", "glove-840b-300d")
-    (one_text, another), second = evidence.cast("fasttext-cc", "fasttext-wiki")
+    (small, large, other), first = evidence.stand_ins("glove-6b-100d", "glove-6b-300d", "glove-840b-300d")
+    (one_text, another), second = evidence.stand_ins("fasttext-cc", "fasttext-wiki")
     static = [name for name in evidence.others("w2v-corpus") if is_average(name) and origin(name) == "pretrained"]
 
     def unlike(variant: str) -> list[str]:
@@ -245,7 +245,7 @@ def _variants(evidence: Evidence) -> None:
 
 def _subwords(evidence: Evidence) -> None:
     """fastText with subwords on two texts against all others, and against itself without: N2O and token overlap."""
-    names, analogue = evidence.cast("fasttext-cc", "fasttext-wiki", "fasttext-cc-sub", "fasttext-wiki-sub")
+    names, analogue = evidence.stand_ins("fasttext-cc", "fasttext-wiki", "fasttext-cc-sub", "fasttext-wiki-sub")
     one, two, one_sub, two_sub = names
     others = [name for name in evidence.others(one_sub) if name not in names]
     pairs = list(product((one_sub, two_sub), [*others, one, two]))
@@ -283,7 +283,7 @@ def _tfidf(evidence: Evidence) -> None:
 
 def _tokens(evidence: Evidence) -> None:
     """The gain of averaging a transformer's tokens over the vector of one token."""
-    (token, average), analogue = evidence.cast("bert-base-cls", "bert-base-avg")
+    (token, average), analogue = evidence.stand_ins("bert-base-cls", "bert-base-avg")
     gains = evidence.gains(average, token, evidence.others(token, "gpt-last"))
     means = [np.mean([gains[name] for name in gains if origin(name) == source], axis=0) for source in ORIGINS]
     evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue=analogue)

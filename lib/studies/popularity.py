@@ -112,12 +112,12 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
     query_rows, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
     sentences = {i: corpus.sentences[i] for i in np.union1d(query_rows, found).tolist()}
     words = {i: text.content_types(sentence) for i, sentence in sentences.items()}
-    people = {i: names(sentence) for i, sentence in sentences.items()}
+    named = {i: names(sentence) for i, sentence in sentences.items()}
     both = list(zip(query_rows.tolist(), found.tolist(), strict=True))
     group, document = corpus.groups, corpus.documents
     return pairs.assign(
         overlap=[text.jaccard(words[i], words[j]) for i, j in both],
-        names=[text.jaccard(people[i], people[j]) if people[i] else np.nan for i, j in both],
+        names=[text.jaccard(named[i], named[j]) if named[i] else np.nan for i, j in both],
         same=(group[query_rows] == group[found]) & (group[query_rows] >= 0),
         document=document[query_rows] == document[found],
     )
@@ -153,25 +153,25 @@ def words_of_the_popular(near: pd.DataFrame, embedders: int, share: float = 0.9)
     return (means[True] - means[False]).dropna()
 
 
-def theme_of_outliers(lonely: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Series:
+def theme_of_outliers(outlying: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Series:
     """The share of outliers in the query's document, less that of all other sentences, for each query.
 
-    `lonely` is from `outliers`, described.
+    `outlying` is from `outliers`, described.
     """
-    own = lonely.groupby("query")["document"].mean()
+    own = outlying.groupby("query")["document"].mean()
     sizes = np.bincount(corpus.documents)[corpus.documents[queries[own.index]]]
     return own - (sizes - 1) / (len(corpus) - 1)
 
 
-def names_of_outliers(near: pd.DataFrame, lonely: pd.DataFrame) -> pd.Series:
+def names_of_outliers(near: pd.DataFrame, outlying: pd.DataFrame) -> pd.Series:
     """Overlap of names with the outliers, less that with the most popular neighbor, for each query with a name."""
-    return (lonely.groupby("query")["names"].mean() - near.groupby("query")["names"].first()).dropna()
+    return (outlying.groupby("query")["names"].mean() - near.groupby("query")["names"].first()).dropna()
 
 
 # -- one query ----------------------------------------------------------------------------------
 
 
-def choose(near: pd.DataFrame, lonely: pd.DataFrame, near_copy: float = 0.7) -> int:
+def choose(near: pd.DataFrame, outlying: pd.DataFrame, near_copy: float = 0.7) -> int:
     """A query that shows much: with a popular neighbor that is no near-copy of it, and many outliers.
 
     Of all queries those with the most popular neighbor whose word overlap is below `near_copy` (any neighbor, if there
@@ -179,12 +179,12 @@ def choose(near: pd.DataFrame, lonely: pd.DataFrame, near_copy: float = 0.7) -> 
     """
     apart = near[near["overlap"] < near_copy]
     best = (apart if len(apart) else near).groupby("query")["popularity"].max()
-    counts = lonely.groupby("query").size().reindex(best.index, fill_value=0)
+    counts = outlying.groupby("query").size().reindex(best.index, fill_value=0)
     order = pd.DataFrame({"popularity": best, "outliers": counts})
     return int(order.sort_values(["popularity", "outliers"], ascending=False, kind="stable").index[0])
 
 
-def of_query(near: pd.DataFrame, lonely: pd.DataFrame, query: int, corpus: Corpus, rows: int) -> pd.DataFrame:
+def of_query(near: pd.DataFrame, outlying: pd.DataFrame, query: int, corpus: Corpus, rows: int) -> pd.DataFrame:
     """The most popular neighbors of a query and its outliers, as in Tables 2 and 3: at most so many of either.
 
     Returns
@@ -193,9 +193,9 @@ def of_query(near: pd.DataFrame, lonely: pd.DataFrame, query: int, corpus: Corpu
         Columns found by (an embedder, or how many), rank (0 for popular neighbors) and sentence. Of each embedder only
         the outlier of highest rank.
     """
-    liked = near[near["query"] == query].head(rows)
-    alone = lonely[lonely["query"] == query].drop_duplicates("embedder").head(rows)
-    sentences = [corpus.sentences[i] for i in [*liked["sentence"], *alone["sentence"]]]
-    who = [f"{count} embedders" for count in liked["popularity"]] + list(alone["embedder"])
-    ranks = [""] * len(liked) + [str(rank) for rank in alone["rank"]]
-    return pd.DataFrame({"found by": who, "rank": ranks, "sentence": sentences})
+    popular = near[near["query"] == query].head(rows)
+    outlying = outlying[outlying["query"] == query].drop_duplicates("embedder").head(rows)
+    sentences = [corpus.sentences[i] for i in [*popular["sentence"], *outlying["sentence"]]]
+    finders = [f"{count} embedders" for count in popular["popularity"]] + list(outlying["embedder"])
+    ranks = [""] * len(popular) + [str(rank) for rank in outlying["rank"]]
+    return pd.DataFrame({"found by": finders, "rank": ranks, "sentence": sentences})

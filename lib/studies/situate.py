@@ -189,12 +189,12 @@ def text(corpus_name: str, stored: Neighborhoods | None) -> Corpus:
     return corpora.load(corpus_name or stored.corpus)
 
 
-def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighborhoods, pd.DataFrame]:
+def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighborhoods, pd.DataFrame]:
     """Encode the stored corpus, search it for the neighbors of the stored queries, and put them with the others.
 
     Parameters
     ----------
-    mine : Checked
+    embedder : Checked
         From `lib.embedders.own.load`; its vectors come from the store if they are kept there.
     corpus : Corpus
         The text of the stored neighbors.
@@ -202,28 +202,28 @@ def place(mine: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighbo
     Returns
     -------
     placed : Neighborhoods
-        The stored ones and, last, those of `mine`.
+        The stored ones and, last, those of `embedder`.
     costs : DataFrame
         One row: embedder, dim, sentences (encoded now), encode_seconds, search_seconds.
 
     Raises InputError for another text, a name that is taken, or an embedder that does not return what it must.
     """
     stored.check(corpus)
-    if mine.name in stored.found:
-        raise InputError(f"name: {mine.name!r} is one of the stored embedders; give the new one another name")
-    sentences, seconds = mine.sentences, mine.seconds
-    vectors = EmbeddingStore().embed(mine, corpus, name=mine.cached_as, show_progress_bar=True)
+    if embedder.name in stored.found:
+        raise InputError(f"name: {embedder.name!r} is one of the stored embedders; give the new one another name")
+    sentences, seconds = embedder.sentences, embedder.seconds
+    vectors = EmbeddingStore().embed(embedder, corpus, name=embedder.cached_as, show_progress_bar=True)
     started = time.perf_counter()
     found = exact(vectors[stored.queries], vectors, stored.k, exclude=stored.queries)
     costs = {
-        "embedder": mine.name,
+        "embedder": embedder.name,
         "dim": vectors.shape[1],
-        "sentences": mine.sentences - sentences,
-        "encode_seconds": mine.seconds - seconds,
+        "sentences": embedder.sentences - sentences,
+        "encode_seconds": embedder.seconds - seconds,
         "search_seconds": time.perf_counter() - started,
     }
-    about = pd.concat([stored.about, pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [mine.name])])
-    return replace(stored, found={**stored.found, mine.name: found}, about=about), pd.DataFrame([costs])
+    about = pd.concat([stored.about, pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [embedder.name])])
+    return replace(stored, found={**stored.found, embedder.name: found}, about=about), pd.DataFrame([costs])
 
 
 def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
@@ -257,11 +257,11 @@ def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) 
 
     `query` is a position in ``placed.queries``.
     """
-    mine = placed.ids[name][query].tolist()
-    theirs = {other: set(ids[query].tolist()) for other, ids in placed.ids.items() if other != name}
-    shared = set.intersection(*(theirs[relative] for relative in relatives))
-    found = set().union(*theirs.values())
-    return {"shared": [i for i in mine if i in shared], "alone": [i for i in mine if i not in found]}
+    own = placed.ids[name][query].tolist()
+    others = {other: set(ids[query].tolist()) for other, ids in placed.ids.items() if other != name}
+    shared = set.intersection(*(others[relative] for relative in relatives))
+    found = set().union(*others.values())
+    return {"shared": [i for i in own if i in shared], "alone": [i for i in own if i not in found]}
 
 
 def typical(placed: Neighborhoods, name: str, other: str) -> int:
