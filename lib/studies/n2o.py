@@ -33,9 +33,9 @@ ORDER_AWARE = ("random-lstm", "minilm", "use", "sent2vec-corpus-bi", "pv-", "elm
 
 # What is measured in place of an embedder of the paper that is not here; each half of the corpus is a training text.
 STAND_INS = {
-    "glove-6b-100d": "fasttext-corpus-33d of half 1",
-    "glove-6b-300d": "fasttext-corpus of half 1",
-    "glove-840b-300d": "fasttext-corpus of half 2",
+    "glove-6b-100d": "w2v-corpus of half 1",
+    "glove-6b-300d": "w2v-corpus-300d of half 1",
+    "glove-840b-300d": "w2v-corpus-300d of half 2",
     "fasttext-cc": "fasttext-corpus of half 1",
     "fasttext-wiki": "fasttext-corpus of half 2",
     "fasttext-cc-sub": "fasttext-corpus-sub of half 1",
