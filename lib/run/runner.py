@@ -79,7 +79,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
 
     job.log.write_text("", encoding="utf-8")
     # The path of a socket may have some hundred characters, so that sockets cannot lie in the project's folder.
-    with tempfile.TemporaryDirectory(prefix="sentence-", ignore_cleanup_errors=True) as scratch, _shown(job.log):
+    scratch_folder = tempfile.TemporaryDirectory(prefix="sentence-", ignore_cleanup_errors=True)
+    with scratch_folder as scratch, _shown(job.log), job.log.with_suffix(".err").open("w") as errors:
         variables = {
             paths.FIGURES_VARIABLE: str(output.parent),
             paths.LOG_VARIABLE: str(job.log),
@@ -90,7 +91,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             # Threads that wait by spinning take the time of the notebook beside this one.
             "OMP_WAIT_POLICY": "PASSIVE",
         }
-        options = {"cwd": paths.NOTEBOOKS, "env": os.environ | variables, "pass_fds": [lock]}
+        # What a kernel prints while it ends, now and then a traceback of its own, is kept beside the log.
+        options = {"cwd": paths.NOTEBOOKS, "env": os.environ | variables, "pass_fds": [lock], "stderr": errors}
         try:
             papermill.execute_notebook(
                 job.notebook,

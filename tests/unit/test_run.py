@@ -168,7 +168,7 @@ def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
     assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in err
     assert "FAILED 03_broken: ZeroDivisionError" in err
     assert "1 of 3 notebooks up to date" in out
-    assert "runner.py" not in out + err  # no traceback of the command; a kernel that ends may print one of its own
+    assert "Traceback" not in out + err
 
 
 def test_two_commands_execute_a_notebook_once(start, tmp_path) -> None:
