@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import pytest
 
 from lib.run import paths
 from tests.notebooks.tables import faults
@@ -14,3 +15,23 @@ def test_committed_tables_obey_the_rules_and_give_every_claim_a_verdict() -> Non
     assert [fault for file in sorted(REFERENCE.rglob("*.csv")) for fault in faults(file)] == []
     for file in REFERENCE.glob("*/*/claims.csv"):
         assert pd.read_csv(file, dtype=str, keep_default_na=False)["verdict"].all(), file
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("name,rho,low,high\na,0.5,0.4,0.6\n", ""),
+        ("name,rho,low,high\na,0.7,0.4,0.6\n", "outside"),
+        ("name,rho,rho_low,rho_high\na,0.3,0.4,0.6\n", "outside"),
+        ("name,rho,low,high\na,0.5,0.5,0.5\n", "equals"),
+        ("name,rho,low,high,constant\na,0.5,0.5,0.5,True\n", ""),
+        ("name,rho,low,high\n", "header alone"),
+        ("name,rho,low,high\na,,,\n", ""),
+        ("name,rho,low,high\na,,0.1,0.2\n", "without"),
+    ],
+)
+def test_the_rules_find_what_breaks_them(tmp_path, text, expected) -> None:
+    (tmp_path / "table.csv").write_text(text)
+    found = faults(tmp_path / "table.csv")
+    assert expected in "".join(found)
+    assert bool(found) == bool(expected)
