@@ -70,14 +70,14 @@ lint: $(READY) ## check style, docstrings, which part of lib imports which, and 
 lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
 	@"$$PYTHON" -I tools/bootstrap.py lock
 
-cache: $(READY) ## show the cache's place and size
-	@$(BIN)/python -m lib.run.cache
+cache: ## show the cache's place and size
+	@for part in "$${SENTENCE_CACHE:-.cache}"/*; do [ ! -e "$$part" ] || du -sh "$$part"; done
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@$(BIN)/python -m lib.run.cache --prune
+	@$(BIN)/python -m lib.run.cache
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
+	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
 
 $(READY): requirements.txt requirements.lock pyproject.toml tools/bootstrap.py
 	@"$$PYTHON" -I tools/bootstrap.py $^

@@ -30,13 +30,10 @@ class Ranks(NamedTuple):
         From 1 on: one more than the haystack has sentences nearer to the query than its needle.
     tied : int64[q]
         How many of the haystack are exactly as near; in `ranks` they all come behind the needle.
-    haystack : int64[q]
-        How many sentences the needle competes with.
     """
 
     ranks: np.ndarray
     tied: np.ndarray
-    haystack: np.ndarray
 
 
 def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude = None) -> Ranks:
@@ -70,8 +67,8 @@ def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude 
     (queries, corpus), needles = same_kind(queries, corpus), same_kind(needles, corpus, "needles")[0]
     if needles.shape != queries.shape:
         raise InputError(f"needles: shape {needles.shape} for queries of {queries.shape}; give a needle for each query")
-    q, n = queries.shape[0], corpus.shape[0]
-    excluded = exclusions(exclude, q, n)
+    q = queries.shape[0]
+    excluded = exclusions(exclude, q, corpus.shape[0])
     if sp.issparse(corpus):
         screen = sparse.Sparse(queries, corpus)
         levels = screen.queries.multiply(sparse.unit(needles, "needles")).sum(axis=1)
@@ -92,7 +89,7 @@ def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude 
                 tied[some] += np.bincount(i[np.abs(differences) <= TIE], minlength=len(scores))
 
     each_block(count, screen, "rank", show=False)
-    return Ranks(1 + nearer, tied, n - excluded.sizes(q))
+    return Ranks(1 + nearer, tied)
 
 
 def mean_reciprocal_rank(ranks: ArrayLike) -> float:

@@ -141,16 +141,8 @@ def status(asset: Asset) -> str:
 
 def table() -> pd.DataFrame:
     """One row an asset: id, kind, status, size (bytes or NA), license, access, how_to_get."""
-    rows = []
-    for asset in assets().values():
-        state, size = status(asset), asset.size
-        if size is None and state != "missing":
-            size = sum(map(_bytes, locate(asset.id)))
-        rows.append((asset.id, asset.kind, state, size, asset.license, asset.access, asset.how_to_get))
-    columns = ["id", "kind", "status", "size", "license", "access", "how_to_get"]
-    return pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
-
-
-def _bytes(place: Path) -> int:
-    """The size of a file, or of all files in a folder."""
-    return sum(inner.stat().st_size for inner in [place, *place.rglob("*")] if inner.is_file())
+    columns = ["id", "kind", "size", "license", "access", "how_to_get"]
+    rows = [[getattr(asset, column) for column in columns] for asset in assets().values()]
+    table = pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
+    table.insert(2, "status", [status(asset) for asset in assets().values()])
+    return table

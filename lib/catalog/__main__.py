@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         wanted = [asset for asset in chosen if asset.access == "free"]
     else:
         chosen = wanted = [catalog.get(options.asset)]
-    missing = [asset for asset in wanted if catalog.status(asset) == "missing" or download.is_unfinished(asset)]
+    missing = [asset for asset in wanted if catalog.status(asset) == "missing"]
     if missing:
         known = sum(asset.size or 0 for asset in missing) / 1e9
         print(f"Fetching {len(missing)} into {paths.DATA} ({known:.1f} GB, and those of unknown size)", flush=True)

@@ -68,7 +68,7 @@ def download(asset: Asset) -> None:
     if asset.access != "free":
         raise InputError(f"{asset.title} cannot be fetched ({asset.access}); to get it: {asset.how_to_get}")
     pooch.get_logger().setLevel("WARNING")
-    folder = _folder(asset)
+    folder = paths.DATA / ".fetch" / asset.id
     try:
         with cache.locked(folder.with_name(f"{asset.id}.lock"), f"fetching {asset.id}"):
             for number, source in enumerate(asset.downloads):
@@ -78,15 +78,6 @@ def download(asset: Asset) -> None:
     except OSError as error:
         problem = f"{paths.DATA}: cannot be written ({error.strerror})"
         raise InputError(f"{problem}; make room there and run again") from error
-
-
-def is_unfinished(asset: Asset) -> bool:
-    """Whether a download of the asset was interrupted and has left something to go on from."""
-    return any(path.is_file() for path in _folder(asset).rglob("*"))
-
-
-def _folder(asset: Asset) -> Path:
-    return paths.DATA / ".fetch" / asset.id
 
 
 def _is_there(asset: Asset, source: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from lib.plotting.distributions import dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle
 from lib.plotting.lines import curves, logarithmic, reference, scatter
-from lib.plotting.output import save, save_table, show, write_table
+from lib.plotting.output import show, write_table
 from lib.plotting.pitfalls import before_and_after, by_family, named_places
 from lib.plotting.planes import label_points, parted_plane, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
@@ -24,8 +24,6 @@ __all__ = [
     "named_places",
     "parted_plane",
     "reference",
-    "save",
-    "save_table",
     "scatter",
     "scatter_map",
     "show",

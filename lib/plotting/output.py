@@ -6,7 +6,6 @@ import html
 import re
 from base64 import b64encode
 from io import BytesIO
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pandas as pd
@@ -21,31 +20,26 @@ _PART = re.compile(rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])')  # markers and paths
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
     """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text.
 
-    It is shown as HTML, since JupyterLab reads no alternative text from the metadata of a bare image.
+    Each file is written whole or not at all, and the same figure gives the same bytes. It is shown as HTML, since
+    JupyterLab reads no alternative text from the metadata of a bare image. Raises InputError if the folder cannot be
+    written.
     """
     from IPython.display import display
 
     folder = paths.figures_folder(notebook)
-    save(figure, folder, name, alt)
-    png = b64encode((folder / f"{name}.png").read_bytes()).decode()
+    bare = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    for kind, metadata in bare.items():
+        drawn = BytesIO()
+        figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
+        content = _numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue()
+        with files.replacing(folder / f"{name}.{kind}") as stream:
+            stream.write(content)
+    png = b64encode(content).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
     shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
     metadata = {"text/html": {"figure": name, "alt": alt}}
     display({"text/html": shown, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
-
-
-def save(figure: Figure, folder: Path, name: str, alt: str) -> None:
-    """Write ``name.png`` and ``name.svg``: the same figure gives the same bytes, with `alt` as its description.
-
-    Each of them is written whole or not at all. Raises InputError if the folder cannot be written.
-    """
-    bare = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
-    for kind, metadata in bare.items():
-        drawn = BytesIO()
-        figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
-        with files.replacing(folder / f"{name}.{kind}") as stream:
-            stream.write(_numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue())
 
 
 def _numbered(svg: bytes) -> bytes:
@@ -59,15 +53,10 @@ def _numbered(svg: bytes) -> bytes:
 
 
 def write_table(table: pd.DataFrame, notebook: str, name: str, index: bool = False) -> None:
-    """Write ``name.csv`` in the notebook's folder, numbers with six significant digits."""
-    save_table(table, paths.figures_folder(notebook), name, index)
-
-
-def save_table(table: pd.DataFrame, folder: Path, name: str, index: bool = False) -> None:
-    """Write ``name.csv`` in a folder, whole or not at all, numbers with six significant digits.
+    """Write ``name.csv`` in the notebook's folder, whole or not at all, numbers with six significant digits.
 
     Raises InputError if the folder cannot be written.
     """
     content = table.to_csv(index=index, float_format="%.6g", lineterminator="\n")
-    with files.replacing(folder / f"{name}.csv") as stream:
+    with files.replacing(paths.figures_folder(notebook) / f"{name}.csv") as stream:
         stream.write(content.encode())

@@ -14,17 +14,13 @@ from lib.run.errors import InputError
 def matrix(name: str, vectors: Any) -> np.ndarray | sp.csr_array:
     """Vectors as an array or CSR array of numbers with two axes, copied only where they must be.
 
-    What is read from a file when it is sliced (a data set in HDF5) stays what it is. Whether the numbers are finite is
-    checked by the functions that go through them, block by block.
+    Whether the numbers are finite is checked by the functions that go through them, block by block.
 
     Raises
     ------
     InputError
         Another number of axes, rows of different lengths, entries that are no real numbers.
     """
-    lazy = hasattr(vectors, "dtype") and not isinstance(vectors, np.ndarray) and not sp.issparse(vectors)
-    if lazy and getattr(vectors, "ndim", 0) == 2:
-        return vectors
     found = _checked(name, vectors, "a two-dimensional array of numbers, a row for each vector")
     return sp.csr_array(found) if sp.issparse(found) else found
 

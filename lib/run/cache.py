@@ -10,12 +10,11 @@ The key holds everything that the files depend on, and its digest is part of the
 another folder is made. A folder with ``about.json`` is complete. What a kill leaves in one without are whole files,
 from which the next run goes on. Opening compares sizes.
 
-``python -m lib.run.cache [--prune]`` shows or deletes the cache. Downloads in ``data/`` are not part of it.
+``python -m lib.run.cache`` deletes the cache. Downloads in ``data/`` are not part of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
@@ -166,14 +165,8 @@ class Entry:
                 file.unlink()
 
 
-def size(folder: Path) -> int:
-    """Bytes in a folder; 0 if it is not there."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def delete(folder: Path) -> int:
-    """Delete a folder; returns the bytes that were freed. Raises InputError if another run is at work in it."""
-    freed = size(folder)
+def delete(folder: Path) -> None:
+    """Delete a folder; InputError if another run is at work in it."""
     for lock in folder.rglob("*.lock"):
         try:
             FileLock(lock).acquire(timeout=0).lock.release()
@@ -182,19 +175,12 @@ def delete(folder: Path) -> int:
     if folder.exists():
         with files.writing(folder, "make it writable, and run again"):
             shutil.rmtree(folder)
-    return freed
 
 
 @command
-def main(arguments: list[str] | None = None) -> int:
-    """Print each part of the cache with its size."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Show the cache's place and size.")
-    parser.add_argument("--prune", action="store_true", help="delete it")
-    options = parser.parse_args(arguments)
-    for folder in sorted(paths.CACHE.glob("*")):
-        print(f"{size(folder) / 1e6:10.1f} MB  {folder}")
-    if options.prune:
-        print(f"{delete(paths.CACHE) / 1e6:10.1f} MB  freed")
+def main() -> int:
+    """Delete the cache."""
+    delete(paths.CACHE)
     return 0
 
 

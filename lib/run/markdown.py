@@ -21,11 +21,6 @@ def escape(text: str) -> str:
     return _SPECIAL.sub(_reference, " ".join(text.split()))
 
 
-def code(name: str) -> str:
-    """Markdown that shows `name` as code, or as text if a backtick is in it."""
-    return escape(name) if "`" in name else f"`{name}`"
-
-
 def _reference(match: re.Match[str]) -> str:
     *digits, character = match[0]
     reference = f"{''.join(digits)}&#{ord(character)};"

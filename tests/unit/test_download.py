@@ -173,10 +173,8 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     wanted = text(server)
     with pytest.raises(download.UnreachableError, match="run again"):
         download.download(wanted)
-    assert download.is_unfinished(wanted)
     assert not (data / "toy").exists()
     download.download(wanted)
-    assert not download.is_unfinished(wanted)
     assert (data / "toy/text.txt").read_bytes() == TEXT
     first, second = server.ranges
     assert first is None
@@ -277,7 +275,6 @@ def test_a_server_that_is_not_there_gets_a_sentence(server) -> None:
     wanted = text(server)
     with pytest.raises(download.UnreachableError, match=r"127.0.0.1 cannot be reached .*; run again when the network"):
         download.download(wanted)
-    assert not download.is_unfinished(wanted)
 
 
 # -- where an address leads ---------------------------------------------------------------------

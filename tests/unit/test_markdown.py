@@ -5,12 +5,10 @@ from __future__ import annotations
 import html
 import re
 
-import mistune
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from markdown_it import MarkdownIt
 
 from lib.run import markdown
 
@@ -43,13 +41,6 @@ def test_plain_text_and_numbers_stay_readable_and_a_dollar_sign_has_an_element_o
     text = 'In 1987, "it" fell 3.6 percent; why? Well-known: 0.57 to 0.62!'
     assert markdown.escape(text) == text
     assert markdown.escape("$5 or $6") == "<span>&#36;</span>5 or <span>&#36;</span>6"
-
-
-@pytest.mark.parametrize("render", [MarkdownIt().render, mistune.html], ids=["site", "report"])
-@given(name=st.text(alphabet="\\\\*_[]()<>&$|a1é", min_size=1))
-def test_a_name_as_code_is_what_a_reader_sees_whatever_it_holds(render, name) -> None:
-    rendered = render(f"Of {markdown.code(name)} it is known.").strip()
-    assert html.unescape(rendered) == f"<p>Of <code>{name}</code> it is known.</p>"
 
 
 def test_a_table_by_hand() -> None:

@@ -189,14 +189,12 @@ def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
 
 
 # README: "see or delete the cache: `make cache`, `make prune`"
-def test_a_deleted_cache_frees_its_bytes_and_one_at_work_is_left(tmp_path) -> None:
+def test_a_cache_is_deleted_and_one_at_work_is_left(tmp_path) -> None:
     embed(tmp_path, Letters())
     (entry,) = tmp_path.iterdir()
     with FileLock(entry / cache.LOCK), pytest.raises(InputError, match="a run is at work in"):
         cache.delete(tmp_path)
-    size = cache.size(tmp_path)
-    assert size > 50 * 26 * 4
-    assert cache.delete(tmp_path) == size
+    cache.delete(tmp_path)
     assert not tmp_path.exists()
 
 
