@@ -286,10 +286,5 @@ class PowerMeans(WordComposition):
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
-        vectors, worded = words.vectors[words.ids], np.flatnonzero(words.known)
-        means = words.means()
-        highest, lowest = np.zeros_like(means), np.zeros_like(means)
-        if len(worded):
-            highest[worded] = np.maximum.reduceat(vectors, words.starts[worded], axis=0)
-            lowest[worded] = np.minimum.reduceat(vectors, words.starts[worded], axis=0)
-        return np.hstack([means, highest, lowest])
+        lowest = 0 - words.maxima(-words.vectors)  # and not -0 where there are no words
+        return np.hstack([words.means(), words.maxima(words.vectors), lowest])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from lib.corpora import text
 from lib.embedders.base import Embedder, finite, longest_first, reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
+from lib.embedders.words import max_over_time
 from lib.run.errors import InputError
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class InferSent(Embedder):
         words = [self._words(sentence) for sentence in sentences]
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
         for rows in longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
-            embeddings[rows] = self._pooled([words[row] for row in rows])
+            embeddings[rows] = max_over_time(self._lstm, [self._vectors(words[row]) for row in rows])
         return finite(embeddings, self.weights)
 
     def _words(self, sentence: str) -> list[str]:
@@ -98,18 +98,8 @@ class InferSent(Embedder):
         known = [word for word in self.tokenize(sentence) if word in self.vectors]
         return [word for word in (START, *known, END) if word in self.vectors] if known else []
 
-    def _pooled(self, batch: Sequence[Sequence[str]]) -> np.ndarray:
-        """float32[n, dim], the maximum over time; the longest sentence comes first."""
-        import torch
-        from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
-
-        device = self._lstm.weight_ih_l0.device
-        words = [np.array([self.vectors[word] for word in sentence], np.float32) for sentence in batch]
-        # TF32 would move entries by about 1e-3.
-        with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False):
-            states, _ = self._lstm(pack_sequence([torch.from_numpy(vectors) for vectors in words]).to(device))
-            padded, _ = pad_packed_sequence(states, padding_value=-math.inf)  # (time, sentence, dim)
-            return padded.amax(dim=0).cpu().numpy()
+    def _vectors(self, words: Sequence[str]) -> np.ndarray:
+        return np.array([self.vectors[word] for word in words], np.float32)
 
 
 def _load(weights: Path) -> torch.nn.LSTM:

@@ -12,7 +12,7 @@ from lib.corpora import text
 from lib.embedders.base import Tokenizer
 from lib.embedders.registry import composition
 from lib.embedders.trained import Training
-from lib.embedders.words import WordComposition
+from lib.embedders.words import WordComposition, max_over_time
 from lib.run.errors import InputError
 
 VERSION = 1
@@ -36,7 +36,6 @@ class _RandomEncoder(WordComposition):
     """
 
     version = VERSION
-    batch_size = 1024
     parameters = (*WordComposition.parameters, "dim", "seed")
 
     def __init__(
@@ -61,14 +60,11 @@ class _RandomEncoder(WordComposition):
 class BOREP(_RandomEncoder):
     """Bag of random embedding projections: each word's vector times one random matrix, the maximum (section 3.1.1)."""
 
+    batch_size = 256  # bounds the memory that 4,096 numbers for each word take
+
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
-        pooled = np.zeros((len(sentences), self.dim), np.float32)
-        for rows in _groups(np.flatnonzero(words.known), words.known):
-            first, last = words.starts[rows[0]], words.starts[rows[-1] + 1]
-            projected = words.vectors[words.ids[first:last]] @ self._matrix
-            pooled[rows] = np.maximum.reduceat(projected, words.starts[rows] - first, axis=0)
-        return pooled
+        return words.maxima(words.vectors @ self._matrix)
 
     @cached_property
     def _matrix(self) -> np.ndarray:
@@ -84,19 +80,17 @@ class RandomLSTM(_RandomEncoder):
     in nothing.
     """
 
-    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        import torch
-        from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+    batch_size = 1024
 
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)
         pooled = np.zeros((len(sentences), self.dim), np.float32)
         by_length = np.argsort(words.known, kind="stable")
-        with torch.inference_mode():
-            for rows in _groups(by_length[words.known[by_length] > 0], words.known):
-                sequences = [torch.from_numpy(words.of(row)) for row in rows]
-                states, _ = self._lstm(pack_sequence(sequences, enforce_sorted=False))
-                padded, _ = pad_packed_sequence(states, batch_first=True, padding_value=-torch.inf)
-                pooled[rows] = padded.amax(1).numpy()
+        worded = by_length[words.known[by_length] > 0]
+        batches = np.cumsum(words.known[worded]) // TOKENS_PER_BATCH
+        for batch in np.unique(batches):
+            rows = worded[batches == batch]
+            pooled[rows] = max_over_time(self._lstm, [words.of(row) for row in rows])
         return pooled
 
     @cached_property
@@ -104,14 +98,8 @@ class RandomLSTM(_RandomEncoder):
         import torch
 
         rng, hidden = np.random.default_rng(self.seed), self.dim // 2
-        lstm = torch.nn.LSTM(self.word_dim, hidden, bidirectional=True, batch_first=True)
+        lstm = torch.nn.LSTM(self.word_dim, hidden, bidirectional=True)
         with torch.no_grad():
             for parameter in lstm.parameters():
                 parameter.copy_(torch.from_numpy(self._uniform(rng, hidden, *parameter.shape)))
         return lstm
-
-
-def _groups(rows: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-    """Rows in their order, as many in a group as have about TOKENS_PER_BATCH words together."""
-    groups = np.cumsum(lengths[rows]) // TOKENS_PER_BATCH
-    return np.split(rows, np.flatnonzero(np.diff(groups)) + 1) if len(rows) else []

@@ -182,18 +182,6 @@ GROUPS = {
         "glove-6b-50d+usif", "glove-6b-50d+power-means", "w2v-corpus", "w2v-corpus+sif", "fasttext-corpus",
         "fasttext-corpus-sub",
     ),
-    # what the Sent2Vec paper compares with, and its own pretrained models
-    "sent2vec-study": (
-        "tfidf", "w2v-corpus", "w2v-corpus-cbow", "w2v-corpus+sif", "pv-dbow-corpus", "glove-6b-50d",
-        "glove-6b-50d+sif", "glove-840b-300d+sif", "paragram-sl999+sif", "sent2vec-wiki-unigrams",
-        "sent2vec-wiki-bigrams", "sent2vec-toronto-unigrams", "sent2vec-toronto-bigrams", "sent2vec-twitter-unigrams",
-        "sent2vec-twitter-bigrams",
-    ),
-    # the models of the semantic localization paper's Table 1 in its order, each beside what stands in for it here
-    "localization-study": (
-        "pv-dm-corpus-converged", "pv-dbow-corpus-converged", "urae", "urae-corpus", "urae-corpus-balanced",
-        "w2v", "w2v-corpus", "glove-6b-50d", "w2v+sowe", "w2v-corpus+sowe", "glove-6b-50d+sowe", "bow",
-    ),
     # the N2O paper's Table 1
     "table-1": (
         "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",

@@ -2,10 +2,9 @@
 
 A published file is converted once, into an entry of the cache (`lib.run.cache`)::
 
-    matrix.npy               float32[v, d]
-    buckets.npy              float32[b, d], fastText's character n-grams, of models that have them
-    words.npy                the words, a line each
-    hashes.npy, order.npy    the index: hashes of the words, ascending, and the row of each
+    matrix.npy     float32[v, d]
+    buckets.npy    float32[b, d], fastText's character n-grams, of models that have them
+    words.npy      the words, a line each
 
 It takes 4 d bytes for each word and each bucket: 3.7 GB for GoogleNews-vectors-negative300, 4.9 GB for
 crawl-300d-2M-subword.
@@ -31,7 +30,7 @@ from lib.run import paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
-MATRIX, BUCKETS, WORDS, HASHES, ORDER = "matrix.npy", "buckets.npy", "words.npy", "hashes.npy", "order.npy"
+MATRIX, BUCKETS, WORDS = "matrix.npy", "buckets.npy", "words.npy"
 HEADER = 128  # bytes of NumPy's, in which there is room for the number of rows
 
 _log = logging.getLogger(__name__)
@@ -48,8 +47,6 @@ class WordVectors(Mapping[str, np.ndarray]):
         All different.
     matrix : float32[v, d]
         A memory-map will do.
-    index : (uint64[v], int64[v]), optional
-        Of the words, if it has been made before (`_index`).
 
     Attributes
     ----------
@@ -59,20 +56,15 @@ class WordVectors(Mapping[str, np.ndarray]):
         d
     """
 
-    def __init__(
-        self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
-    ) -> None:
+    def __init__(self, name: str, words: Sequence[str], matrix: np.ndarray) -> None:
         self.name, self.words, self.matrix = name, words, matrix
-        self._hashes, self._order = map(np.asarray, index or _index(words))
-        if matrix.ndim != 2 or len(self._order) != len(matrix):
-            raise InputError(f"{name}: {len(words)} words and a matrix of shape {matrix.shape}; give one row a word")
 
     @classmethod
     def load(cls, path: str | Path, show_progress_bar: bool = True) -> WordVectors:
         """The vectors of a published file.
 
-        The first call converts the file into the cache; later ones map the result, so that they take no time and all
-        processes share one copy in memory.
+        The first call converts the file into the cache; later ones map the matrix, so that they take a second for some
+        million words, and all processes share one copy of it in memory.
 
         Parameters
         ----------
@@ -97,7 +89,7 @@ class WordVectors(Mapping[str, np.ndarray]):
         """
         path = Path(path)
         files = [(str(file.resolve()), file.stat()) for file in word_files.files_of(path)]
-        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files], "index": 2}
+        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files]}
         name = path.name if path.is_dir() else re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", path.name)
         entry = Entry(paths.CACHE / "vectors", name, key)
 
@@ -112,18 +104,11 @@ class WordVectors(Mapping[str, np.ndarray]):
         return self.matrix.shape[1]
 
     def __getitem__(self, word: str) -> np.ndarray:
-        row = self._row(word)
-        if row is None:
-            raise KeyError(word)
-        return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
+        return np.asarray(self.matrix)[self._rows[word]]  # a row of a memory-map costs more to make than an array
 
-    def _row(self, word: object) -> int | None:
-        if not isinstance(word, str):
-            return None
-        hashed = _hashed([word])[0]
-        place = self._hashes.searchsorted(hashed)
-        found = place < len(self._hashes) and self._hashes[place] == hashed
-        return int(self._order[place]) if found else None
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words)}
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
@@ -152,7 +137,7 @@ class SubwordVectors(WordVectors):
 
     Parameters
     ----------
-    name, words, index
+    name, words
         As for WordVectors.
     matrix : float32[v, d]
         Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
@@ -169,67 +154,34 @@ class SubwordVectors(WordVectors):
         matrix: np.ndarray,
         buckets: np.ndarray,
         lengths: tuple[int, int],
-        index: Sequence[np.ndarray] | None = None,
     ) -> None:
-        super().__init__(name, words, matrix, index)
+        super().__init__(name, words, matrix)
         self.buckets, self.lengths = buckets, lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
-        if self._row(word) is not None:
+        if word in self._rows:
             return super().__getitem__(word)
-        total = np.zeros(self.dim, np.float32)
-        count = _add_ngrams(word, self.lengths, np.asarray(self.buckets), total)
-        if not count:
+        ngrams = _ngrams(word, self.lengths, np.asarray(self.buckets))
+        if not len(ngrams):
             raise KeyError(word)
-        return total * np.float32(1 / count)
+        return _mean(ngrams)
 
     def _parts(self) -> list[np.ndarray]:
         return [*super()._parts(), self.buckets, np.array(self.lengths)]
 
 
-def _add_ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray, total: np.ndarray) -> int:
-    """Add the vectors of a word's n-grams to float32[d], by start and then by length; returns how many it has."""
+def _ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray) -> np.ndarray:
+    """float32[n, d]: the vectors of a word's n-grams, by start and then by length."""
     from gensim.models.fasttext import ft_ngram_hashes
 
     if not isinstance(word, str) or word == "</s>":  # fastText's mark at the end of a line
-        return 0
-    rows = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
-    for row in rows:
-        total += buckets[row]
-    return len(rows)
+        return buckets[:0]
+    hashes = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
+    return buckets[np.array(hashes, np.int64)]
 
 
-# -- words --------------------------------------------------------------------------------------
-
-
-def _hashed(words: Iterable[str]) -> np.ndarray:
-    """uint64[n]: of 3 million words, two have the same hash once in 4 million sets."""
-    digests = [hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words]
-    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
-
-
-def _index(words: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The hashes of words, ascending, and the row of each."""
-    hashes = _hashed(words)
-    order = np.argsort(hashes, kind="stable")
-    return hashes[order], order
-
-
-class _Words(Sequence[str]):
-    """The words of an entry, decoded when one is asked for."""
-
-    def __init__(self, letters: np.ndarray) -> None:
-        self._letters = letters
-
-    @cached_property
-    def _decoded(self) -> list[str]:
-        return self._letters.tobytes().decode("utf-8", "surrogatepass").split("\n")
-
-    def __len__(self) -> int:
-        return len(self._decoded)
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._decoded[i]
+def _mean(rows: np.ndarray) -> np.ndarray:
+    return rows.sum(axis=0) * np.float32(1 / len(rows))
 
 
 # -- the cache ----------------------------------------------------------------------------------
@@ -237,12 +189,12 @@ class _Words(Sequence[str]):
 
 def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     """The vectors that `write` has put into an entry of the cache."""
-    words, matrix = _Words(entry.array(WORDS)), entry.array(MATRIX)
-    index = entry.array(HASHES), entry.array(ORDER)
+    words = entry.array(WORDS).tobytes().decode("utf-8", "surrogatepass").split("\n")
     if facts["lengths"] is None:
-        vectors = WordVectors(entry.name, words, matrix, index)
+        vectors = WordVectors(entry.name, words, entry.array(MATRIX))
     else:
-        vectors = SubwordVectors(entry.name, words, matrix, entry.array(BUCKETS), tuple(facts["lengths"]), index)
+        lengths = tuple(facts["lengths"])
+        vectors = SubwordVectors(entry.name, words, entry.array(MATRIX), entry.array(BUCKETS), lengths)
     if "fingerprint" in facts:
         vectors.fingerprint = facts["fingerprint"]  # in the place of the cached property
     return vectors
@@ -272,26 +224,18 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
                 repeated += len(names) - len(new)
                 rows = rows[new]
                 if vectors.lengths:
-                    rows = _with_ngrams([names[i] for i in new], rows, vectors.lengths, buckets)
+                    ngrams = (_ngrams(names[i], vectors.lengths, buckets) for i in new)
+                    means = [_mean(np.vstack(each)) for each in zip(rows, ngrams, strict=True)]
+                    rows = np.reshape(means, rows.shape)
                 yield rows
                 bar.update(len(names))
 
     _write_rows(entry, MATRIX, vectors.dim, kept())
     if repeated:
         _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
-    letters = np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8)
-    hashes, order = _index(words)
-    for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
-        entry.save(file, array)
+    entry.save(WORDS, np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8))
     facts = {"lengths": vectors.lengths}
     return facts | {"fingerprint": of_entry(entry, facts).fingerprint}
-
-
-def _with_ngrams(words: list[str], rows: np.ndarray, lengths: tuple[int, int], buckets: np.ndarray) -> np.ndarray:
-    """float32[n, d]: the mean of each word's own row and those of its n-grams."""
-    sums = rows.copy()
-    counts = np.array([_add_ngrams(word, lengths, buckets, total) for word, total in zip(words, sums, strict=True)])
-    return sums * (1 / (counts + 1)).astype(np.float32)[:, None]
 
 
 def _write_rows(entry: Entry, file: str, dim: int, blocks: Iterable[np.ndarray]) -> None:

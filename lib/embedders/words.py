@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.trained import Training
 from lib.run.errors import InputError
+
+if TYPE_CHECKING:
+    from torch.nn import LSTM
 
 
 class Words(NamedTuple):
@@ -53,6 +56,27 @@ class Words(NamedTuple):
         """float32[n, d]: of weight times vector; zero for a sentence without a word that has one."""
         lengths = np.repeat(self.known, self.known).astype(np.float32)
         return self.sums(self.vectors, self.weights / lengths)
+
+    def maxima(self, rows: np.ndarray) -> np.ndarray:
+        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word); zero without."""
+        highest = np.zeros((len(self.known), rows.shape[1]), np.float32)
+        worded = np.flatnonzero(self.known)
+        if len(worded):
+            highest[worded] = np.maximum.reduceat(rows[self.ids], self.starts[worded], axis=0)
+        return highest
+
+
+def max_over_time(lstm: LSTM, sentences: Sequence[np.ndarray]) -> np.ndarray:
+    """float32[n, dim]: the maximum of an LSTM's states over the words (float32[t, d]) of sentences."""
+    import torch
+    from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence
+
+    words = pack_sequence([torch.from_numpy(vectors) for vectors in sentences], enforce_sorted=False)
+    # TF32 would move entries by about 1e-3.
+    with torch.inference_mode(), torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False):
+        states, _ = lstm(words.to(lstm.weight_ih_l0.device))
+        padded, _ = pad_packed_sequence(states, padding_value=-torch.inf)  # [time, sentence, dim]
+        return padded.amax(dim=0).cpu().numpy()
 
 
 class WordComposition(Embedder):
