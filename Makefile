@@ -44,7 +44,7 @@ lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
 
 data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
-	@$(BIN)/python -m lib.catalog --asset="$$ASSET"
+	@$(BIN)/python -m tools.data --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
 	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name=
@@ -74,10 +74,10 @@ cache: ## show the cache's place and size
 	@for part in "$${SENTENCE_CACHE:-.cache}"/*; do [ ! -e "$$part" ] || du -sh "$$part"; done
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@$(BIN)/python -m lib.run.cache
+	@$(BIN)/python -m lib.run.cache --prune
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
+	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
 
 $(READY): requirements.txt requirements.lock pyproject.toml tools/bootstrap.py
 	@"$$PYTHON" -I tools/bootstrap.py $^

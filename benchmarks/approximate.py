@@ -64,13 +64,14 @@ def one_by_one(search: Search, queries: np.ndarray) -> None:
 def compare(vectors: np.ndarray, held_out: np.ndarray, queries: np.ndarray) -> pd.DataFrame:
     """One row of text a method and recall, the exact search first."""
     searches: dict[str, Search] = {"exact": partial(search_exactly, vectors)}
-    tunings, builds = {}, {}
+    tunings, builds, efforts = {}, {}, {}
     for method in METHODS:
         index = approximate.build(vectors, method)
         for recall in RECALLS:
             label = f"{method} {recall}"
             tunings[label] = approximate.tune(index, vectors[held_out], K, recall, exclude=held_out)
             builds[label] = f"{index.build_seconds:.1f}"
+            efforts[label] = f"{index.effort_name} {tunings[label].effort:g}"
             searches[label] = partial(search_index, index, tunings[label].effort)
     found = {label: search(queries) for label, search in searches.items()}
     by_ids = {label: approximate.recall_by_ids(each.ids, found["exact"].ids) for label, each in found.items()}
@@ -84,7 +85,7 @@ def compare(vectors: np.ndarray, held_out: np.ndarray, queries: np.ndarray) -> p
     together = measure.in_turns(together, RUNS) / len(queries)
     alone = measure.in_turns(alone, RUNS) / len(few)
     columns = {
-        "effort": {label: f"{tuned.effort_name} {tuned.effort:g}" for label, tuned in tunings.items()},
+        "effort": efforts,
         "recall held out": {label: f"{tuned.recall_by_ids:.4f}" for label, tuned in tunings.items()},
         "recall by ids": {label: f"{recall.mean():.4f}" for label, recall in by_ids.items()},
         "recall by distance": {label: f"{recall.mean():.4f}" for label, recall in by_distance.items()},

@@ -143,15 +143,6 @@ class MLP(Classifier):
 
 VALIDATION_FOLDS = 10  # of which one is held out where `inner_folds` is 1
 
-# Sets that come with splits; all others are cross-validated.
-OFFICIAL = {
-    "TREC": ("train", "test"),
-    "MRPC": ("train", "test"),
-    "SST2": ("train", "dev", "test"),
-    "SST5": ("train", "dev", "test"),
-    "SICK-E": ("train", "dev", "test"),
-}
-
 
 class Result(NamedTuple):
     """How well a classifier does on frozen embeddings.
@@ -241,7 +232,7 @@ def evaluate(splits: Sequence[Split], *, folds: int = 10, groups: np.ndarray | N
 
 
 def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], **options: Any) -> Result:
-    """Evaluate on a labelled set: by its official splits (`OFFICIAL`) if it has any, else by cross-validation.
+    """Evaluate on a labelled set: by its official splits if it has any, else by cross-validation.
 
     Parameters
     ----------
@@ -253,7 +244,7 @@ def on_task(name: str, encode: Callable[[Sequence[str]], Embeddings], **options:
     **options
         Those of `evaluate`.
     """
-    return on_splits([tasks.load(name, split) for split in OFFICIAL.get(name, ("all",))], encode, **options)
+    return on_splits([tasks.load(name, split) for split in tasks.splits(name)], encode, **options)
 
 
 def on_splits(parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any) -> Result:

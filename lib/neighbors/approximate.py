@@ -318,22 +318,15 @@ class Tuning(NamedTuple):
 
     Attributes
     ----------
-    effort_name : str
-        ef_search, nprobe or epsilon.
     effort : float
-        Its value, for ``Index.search(effort=...)``.
-    reached : bool
-        If not, `effort` is the most that there is.
-    recall_by_ids, recall_by_distance : float
-        Means over the held-out queries. Chosen as the least that suffices, the effort may fall a little short on
-        other queries: report the recall on those.
+        For ``Index.search(effort=...)``; where it does not reach the recall, the most that there is.
+    recall_by_ids : float
+        Mean over the held-out queries. Chosen as the least that suffices, the effort may fall a little short on other
+        queries: report the recall on those.
     """
 
-    effort_name: str
     effort: float
-    reached: bool
     recall_by_ids: float
-    recall_by_distance: float
 
 
 def tune(
@@ -373,16 +366,14 @@ def tune(
     efforts = index.efforts(k)
 
     @cache
-    def measure(place: int) -> Tuning:
+    def reached(place: int) -> float:
         found = index.search(queries, k, exclude, efforts[place])
-        by_ids = float(recall_by_ids(found.ids, true.ids).mean())
-        by_distance = float(recall_by_distance(found.similarities, true.similarities).mean())
-        return Tuning(index.effort_name, efforts[place], by_ids >= recall, by_ids, by_distance)
+        return float(recall_by_ids(found.ids, true.ids).mean())
 
     low, high = 0, 0  # `low` falls short
-    while not measure(high).reached and high < len(efforts) - 1:
+    while reached(high) < recall and high < len(efforts) - 1:
         low, high = high, min(2 * high + 1, len(efforts) - 1)
-    while measure(high).reached and high - low > 1:
+    while reached(high) >= recall and high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if measure(middle).reached else (middle, high)
-    return measure(high)
+        low, high = (low, middle) if reached(middle) >= recall else (middle, high)
+    return Tuning(efforts[high], reached(high))

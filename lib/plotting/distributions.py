@@ -33,7 +33,7 @@ def dots_with_intervals(
         axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
 
 
-def dots_by_group(table: pd.DataFrame, label: str, level: float = 0.0) -> Figure:
+def dots_by_group(table: pd.DataFrame, label: str) -> Figure:
     """Dots with intervals, a panel for each group, three beside each other; all panels have the same rows.
 
     `table` has columns what (the rows), group (the panels), value, low and high.
@@ -45,6 +45,6 @@ def dots_by_group(table: pd.DataFrame, label: str, level: float = 0.0) -> Figure
     for axes in panels.flat[len(groups) :]:
         axes.set_visible(False)
     for axes, group in zip(panels.flat, groups, strict=False):
-        dots_with_intervals(table[table["group"] == group].set_index("what"), axes, label, level=level)
+        dots_with_intervals(table[table["group"] == group].set_index("what"), axes, label, level=0)
         axes.set_title(group)
     return figure

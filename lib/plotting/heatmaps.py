@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL
 
 
-def dendrogram(linkage: np.ndarray, names: Sequence[str], axes: Axes, label: str) -> list[str]:
-    """A tree that opens to the left, leaves on the right; returns the leaves from top to bottom."""
-    from scipy.cluster import hierarchy
-
-    tree = hierarchy.dendrogram(
-        linkage, ax=axes, orientation="left", no_labels=True, color_threshold=0, above_threshold_color=COLORS[0]
-    )
-    axes.invert_yaxis()
-    axes.set_xlabel(label)
-    axes.spines["left"].set_visible(False)
-    return [names[i] for i in tree["leaves"]]
-
-
 def clustered_triangle(table: pd.DataFrame, linkage: np.ndarray, notable: float) -> Figure:
     """The lower triangle of a symmetric table in the order of a tree beside it, with numbers from `notable` upward."""
+    from scipy.cluster import hierarchy
+
     height = 0.26 * len(table) + 1.6
     figure, (left, right) = plt.subplots(
         1, 2, figsize=(PAGE_WIDTH, height), width_ratios=(1, 4.4), layout="constrained"
     )
-    order = dendrogram(linkage, list(table.index), left, "1 - N2O")
-    ordered = table.loc[order, order]
+    tree = hierarchy.dendrogram(
+        linkage, ax=left, orientation="left", no_labels=True, color_threshold=0, above_threshold_color=COLORS[0]
+    )
+    left.invert_yaxis()
+    left.set_xlabel("1 - N2O")
+    left.spines["left"].set_visible(False)
+    ordered = table.iloc[tree["leaves"], tree["leaves"]]
     numbers = ordered.map(lambda value: f"{value:.2f}".lstrip("0") if value >= notable else "")
     sns.heatmap(
         ordered,

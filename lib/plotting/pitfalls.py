@@ -11,6 +11,7 @@ from matplotlib.patheffects import withStroke
 
 from lib.plotting.style import COLORS, bars, frame, look
 
+NAMED = "0.2"  # the grey of points with a name
 LINE = 0.055  # height of a line of text, as a share of the ordinate
 
 
@@ -54,16 +55,16 @@ def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_l
     frame(axes, x_label, y_label)
 
 
-def named_places(points: pd.DataFrame, axes: Axes, color: str = "0.2") -> None:
+def named_places(points: pd.DataFrame, axes: Axes) -> None:
     """Single points with intervals, each named on its left, the largest on their right, where the abscissa grows.
 
     `points` has columns size, value, low and high; its index names the points. The ordinate is drawn already.
     """
-    mark = {"marker": "*", "markersize": 8, "linestyle": "", "elinewidth": 0.7, "color": color}
+    mark = {"marker": "*", "markersize": 8, "linestyle": "", "elinewidth": 0.7, "color": NAMED}
     axes.errorbar(points["size"], points["value"], bars(points, "value"), **mark)
     line = LINE * np.ptp(axes.get_ylim())
     name_look = {
-        "color": color,
+        "color": NAMED,
         "va": "center",
         "textcoords": "offset points",
         "path_effects": [withStroke(linewidth=2, foreground="white")],

@@ -42,22 +42,6 @@ def source(corpus: Corpus) -> pd.DataFrame:
     return table
 
 
-def intact_or_inverted(source: pd.DataFrame, changed: Sequence[str | None], rng: Generator) -> Candidates:
-    """Each sentence that could be changed, for one of two classes, which is drawn: changed (I) or as it was (O).
-
-    Both classes have such sentences only, so that what cannot be changed gives nothing away. A change that says what
-    some other sentence says is left out.
-
-    `changed` has the changed sentence, None where there is none.
-    """
-    table = source.assign(changed=changed).dropna(subset="changed")
-    table["words"] = [tuple(text.lower_words(sentence)) for sentence in table["changed"]]
-    table = table[~table["words"].isin(set(source["words"]))].drop_duplicates("words")
-    inverted = rng.permutation(len(table)) % 2 == 0
-    table["sentence"] = table["changed"].where(inverted, table["sentence"])
-    return table.assign(label=np.where(inverted, 0, 1)), ("I", "O")
-
-
 # -- words ------------------------------------------------------------------------------------------
 
 BINS = 6  # of lengths
@@ -109,9 +93,18 @@ _END = re.compile(r"[.?!:][^\w]*$")  # of a sentence, inside of what the corpus 
 
 
 def bigram_shift(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
-    """BShift: whether two adjacent words were swapped."""
+    """BShift: whether two adjacent words were swapped (I), or the sentence is as it was (O).
+
+    Both classes have sentences only that could be changed, so that what cannot be changed gives nothing away. A change
+    that says what some other sentence says is left out.
+    """
     draws = rng.random(len(source))
-    yield intact_or_inverted(source, list(map(shift, source["sentence"], draws)), rng)
+    table = source.assign(changed=list(map(shift, source["sentence"], draws))).dropna(subset="changed")
+    table["words"] = [tuple(text.lower_words(sentence)) for sentence in table["changed"]]
+    table = table[~table["words"].isin(set(source["words"]))].drop_duplicates("words")
+    inverted = rng.permutation(len(table)) % 2 == 0
+    table["sentence"] = table["changed"].where(inverted, table["sentence"])
+    yield table.assign(label=np.where(inverted, 0, 1)), ("I", "O")
 
 
 def shift(sentence: str, draw: float) -> str | None:

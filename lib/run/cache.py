@@ -10,11 +10,12 @@ The key holds everything that the files depend on, and its digest is part of the
 another folder is made. A folder with ``about.json`` is complete. What a kill leaves in one without are whole files,
 from which the next run goes on. Opening compares sizes.
 
-``python -m lib.run.cache`` deletes the cache. Downloads in ``data/`` are not part of it.
+``python -m lib.run.cache --prune`` deletes the cache. Downloads in ``data/`` are not part of it.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import re
@@ -178,8 +179,11 @@ def delete(folder: Path) -> None:
 
 
 @command
-def main() -> int:
-    """Delete the cache."""
+def main(arguments: list[str] | None = None) -> int:
+    """Delete the cache, given ``--prune``."""
+    parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Delete the cache.")
+    parser.add_argument("--prune", action="store_true", required=True)
+    parser.parse_args(arguments)
     delete(paths.CACHE)
     return 0
 

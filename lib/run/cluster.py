@@ -19,6 +19,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import starmap
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 from joblib.externals.loky import BrokenProcessPool, get_reusable_executor, process_executor
@@ -65,8 +66,9 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
     with _local(processes) if cluster == "local" else nullcontext(cluster) as scheduler:
         try:
-            if scheduler == cluster:
-                _reach(cluster)  # a client that cannot connect is left half open, and Dask may hang on it later
+            if scheduler == cluster:  # a client that cannot connect is left half open, and Dask may hang on it later
+                place = urlsplit(cluster)
+                socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             try:
                 with warnings.catch_warnings(action="error", category=UserWarning):  # else Dask warns of other versions
@@ -81,12 +83,6 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
             ) from error
         with client:
             yield client
-
-
-def _reach(address: str) -> None:
-    """Raise OSError if nothing listens at a scheduler's address."""
-    host, _, port = address.partition("://")[2].rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
 
 
 def check(cluster: str) -> None:

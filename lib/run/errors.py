@@ -15,9 +15,9 @@ class InputError(ValueError):
     """
 
 
-def one_line(error: BaseException, most: int = 200) -> str:
+def one_line(error: BaseException) -> str:
     """What an exception of somebody else's code says, made fit to stand inside a sentence."""
-    return " ".join(str(error).split())[:most] or type(error).__name__
+    return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def command(main: Callable[..., int]) -> Callable[..., int]:

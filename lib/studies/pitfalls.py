@@ -24,7 +24,6 @@ from lib.studies import orders
 from lib.studies.orders import UNMEASURED, Found, Resampled, defined, frame, joined, kendall, opposed, reversals
 from lib.studies.scores import pearsons
 
-OFFICIAL = ("STSBenchmark", "SICK-R")  # come with train, dev and test
 TRAIN, DEV, TEST = range(3)
 SPREAD = ["value", "low", "high", "set", "without", "constant"]
 SHARES = (0.4, 0.5)  # of the verses of Verse-pairs: where training ends, and dev
@@ -45,7 +44,7 @@ def rated(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
     """
     if name == "Verse-pairs":
         return verse_pairs(verses, seed)
-    parts = [tasks.load(name, split) for split in (("train", "dev", "test") if name in OFFICIAL else ("test",))]
+    parts = [tasks.load(name, split) for split in tasks.splits(name)]
     tables = [pd.DataFrame({"left": part.left, "right": part.right, "gold": part.score}) for part in parts]
     table = pd.concat(tables, keys=range(3 - len(parts), 3), names=["split", None]).reset_index("split")
     table = table.reset_index(drop=True)

@@ -42,7 +42,7 @@ def load(name: str, most: int, seed: int, folds: int) -> Splits:
 
     A set without official splits is cross-validated; with one fold it is halved, into training and test sentences.
     """
-    first, *others = (tasks.load(name, split) for split in transfer.OFFICIAL.get(name, ("all",)))
+    first, *others = (tasks.load(name, split) for split in tasks.splits(name))
     splits = [drawn(first, most, seed), *others]
     if folds > 1 or len(splits) > 1:
         return splits

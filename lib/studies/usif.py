@@ -318,7 +318,7 @@ def learned(name: str) -> ScoredSet:
     """
     if name != "SICK-R":
         return labelled(name, name)
-    parts = [tasks.load(name, split) for split in ("train", "dev", "test")]
+    parts = [tasks.load(name, split) for split in tasks.splits(name)]
 
     def predictions(embedder: Embedder) -> np.ndarray:
         embedder.fit([sentence for part in parts for sentence in part.left + part.right])

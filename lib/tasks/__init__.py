@@ -45,12 +45,21 @@ from itertools import chain
 from typing import NamedTuple
 
 from lib import catalog
-from lib.run.errors import InputError
 from lib.run.parameters import one_of
 from lib.tasks import local, readers
 from lib.tasks.readers import WESTERN, ClassificationTask, PairTask, ParaphraseGroups, Task
 
-__all__ = ["ENTAILMENT", "QUESTIONS", "ClassificationTask", "PairTask", "ParaphraseGroups", "Task", "load", "names"]
+__all__ = [
+    "ENTAILMENT",
+    "QUESTIONS",
+    "ClassificationTask",
+    "PairTask",
+    "ParaphraseGroups",
+    "Task",
+    "load",
+    "names",
+    "splits",
+]
 
 # SentEval's codes.
 ENTAILMENT = {"CONTRADICTION": 0, "NEUTRAL": 1, "ENTAILMENT": 2}
@@ -60,6 +69,11 @@ QUESTIONS = {"ABBR": 0, "DESC": 1, "ENTY": 2, "HUM": 3, "LOC": 4, "NUM": 5}
 def names() -> list[str]:
     """The names that `load` knows."""
     return list(_SETS)
+
+
+def splits(name: str) -> list[str]:
+    """The official splits of a set, in order; "all" for one that has none."""
+    return list(_SETS[one_of("task", name, _SETS)].parts)
 
 
 def load(name: str, split: str = "test") -> Task:
@@ -80,13 +94,11 @@ def load(name: str, split: str = "test") -> Task:
     InputError
         An unknown name; a split that the set does not have; a file that is missing, or broken (with the line).
     """
-    read, parts = _SETS[one_of("task", name, _SETS)]
-    whole = list(parts) == [_WHOLE]
-    accepted = ["test", _WHOLE] if whole else [*parts, _WHOLE]
-    if split not in accepted:
-        why = " (it has no official splits, so both are all of it)" if whole else ""
-        raise InputError(f"split: {name} has no {split!r}; accepted: {', '.join(accepted)}{why}")
-    chosen = parts if whole or split == _WHOLE else [split]
+    official = splits(name)
+    whole = official == [_WHOLE]
+    one_of(f"split of {name}", split, ["test", _WHOLE] if whole else [*official, _WHOLE])
+    read, parts = _SETS[name]
+    chosen = official if whole or split == _WHOLE else [split]
     return read(*chain(*(parts[part] for part in chosen)))
 
 

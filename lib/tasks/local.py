@@ -16,22 +16,21 @@ and test on another. Translations differ in their quotation marks too, which is 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
+import pandas as pd
 
 from lib import corpora
 from lib.corpora import bible, text
-from lib.corpora.bible import Verse
 from lib.tasks.readers import ClassificationTask, ParaphraseGroups, numbered
 
 CORPUS = "bible-gospels"
-BOOKS = ("Matthew", "Mark", "Luke", "John", "Acts")
+BOOKS = 5
 
 # Of Verses-far.
-FAR = ("ylt", "wmth")
+FAR = ["ylt", "wmth"]
 VERSES = 600
 LONGEST = 20  # words of a sentence
 OVERLAP = 0.5  # of two verses that are too much alike
@@ -46,9 +45,9 @@ _END = re.compile(rf"[\s.,;:!?\u2014{_QUOTES}-]*$")
 
 def verses() -> ParaphraseGroups:
     """Verses with two or more different translations."""
-    corpus = corpora.load(CORPUS)
-    known = zip(corpus.sentences, corpus.groups.tolist(), strict=True)
-    return numbered(_by_group(pair for pair in known if pair[1] != corpora.UNKNOWN_GROUP).values(), at_least=2)
+    sentences = _sentences()
+    known = sentences[sentences["group"] != corpora.UNKNOWN_GROUP]
+    return numbered(_members(known), at_least=2)
 
 
 def verses_far(*translations: str) -> ParaphraseGroups:
@@ -56,45 +55,43 @@ def verses_far(*translations: str) -> ParaphraseGroups:
 
     They have at most 20 words, and share less than half of their words with each other.
     """
-    chosen = _apart()
-    sentences = [_versions()[group][translation].text for translation in translations for group in chosen]
+    sentences = _apart()[list(translations)].to_numpy().T.ravel().tolist()
     return ParaphraseGroups(sentences, np.tile(np.arange(VERSES, dtype=np.int32), len(translations)))
 
 
 @lru_cache(maxsize=1)
-def _apart() -> list[int]:
-    """The groups of `Verses-far`, in the order of the verses."""
+def _apart() -> pd.DataFrame:
+    """The verses of `Verses-far`, in their order, a column for each translation."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    pairs = {group: [_versions()[group][name].text for name in FAR] for group in _complete()}
-    short = [group for group, pair in pairs.items() if max(len(text.lower_words(verse)) for verse in pair) <= LONGEST]
+    pairs = _complete()[FAR]
+    words = pairs.map(lambda verse: len(text.lower_words(verse)))
+    short = pairs[words.max(axis=1) <= LONGEST]
     alone = np.ones(len(short), bool)
-    for sentences in zip(*(pairs[group] for group in short), strict=True):
-        types = CountVectorizer(analyzer=text.content_types).fit_transform(sentences)
+    for name in FAR:
+        types = CountVectorizer(analyzer=text.content_types).fit_transform(short[name])
         shared = (types @ types.T).toarray()
         sizes = shared.diagonal()
         overlap = shared / (sizes[:, None] + sizes - shared)  # Jaccard
         alone &= (overlap >= OVERLAP).sum(axis=1) == 1  # each overlaps itself
-    return _drawn(np.array(short)[alone].tolist(), VERSES, np.random.default_rng(0))
+    return short.loc[_drawn(short.index[alone], VERSES, np.random.default_rng(0))]
 
 
 def translations() -> ClassificationTask:
     """Which translation: verses in all five translations, each of which words it differently."""
-    chosen = _drawn(_complete(), OF_A_CLASS, np.random.default_rng(0))
-    codes = list(enumerate(bible.TRANSLATIONS))
-    return _task((_versions()[group][name].text, code, group) for group in chosen for code, name in codes)
+    complete = _complete()
+    chosen = complete.loc[_drawn(complete.index, OF_A_CLASS, np.random.default_rng(0))]
+    return _task((verse, code, group) for group, row in chosen.iterrows() for code, verse in enumerate(row))
 
 
 def books() -> ClassificationTask:
     """Which book: verses of each, each in one translation, which is drawn."""
-    rng, labelled = np.random.default_rng(0), []
-    for code in range(len(BOOKS)):
-        book = bible.MATTHEW // BOOK + code
-        # What two books share has no right answer.
-        among = [group for group, found in _versions().items() if {v.number // BOOK for v in found.values()} == {book}]
-        for group in _drawn(among, OF_A_CLASS, rng):
-            sentences = [verse.text for verse in _versions()[group].values()]
-            labelled.append((sentences[rng.integers(len(sentences))], code, group))
+    rng, labelled, versions = np.random.default_rng(0), [], _versions()
+    book = versions["number"] // BOOK - bible.MATTHEW // BOOK
+    in_one = book.groupby(versions["group"]).transform("nunique") == 1  # what two books share has no right answer
+    for code in range(BOOKS):
+        drawn = _one_of_each(versions[in_one & (book == code)], OF_A_CLASS, rng)
+        labelled += [(verse, code, group) for verse, group in drawn]
     return _task(labelled)
 
 
@@ -104,52 +101,57 @@ def questions() -> ClassificationTask:
     A question has one question mark, at its end. The other class has none, in no translation of the verse. Marks at the
     end are removed from all, for otherwise the mark would be the answer.
     """
-    corpus = corpora.load(CORPUS)
-    alone = np.arange(len(corpus)) + corpus.groups.max() + 1  # the groups of those whose group is unknown
-    groups = np.where(corpus.groups == corpora.UNKNOWN_GROUP, alone, corpus.groups).tolist()
-    pairs = list(zip(corpus.sentences, groups, strict=True))
-    marked = {group for sentence, group in pairs if "?" in sentence}
-    questions = _by_group(pair for pair in pairs if _QUESTION.search(pair[0]))
-    statements = _by_group(pair for pair in pairs if pair[1] not in marked)
+    sentences = _sentences()
+    known = sentences["group"] != corpora.UNKNOWN_GROUP
+    alone = sentences.index + sentences["group"].max() + 1  # the groups of those whose group is unknown
+    sentences["group"] = sentences["group"].where(known, alone)
+    marked = sentences.loc[sentences["text"].str.contains("?", regex=False), "group"]
+    questions = sentences[sentences["text"].str.match(_QUESTION)]
+    statements = sentences[~sentences["group"].isin(marked)]
     rng, labelled = np.random.default_rng(0), []
-    for code, members in ((1, questions), (0, statements)):
-        for group in _drawn(list(members), QUESTIONS, rng):
-            sentence = members[group][rng.integers(len(members[group]))]
-            labelled.append((_END.sub("", sentence), code, group))
+    for code, rows in ((1, questions), (0, statements)):
+        drawn = _one_of_each(rows, QUESTIONS, rng)
+        labelled += [(_END.sub("", sentence), code, group) for sentence, group in drawn]
     return _task(labelled)
 
 
 # -- the verses ---------------------------------------------------------------------------------
 
 
+def _sentences() -> pd.DataFrame:
+    """The sentences of the corpus: columns text and group."""
+    corpus = corpora.load(CORPUS)
+    return pd.DataFrame({"text": list(corpus.sentences), "group": corpus.groups})
+
+
 @lru_cache(maxsize=1)
-def _versions() -> dict[int, dict[str, Verse]]:
-    """For each group of equal meaning: translation -> verse.
+def _versions() -> pd.DataFrame:
+    """Each translation of each group of equal meaning: columns translation, number, text and group.
 
     What several verses share word for word, in one translation or in two, is left out: nobody can tell them apart.
     """
-    corpus = corpora.load(CORPUS)
-    groups = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
-    every = bible.verses(*bible.PARTS[CORPUS])
-    occurrences = Counter(verse.text for verse in every)
-    versions: dict[int, dict[str, Verse]] = {}
-    for verse in every:
-        group = groups[verse.text]
-        if occurrences[verse.text] == 1 and group != corpora.UNKNOWN_GROUP:
-            versions.setdefault(group, {}).setdefault(verse.translation, verse)
-    return versions
+    verses = pd.DataFrame(bible.verses(*bible.PARTS[CORPUS])).drop_duplicates("text", keep=False)
+    verses = verses.merge(_sentences(), on="text")
+    return verses[verses["group"] != corpora.UNKNOWN_GROUP].drop_duplicates(["group", "translation"])
 
 
-def _by_group(pairs: Iterable[tuple[str, int]]) -> dict[int, list[str]]:
-    groups: dict[int, list[str]] = {}
-    for sentence, group in pairs:
-        groups.setdefault(group, []).append(sentence)
-    return groups
+def _complete() -> pd.DataFrame:
+    """The verses that every translation has: a row for each group, a column for each translation."""
+    versions = _versions()
+    table = versions.pivot(index="group", columns="translation", values="text")
+    return table.loc[versions["group"].unique(), list(bible.TRANSLATIONS)].dropna()
 
 
-def _complete() -> list[int]:
-    """The groups that have a verse in every translation."""
-    return [group for group, members in _versions().items() if len(members) == len(bible.TRANSLATIONS)]
+def _members(rows: pd.DataFrame) -> pd.Series:
+    """The sentences of each group, a list, in the order of their first ones."""
+    return rows.groupby("group", sort=False)["text"].agg(list)
+
+
+def _one_of_each(rows: pd.DataFrame, count: int, rng: np.random.Generator) -> list[tuple[str, int]]:
+    """One sentence of each of so many groups, with the group; both are drawn."""
+    members = _members(rows)
+    drawn = ((members[group], group) for group in _drawn(members.index, count, rng))
+    return [(sentences[rng.integers(len(sentences))], group) for sentences, group in drawn]
 
 
 def _drawn(among: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:

@@ -9,13 +9,13 @@ import gensim.models  # noqa: F401 - what the jobs import in their functions is 
 import numpy as np
 
 from lib import catalog, corpora, embedders, store
-from lib.catalog import __main__ as fetching
 from lib.catalog import download
 from lib.corpora import segmentation
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.run import cache, paths
 from lib.sent2vec import Sent2Vec, training
+from tools import data as fetching
 
 SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
 segmentation.segment("Load the segmenter. Now.")

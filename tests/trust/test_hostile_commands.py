@@ -8,10 +8,10 @@ import subprocess
 
 import pytest
 
-from lib.catalog import __main__ as fetching
 from lib.embedders import finetuning
 from lib.run import cache, errors, paths
 from lib.run import runner as run
+from tools import data as fetching
 
 ROOT = paths.ROOT
 
@@ -23,7 +23,7 @@ REFUSED = [
     (run.main, ["--notebook=09", "--set=seed=-1"], "--set: seed: -1 is not accepted; give 0 to 4294967295"),
     (run.main, ["--notebook=09", "--set=sed=1"], "--set: unknown parameter 'sed'; did you mean"),
     (finetuning.main, ["--task=mrcp"], "task: 'mrcp' is not known; did you mean mrpc?"),
-    (cache.main, ["nonsense"], "unrecognized arguments: nonsense"),
+    (cache.main, ["--prune", "nonsense"], "unrecognized arguments: nonsense"),
 ]
 
 
@@ -83,7 +83,7 @@ def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_pa
 @pytest.mark.parametrize(
     ("target", "options"),
     [
-        ("data", ["-m", "lib.catalog", "--asset=a b"]),
+        ("data", ["-m", "tools.data", "--asset=a b"]),
         ("finetune", ["-m", "lib.embedders.finetuning", "--task=mrpc", "--model=m", "--output=o"]),
     ],
 )

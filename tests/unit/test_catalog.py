@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from lib import catalog
-from lib.catalog import __main__ as command
 from lib.catalog import download
 from lib.run import paths
 from lib.run.errors import InputError
+from tools import data as command
 
 ASSETS = list(catalog.assets().values())
 

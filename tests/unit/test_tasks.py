@@ -323,8 +323,8 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> Non
     ("arguments", "message"),
     [
         ({"name": "STS-Benchmark"}, "did you mean STSBenchmark"),
-        ({"name": "MRPC", "split": "dev"}, "split: MRPC has no 'dev'; accepted: train, test, all"),
-        ({"name": "MR", "split": "train"}, "split: MR has no 'train'; accepted: test, all (it has no official splits"),
+        ({"name": "MRPC", "split": "dev"}, "split of MRPC: 'dev' is not known; accepted: all, test, train"),
+        ({"name": "MR", "split": "train"}, "split of MR: 'train' is not known; accepted: all, test"),
     ],
 )
 def test_a_request_that_cannot_be_met_gets_a_sentence(arguments, message) -> None:

@@ -186,7 +186,7 @@ def test_pairs_with_labels_are_a_task(rng, monkeypatch) -> None:
     labels = np.array([a == b for a, b in zip(left, right, strict=True)], int)
     monkeypatch.setattr(tasks, "load", lambda name, split: tasks.PairTask(left, right, label=labels))
     encode = lambda sentences: np.array([vectors[sentence] for sentence in sentences])  # noqa: E731
-    assert transfer.on_task("pairs", encode, folds=3, inner_folds=2).accuracy == 1
+    assert transfer.on_task("MR", encode, folds=3, inner_folds=2).accuracy == 1
 
 
 def test_translations_of_a_verse_are_a_group() -> None:

@@ -21,7 +21,7 @@ NO_NETWORK = (
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Fetch what is free and missing, then print the table; the exit status is 1 if something could not be fetched."""
-    parser = argparse.ArgumentParser(prog="python -m lib.catalog", description="Fetch what is free, show what is here.")
+    parser = argparse.ArgumentParser(prog="python -m tools.data", description="Fetch what is free, show what is here.")
     parser.add_argument("--asset", default="", metavar="ID", help="only this one")
     options = parser.parse_args(arguments)
     if options.asset == "":
