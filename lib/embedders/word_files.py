@@ -18,8 +18,8 @@ whose bytes are not UTF-8 is read as Latin-1.
 from __future__ import annotations
 
 import gzip
+import mmap
 import re
-import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -179,7 +179,8 @@ def _row(line: bytes, dim: int) -> tuple[bytes, np.ndarray]:
 def _word2vec(stream: IO[bytes], count: int, dim: int) -> Iterator[Block]:
     for block in _in_blocks(_records(stream, count, b" ", 4 * dim)):
         words, rows = zip(*block, strict=True)
-        yield [_decoded(word.removeprefix(b"\n")) for word in words], _floats(b"".join(rows), dim)
+        names = [_decoded(word.removeprefix(b"\n")) for word in words]
+        yield names, np.frombuffer(b"".join(rows), "<f4").reshape(-1, dim)
 
 
 def _records(stream: IO[bytes], count: int, delimiter: bytes, size: int) -> Iterator[tuple[bytes, bytes]]:
@@ -197,53 +198,35 @@ def _records(stream: IO[bytes], count: int, delimiter: bytes, size: int) -> Iter
         yield data[first:end], data[end + 1 : start]
 
 
-def _floats(data: bytes, dim: int) -> np.ndarray:
-    return np.frombuffer(data, "<f4").reshape(-1, dim)
-
-
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
-START, MATRIX, ENTRY = struct.Struct("<2i12id3i2q"), struct.Struct("<B2q"), struct.Struct("<qb")
 
 
 def _fasttext(stream: IO[bytes]) -> Vectors:
-    """fastText's binary models (versions 11 and 12 of the format; little-endian, packed).
+    """fastText's binary models, versions 11 and 12 of the format that `lib.sent2vec.binary` describes.
 
-    1. int32 magic, int32 version
-    2. int32 dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn, lrUpdateRate; float64 t
-    3. int32 entries, words, labels; int64 tokens; int64 pruned (-1, unless the model is quantized)
-    4. an entry: its bytes, a zero, int64 count, int8 type
-    5. bool quantized; int64 rows (words + bucket), int64 dim, float32[rows, dim]: the input matrix
-    6. the output matrix, not read
+    The input matrix has a row for each word and each bucket. The output matrix is not read.
     """
-    _, version, dim, *_, model, bucket, shortest, longest, _, _, entries, count, labels, _, pruned = START.unpack(
-        stream.read(START.size)
-    )
+    from lib.sent2vec import binary
+
+    is_packed = isinstance(stream, gzip.GzipFile)
+    data = stream.read() if is_packed else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    part = binary.Parts(data, stream.name)
+    version, header, dictionary = binary.head(part)
     if version not in (11, 12):
         raise ValueError(f"has version {version} of fastText's format, which is not 11 or 12")
-    if model not in (1, 2) or labels:
+    count, lengths = dictionary.n_words, (header.shortest, header.longest)
+    if header.model not in (1, 2) or count < len(dictionary.words):
         raise ValueError("is a classifier or a Sent2Vec model, not one of words")
-    names = [name for name, _ in _records(stream, entries, b"\0", ENTRY.size)]
-    matrix = START.size + sum(map(len, names)) + (1 + ENTRY.size) * len(names)
-    stream.seek(matrix)
-    quantized, rows, width = MATRIX.unpack(stream.read(MATRIX.size))
-    if quantized or pruned >= 0:
-        raise ValueError("is a quantized model, which has lost its vectors' precision")
-    if (rows, width, entries) != (count + bucket, _checked(dim), count):
-        raise ValueError(f"has {rows} rows of {width} numbers where its header announces {count + bucket} of {dim}")
-    first = matrix + MATRIX.size
-    blocks = zip(_in_blocks(map(_decoded, names)), _matrix(stream, first, count, dim), strict=True)
-    if not bucket or longest < max(shortest, 1):
-        return Vectors(dim, count, blocks)
-    ngrams = _matrix(stream, first + 4 * dim * count, bucket, dim)
-    return Vectors(dim, count, blocks, (shortest, longest), ngrams)
+    size = count + header.bucket
+    rows = binary.matrix(part, header.dim, range(size, size + 1))
+    blocks = zip(_in_blocks(map(_decoded, dictionary.words)), _slices(rows[:count]), strict=True)
+    if not header.bucket or header.longest < max(header.shortest, 1):
+        return Vectors(header.dim, count, blocks)
+    return Vectors(header.dim, count, blocks, lengths, _slices(rows[count:]))
 
 
-def _matrix(stream: IO[bytes], start: int, count: int, dim: int) -> Iterator[np.ndarray]:
-    """So many rows from this place of the file on, in blocks."""
-    stream.seek(start)
-    for done in range(0, count, ROWS):
-        n = min(ROWS, count - done)
-        yield _floats(stream.read(4 * dim * n), dim)
+def _slices(rows: np.ndarray) -> Iterator[np.ndarray]:
+    return (rows[start : start + ROWS].astype(np.float32) for start in range(0, len(rows), ROWS))
 
 
 def _folder(matrix_file: Path, words_file: Path) -> Vectors:
@@ -253,5 +236,4 @@ def _folder(matrix_file: Path, words_file: Path) -> Vectors:
     words = parquet.read_table(words_file, columns=["index"])["index"].to_pylist()
     if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size or len(matrix) != len(words):
         raise ValueError(f"has a {matrix.dtype} matrix of shape {matrix.shape} for {len(words)} words")
-    blocks = ((words[i : i + ROWS], matrix[i : i + ROWS].astype(np.float32)) for i in range(0, len(words), ROWS))
-    return Vectors(matrix.shape[1], len(words), blocks)
+    return Vectors(matrix.shape[1], len(words), zip(_in_blocks(words), _slices(matrix), strict=True))

@@ -93,18 +93,21 @@ def parse(data: bytes | mmap.mmap, name: str | Path) -> ModelFile:
 
     Raises InputError for bytes that are not such a model or not whole.
     """
-    part = _Parts(data, name)
-    header = _header(part)
-    dictionary = _dictionary(part)
+    part = Parts(data, name)
+    version, header, dictionary = head(part)
+    if version != VERSION:
+        raise part.refused(f"has version {version} of the format", f"give a file of version {VERSION}")
+    if header.model != SENT2VEC:
+        raise part.refused(f"is a fastText model of kind {header.model}", "give one trained with sent2vec (kind 4)")
     n, ngrams = dictionary.n_words, header.bucket if header.word_ngrams > 1 else 0
-    input_matrix = _matrix(part, header.dim, range(n + ngrams, n + header.bucket + 2))
-    output_matrix = _matrix(part, header.dim, range(n, n + 1))
+    input_matrix = matrix(part, header.dim, range(n + ngrams, n + header.bucket + 2))
+    output_matrix = matrix(part, header.dim, range(n, n + 1))
     if part.position < len(data):
         raise part.refused("goes on after its output matrix")
     return ModelFile(header, dictionary, input_matrix, output_matrix)
 
 
-class _Parts:
+class Parts:
     """The bytes of a file, taken one part after the other."""
 
     def __init__(self, data: bytes | mmap.mmap, name: str | Path) -> None:
@@ -128,21 +131,18 @@ class _Parts:
             raise self.refused("is a quantized model, which has lost precision", "give the .bin that it was made from")
 
 
-def _header(part: _Parts) -> Header:
+def head(part: Parts) -> tuple[int, Header, Dictionary]:
+    """The version of the format, and what comes before the matrices; of a model of fastText, too."""
     magic, version = part.unpack(START)
     if magic != MAGIC:
         raise part.refused("is no model of the Sent2Vec program (perhaps a saved web page)")
-    if version != VERSION:
-        raise part.refused(f"has version {version} of the format", f"give a file of version {VERSION}")
     header = Header(*part.unpack(HEADER))
-    if header.model != SENT2VEC:
-        raise part.refused(f"is a fastText model of kind {header.model}", "give one trained with sent2vec (kind 4)")
     if header.dim < 1 or header.bucket < (header.word_ngrams > 1):
         raise part.refused(f"is damaged, its header says {header.dim} dimensions, {header.bucket} buckets")
-    return header
+    return version, header, _dictionary(part)
 
 
-def _dictionary(part: _Parts) -> Dictionary:
+def _dictionary(part: Parts) -> Dictionary:
     entries, n_words, labels, tokens, pruned = part.unpack(SIZES)
     part.refuse_quantized(pruned >= 0)
     if n_words < 1 or labels < 0 or n_words + labels != entries:
@@ -159,8 +159,8 @@ def _dictionary(part: _Parts) -> Dictionary:
     return Dictionary(words, np.array(counts, np.int64), n_words, tokens)
 
 
-def _matrix(part: _Parts, dim: int, n_rows: range) -> np.ndarray:
-    """float32[rows, dim] over the bytes of the file."""
+def matrix(part: Parts, dim: int, n_rows: range) -> np.ndarray:
+    """float32[rows, dim] over the bytes of the file; InputError if it has another number of rows than one of these."""
     quantized, rows, columns = part.unpack(MATRIX)
     part.refuse_quantized(quantized)
     if columns != dim or rows not in n_rows:

@@ -58,81 +58,69 @@ class Workspace(NamedTuple):
 
     Attributes
     ----------
+    total, moved, hidden, gradient : float32[width]
     rows : int64
         Each element's row; ABSENT for a dropped n-gram.
-    firsts : int64
-        At i the number of elements before the n-grams that begin at word i.
     slots : int64
         Each element's place in `keys` and `counts`.
+    lost : int64
+        Numbers of elements.
+    firsts : int64
+        At i the number of elements before the n-grams that begin at word i.
+    chosen : int64
+        The words whose n-grams are dropped for this target.
+    targets : int64
+        Positions of the targets of a line.
     keys, counts : int64
         A hash table: how often a row is among the elements.
     dropped : bool
-        The words whose n-grams are dropped for this target.
-    chosen : int64
-        Those words.
-    lost : int64
-        Numbers of elements.
+        Whether a word is among those `chosen`.
     changed : int64
         The rows of the lost elements, then those gained.
-    targets : int64
-        Positions of the targets of a line.
     drawn : int64[2, 1 + negatives]
         Rows of the output matrix, the target first: for this target and for the next.
     state, cursor : uint64[1], int64[1]
         Of the random numbers, and in the table of negatives.
     report : float64[2]
         Sum of the loss, number of targets.
-    total, moved, hidden, gradient : float32[width]
     """
 
-    rows: Array
-    firsts: Array
-    slots: Array
-    keys: Array
-    counts: Array
-    dropped: Array
-    chosen: Array
-    lost: Array
-    changed: Array
-    targets: Array
-    drawn: Array
-    state: Array
-    cursor: Array
-    report: Array
     total: Array
     moved: Array
     hidden: Array
     gradient: Array
+    rows: Array
+    slots: Array
+    lost: Array
+    firsts: Array
+    chosen: Array
+    targets: Array
+    keys: Array
+    counts: Array
+    dropped: Array
+    changed: Array
+    drawn: Array
+    state: Array
+    cursor: Array
+    report: Array
 
 
 def workspace_for(longest: int, negatives: int, width: int, method: Method) -> Workspace:
     """A workspace for lines of up to `longest` words and vectors of `width` numbers."""
     elements = longest * method.word_ngrams + 1
     size = 1 << (2 * elements).bit_length()
-    rows, slots, lost = np.empty((3, elements), np.int64)
-    firsts, chosen, targets = np.empty((3, longest), np.int64)
-    keys, counts = np.full(size, ABSENT), np.zeros(size, np.int64)
-    dropped = np.zeros(longest, np.bool_)
-    changed = np.empty(elements + method.word_ngrams**2, np.int64)
-    drawn = np.empty((2, 1 + negatives), np.int64)
-    state, cursor, report = np.zeros(1, np.uint64), np.zeros(1, np.int64), np.zeros(2)
-    vectors = np.zeros((4, width), np.float32)
     return Workspace(
-        rows,
-        firsts,
-        slots,
-        keys,
-        counts,
-        dropped,
-        chosen,
-        lost,
-        changed,
-        targets,
-        drawn,
-        state,
-        cursor,
-        report,
-        *vectors,
+        *np.zeros((4, width), np.float32),
+        *np.empty((3, elements), np.int64),
+        *np.empty((3, longest), np.int64),
+        keys=np.full(size, ABSENT),
+        counts=np.zeros(size, np.int64),
+        dropped=np.zeros(longest, np.bool_),
+        changed=np.empty(elements + method.word_ngrams**2, np.int64),
+        drawn=np.empty((2, 1 + negatives), np.int64),
+        state=np.zeros(1, np.uint64),
+        cursor=np.zeros(1, np.int64),
+        report=np.zeros(2),
     )
 
 

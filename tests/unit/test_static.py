@@ -249,7 +249,7 @@ BAD = {
     "text, NaN": (text("a 1 2\nb nan 2\n"), "holds vectors with NaN or infinity"),
     "fastText, quantized": (fasttext(quantized=True), "is a quantized model"),
     "fastText, new": (fasttext(version=13), "has version 13 of fastText's format"),
-    "fastText, cut in input": (cut(write_bin_without_ngrams, 700), "give a whole file"),
+    "fastText, cut in input": (cut(write_bin_without_ngrams, 700), "is cut short"),
     "fastText, NaN": (fasttext(buckets=np.full((4, 3), NAN)), "holds vectors with NaN or infinity"),
 }
 
