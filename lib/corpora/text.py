@@ -41,6 +41,14 @@ def mend(sentence: str) -> str:
     return sentence
 
 
+def decoded(word: bytes) -> str:
+    """The text of UTF-8, or of Latin-1 where it is none."""
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        return word.decode("latin-1")
+
+
 def fingerprint(sentences: Iterable[str]) -> str:
     """32 hexadecimal digits that stand for these sentences in this order.
 

@@ -100,10 +100,8 @@ class Elmo(Embedder):
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
         arrays = read_weights(self.weights)
-        model = BiLanguageModel(self.switches, {name: torch.from_numpy(arrays[name]).to(device) for name in arrays})
-        if model.dim != self.dim:
-            raise ValueError(f"vectors have {model.dim} dimensions where the options ask for {self.dim}")
-        return model
+        tensors = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
+        return BiLanguageModel(self.switches, tensors)
 
 
 # -- files --------------------------------------------------------------------------------------
@@ -150,7 +148,6 @@ class BiLanguageModel:
     def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
         self.options, self.tensors = options, tensors
         self.layers = self._count("RNN_0/.*/B")
-        self.dim = sum(tensors[f"{self._cell(number, 0)}/W_P_0"].shape[1] for number in (0, 1))
 
     def _count(self, pattern: str) -> int:
         """How many datasets have a name of this pattern."""

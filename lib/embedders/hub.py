@@ -23,15 +23,14 @@ ID = r"[\w.-]+/[\w.-]+"
 REMEDY = "give the folder of a SentenceTransformer that needs no code of its own; one in the hub's cache, delete"
 
 
-def load(name: str, model: str | Path = "", pooling: str = "", prompt: str = "") -> Embedder:
+def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
     """An encoder that others have published.
 
     Parameters
     ----------
     name : str
-    model : str or Path
-        A folder, or an id of the model hub such as "intfloat/e5-small-v2"; by default the name. What the hub's cache
-        has is taken as it is; what it lacks is fetched. No code that comes with a model is run.
+        A folder, or an id of the model hub such as "intfloat/e5-small-v2". What the hub's cache has is taken as it is;
+        what it lacks is fetched. No code that comes with a model is run.
     pooling : {"", "cls", "last", "avg"}
         Of the final hidden layer, as `transformer.Transformer` does. Left out, the model says itself how its tokens
         are pooled and its vectors normalized (modules.json), and sentence-transformers does it.
@@ -44,7 +43,7 @@ def load(name: str, model: str | Path = "", pooling: str = "", prompt: str = "")
         Neither a folder nor an id; a model that is not in the cache while the hub cannot be reached; files that are
         damaged or need remote code; no pooling where the model says none.
     """
-    folder = find(model or name)
+    folder = find(name)
     if pooling:
         return Transformer(name, folder, pooling, prompt=prompt)
     if not (folder / "modules.json").is_file():
@@ -95,7 +94,7 @@ def _read(folder: Path, files: str) -> Any:
 # -- the hub ------------------------------------------------------------------------------------
 
 
-def find(model: str | Path) -> Path:
+def find(model: str) -> Path:
     """The folder of a model: its own, or that in the hub's cache, into which it is fetched if need be.
 
     Raises InputError for a model that cannot be had.
@@ -103,7 +102,7 @@ def find(model: str | Path) -> Path:
     folder = paths.from_root(model)
     if folder.is_dir():
         return folder.resolve()
-    if reason := missing(str(model)):
+    if reason := missing(model):
         raise InputError(f"embedder: {reason}")
     return cached(model) or _fetched(model)
 

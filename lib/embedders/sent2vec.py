@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,15 +143,10 @@ class Sent2VecTrained(Embedder):
 
 def tweet_tokens(sentence: str) -> list[str]:
     """NLTK's tokens of a tweet in lower case, a link made ``<url>`` and a name with @ before it ``<user>``."""
-    tokens = [token.lower() for token in _tweets().tokenize(text.mend(sentence))]
-    return ["<url>" if LINK.fullmatch(token) else MENTION.sub("<user>", token) for token in tokens]
-
-
-@lru_cache(maxsize=1)
-def _tweets() -> Any:
     from nltk.tokenize import TweetTokenizer
 
-    return TweetTokenizer()
+    tokens = [token.lower() for token in TweetTokenizer().tokenize(text.mend(sentence))]
+    return ["<url>" if LINK.fullmatch(token) else MENTION.sub("<user>", token) for token in tokens]
 
 
 def _tokenized(sentences: Sequence[str], tokenize: Tokenizer) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,6 +16,7 @@ VERSION = 2
 DIM = 300
 GENSIM = "LGPL-2.1 (program)"
 DENSE = 10**7  # numbers in a matrix whose singular value decomposition is computed in full
+PROJECTION = ("directions", "offset")  # what is learned of it
 OVERSAMPLING, ITERATIONS = 20, 10  # of the randomized one
 
 
@@ -78,7 +78,7 @@ class TfIdf(BagOfWords):
         return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1.0)) @ weighted, dtype=np.float32)
 
 
-class _Projected(Embedder):
+class _Projected(BagOfWords):
     """Sparse vectors projected onto the first singular directions of the fitted text.
 
     Parameters
@@ -92,37 +92,25 @@ class _Projected(Embedder):
     name : str
     """
 
-    version = VERSION
-    needs_fit = True
-    learned = ("directions", "offset")
-    kind: type[BagOfWords]  # of the sparse vectors
+    parameters = ("tokenize", "dim", "seed")
     centered: bool
 
     def __init__(
         self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "projected"
     ) -> None:
-        self.name, self.sparse, self.dim, self.seed = name, self.kind(tokenize), dim, seed
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        return self.sparse.settings | {"dim": self.dim, "seed": self.seed}
+        super().__init__(tokenize, name)
+        self.dim, self.seed = dim, seed
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        vectors = self.sparse.fit_encode(sentences, show_progress_bar).astype(np.float64)
+        super()._fit(sentences, show_progress_bar)
+        vectors = super()._encode(sentences).astype(np.float64)
         mean = vectors.mean(axis=0) if self.centered else np.zeros(vectors.shape[1])
         self.directions = _singular_directions(vectors, mean, self.dim, self.seed)
         self.offset = self.directions @ mean
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        vectors = self.sparse.encode(sentences).astype(np.float64)
+        vectors = super()._encode(sentences).astype(np.float64)
         return (vectors @ self.directions.T - self.offset).astype(np.float32)
-
-    def state(self) -> dict[str, np.ndarray]:
-        return super().state() | self.sparse.state()
-
-    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        self.sparse.restore(state, fitted_on)
-        return super().restore(state, fitted_on)
 
 
 @embedder("pca-bow", CORPUS, DIM, "principal components of word counts", license=GENSIM, sized=True)
@@ -132,14 +120,16 @@ class PcaBagOfWords(_Projected):
     Since they are centered, a sentence without known words is not a zero vector but minus the mean's projection.
     """
 
-    kind, centered = BagOfWords, True
+    learned = (*BagOfWords.learned, *PROJECTION)
+    centered = True
 
 
 @embedder("lsa-corpus", CORPUS, DIM, "latent semantic analysis of tf-idf", license=GENSIM, sized=True)
-class LSA(_Projected):
+class LSA(_Projected, TfIdf):
     """Latent semantic analysis: tf-idf vectors on the first singular directions of the fitted text, not centered."""
 
-    kind, centered = TfIdf, False
+    learned = (*TfIdf.learned, *PROJECTION)
+    centered = False
 
 
 def _singular_directions(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:

@@ -52,8 +52,6 @@ class Training:
         For FastText: vectors of character n-grams too, so that an unknown word has a vector.
     dim, epochs, seed : int
         Dimensions, passes over the text, seed of the random numbers.
-    tokenize : callable
-        From a sentence to its tokens.
 
     Notes
     -----
@@ -69,9 +67,8 @@ class Training:
         dim: int = 100,
         epochs: int = 5,
         seed: int = 1,
-        tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
-        self.name, self.model, self.epochs, self.tokenize = name, model, epochs, tokenize
+        self.name, self.model, self.epochs = name, model, epochs
         extra = (NGRAMS if subwords else WHOLE_WORDS) if model == "FastText" else {}
         self.options = COMMON | {"window": 5, "sg": int(skip_gram), "vector_size": dim, "seed": seed} | extra
 
@@ -93,7 +90,7 @@ class Training:
         entry = self._entry(text.fingerprint(sentences))
 
         def learn() -> dict[str, Any]:
-            tokens = [self.tokenize(text.mend(sentence)) for sentence in sentences]
+            tokens = [text.lower_word_tokens(text.mend(sentence)) for sentence in sentences]
             return write(entry, self._learned(tokens, show_progress_bar))
 
         return of_entry(entry, entry.made(learn, f"training {self.name}"))
@@ -167,8 +164,6 @@ class ParagraphVectors(Embedder):
         Passes over the text.
     inference_epochs : int
         Passes over a sentence; with a `tolerance`, the first number that is tried.
-    alpha : float
-        The learning rate of inference, which falls to 0.0001.
     seed : int
     tokenize : callable
         From a sentence to its tokens.
@@ -182,6 +177,7 @@ class ParagraphVectors(Embedder):
     libraries = ("gensim",)
     parameters = ("inference_epochs", "alpha", "tokenize", "tolerance")
     needs_fit = True
+    alpha = 0.1  # the learning rate of inference, which falls to 0.0001
 
     def __init__(
         self,
@@ -190,7 +186,6 @@ class ParagraphVectors(Embedder):
         window: int = 8,
         epochs: int = 20,
         inference_epochs: int = 20,
-        alpha: float = 0.1,
         seed: int = 1,
         tokenize: Tokenizer = text.lower_word_tokens,
         name: str = "",
@@ -198,7 +193,7 @@ class ParagraphVectors(Embedder):
     ) -> None:
         self.tolerance = tolerance if tolerance is None else in_range("tolerance", tolerance, 1.0e-6, 1)
         self.model, self.name = one_of("model", model, MODELS), name or f"{model}-corpus"
-        self.inference_epochs, self.alpha, self.seed, self.tokenize = inference_epochs, alpha, seed, tokenize
+        self.inference_epochs, self.seed, self.tokenize = inference_epochs, seed, tokenize
         concatenated = model == "pv-dm"
         self.options = COMMON | {
             "dm": int(concatenated), "dm_concat": int(concatenated),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, finite, reading
+from lib.embedders.base import Tokenizer, finite, reading
 from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
 from lib.embedders.trained import Training
 from lib.embedders.words import WordComposition
@@ -57,8 +57,6 @@ class URAE(WordComposition):
     sentences : int
         How many of the text, drawn by the seed, the autoencoder is trained on; those of fewer than two known words, or
         of more than 128, then drop out. Word vectors that are trained take the whole text.
-    rate, decay : float
-        Of Adam, and the weight of the L2 regularization.
     seed : int
 
     Raises
@@ -69,8 +67,9 @@ class URAE(WordComposition):
 
     version = VERSION
     libraries = ("torch",)
-    parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "rate", "decay", "seed")
+    parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "seed")
     needs_fit = True
+    learned = ("_weights",)
     batch_size = 512
     unit_length = True
 
@@ -83,15 +82,13 @@ class URAE(WordComposition):
         epochs: int = 3,
         batch: int = 16,
         sentences: int = 2000,
-        rate: float = 3.0e-3,
-        decay: float = 1.0e-4,
         seed: int = 1,
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.trees = one_of("trees", trees, ("greedy", "balanced"))
         self.epochs, self.batch, self.sentences = epochs, batch, sentences
-        self.rate, self.decay, self.seed = rate, decay, seed
-        self._arrays: list[np.ndarray] = []
+        self.seed = seed
+        self._weights: list[Any] = []  # of numbers, or arrays
 
     def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
         """The vectors of the known words of each sentence, float32[n, d]."""
@@ -116,12 +113,11 @@ class URAE(WordComposition):
         super()._fit(sentences, show_progress_bar)
         words = self._training_set(sentences)
         weights = urae_network.initial(self.word_dim, self.seed)
-        options = {name: getattr(self, name) for name in ("epochs", "batch", "rate", "decay", "seed")}
         total = self.epochs * len(words)
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
-            for number in urae_network.train(weights, words, self._grown, **options):
+            for number in urae_network.train(weights, words, self._grown, self.epochs, self.batch, self.seed):
                 bar.update(number)
-        self._arrays = [tensor.numpy() for tensor in weights]
+        self._weights = [tensor.tolist() for tensor in weights]
 
     def _training_set(self, sentences: Sequence[str]) -> list[Tensor]:
         from lib.embedders import urae_network
@@ -144,18 +140,11 @@ class URAE(WordComposition):
             words = self._leaves(sentences)
             worded = [i for i, vectors in enumerate(words) if len(vectors)]
             if worded:
-                weights = urae_network.Weights(*map(torch.tensor, self._arrays))
+                weights = urae_network.Weights(*map(torch.tensor, self._weights))
                 words = [words[i] for i in worded]
                 forest = urae_network.forest(self._grown(weights, words))
                 encoded[worded] = urae_network.nodes(weights, torch.cat(words), forest)[forest.roots].numpy()
         return encoded
-
-    def state(self) -> dict[str, np.ndarray]:
-        return super().state() | {f"weights{i}": array for i, array in enumerate(self._arrays)}
-
-    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        self._arrays = [state[f"weights{i}"] for i in range(4)]
-        return super().restore(state, fitted_on)
 
 
 # -- the published network ----------------------------------------------------------------------
@@ -212,9 +201,9 @@ class PublishedURAE(URAE):
         tokenize: Tokenizer = text.lower_word_tokens,
     ) -> None:
         self.file, self.params = Path(vectors), Path(params)
-        table, arrays = read(self.file, self.params)
+        table, weights = read(self.file, self.params)
         super().__init__(table, tokenize, name, trees="balanced")
-        self._arrays = arrays
+        self._weights = weights
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         encoded = super()._encode(sentences)
@@ -273,4 +262,4 @@ OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
 )  # fmt: skip
 def _over_trained_words(name: str, dim: int = 100, **options: Any) -> URAE:
     vectors = Training("w2v-corpus", dim=dim)
-    return URAE(vectors, **({"name": name, "tokenize": vectors.tokenize} | options))
+    return URAE(vectors, **({"name": name, "tokenize": text.lower_word_tokens} | options))

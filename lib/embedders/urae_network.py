@@ -22,6 +22,8 @@ LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one is merged: rounding, which
 # depends on the batch, must not decide.
 TIE = 1.0e-5
+RATE = 3.0e-3  # of Adam
+DECAY = 1.0e-4  # the weight of the L2 regularization
 AT_ONCE = 256  # sentences whose trees are chosen with the same weights
 
 
@@ -142,10 +144,10 @@ def unfolding_error(weights: Weights, vectors: Tensor, trees: Forest) -> Tensor:
     return total
 
 
-def objective(weights: Weights, words: Tensor, trees: Forest, decay: float) -> Tensor:
-    """The unfolding error a sentence, plus decay / 2 times the squared weights (no biases)."""
+def objective(weights: Weights, words: Tensor, trees: Forest) -> Tensor:
+    """The unfolding error a sentence, plus `DECAY` / 2 times the squared weights (no biases)."""
     error = unfolding_error(weights, nodes(weights, words, trees), trees) / len(trees.roots)
-    return error + decay / 2 * (weights.encode.square().sum() + weights.decode.square().sum())
+    return error + DECAY / 2 * (weights.encode.square().sum() + weights.decode.square().sum())
 
 
 # -- greedy trees -------------------------------------------------------------------------------
@@ -195,8 +197,6 @@ def train(
     grown: Callable[[Weights, Sequence[Tensor]], list[np.ndarray]],
     epochs: int,
     batch: int,
-    rate: float,
-    decay: float,
     seed: int,
 ) -> Iterator[int]:
     """Train `weights` in place with Adam; yields the number of sentences of each batch when it is done.
@@ -207,7 +207,7 @@ def train(
     rng = np.random.default_rng(seed)
     for tensor in weights:
         tensor.requires_grad_()
-    optimizer = torch.optim.Adam(list(weights), lr=rate)
+    optimizer = torch.optim.Adam(list(weights), lr=RATE)
     together = batch * max(1, AT_ONCE // batch)
     for _ in range(epochs):
         order = rng.permutation(len(sentences))
@@ -217,7 +217,7 @@ def train(
             for first in range(0, len(chosen), batch):
                 part = slice(first, first + batch)
                 optimizer.zero_grad()
-                objective(weights, torch.cat(chosen[part]), forest(trees[part]), decay).backward()
+                objective(weights, torch.cat(chosen[part]), forest(trees[part])).backward()
                 optimizer.step()
                 yield len(trees[part])
     for tensor in weights:

@@ -83,24 +83,15 @@ class UniversalSentenceEncoder(Embedder):
             return self._encoder(**{text_input: tf.constant(sentences)})["default"].numpy()
 
     @cached_property
-    def _module(self) -> Any:
-        tf = _tensorflow()
-        with reading(self.folder, REMEDY), tf.device("/CPU:0"):
-            return tf.saved_model.load(str(self.folder), tags=[])
-
-    @cached_property
     def _encoder(self) -> Any:
         """The function from text to vectors. It works as long as its module is there."""
-        with reading(self.folder, REMEDY):
+        tf = import_module("tensorflow")
+        with suppress(RuntimeError):  # it has computed already
+            tf.config.threading.set_intra_op_parallelism_threads(1)
+            tf.config.threading.set_inter_op_parallelism_threads(1)
+        with reading(self.folder, REMEDY), tf.device("/CPU:0"):
+            self._module = tf.saved_model.load(str(self.folder), tags=[])
             return self._module.signatures["default"]
-
-
-def _tensorflow() -> Any:
-    tf = import_module("tensorflow")
-    with suppress(RuntimeError):  # it has computed already
-        tf.config.threading.set_intra_op_parallelism_threads(1)
-        tf.config.threading.set_inter_op_parallelism_threads(1)
-    return tf
 
 
 class UseMultilingualQ8(Embedder):

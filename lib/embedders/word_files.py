@@ -28,6 +28,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from lib.corpora.text import decoded
 from lib.embedders.base import reading
 from lib.run.errors import InputError
 
@@ -112,13 +113,6 @@ def _checked(dim: int) -> int:
     return dim
 
 
-def _decoded(word: bytes) -> str:
-    try:
-        return word.decode()
-    except UnicodeDecodeError:
-        return word.decode("latin-1")
-
-
 def _in_blocks(items: Iterable[Any]) -> Iterator[list[Any]]:
     items = iter(items)
     return iter(lambda: list(islice(items, ROWS)), [])
@@ -151,7 +145,7 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
             words, rows = [word for word, _ in taken_apart], [row for _, row in taken_apart]
         read += len(words)
         number += len(lines)
-        yield list(map(_decoded, words)), np.reshape(rows, (-1, dim))
+        yield list(map(decoded, words)), np.reshape(rows, (-1, dim))
     if count not in (None, read):
         raise ValueError(f"holds {read} words where its header announces {count}")
 
@@ -179,7 +173,7 @@ def _row(line: bytes, dim: int) -> tuple[bytes, np.ndarray]:
 def _word2vec(stream: IO[bytes], count: int, dim: int) -> Iterator[Block]:
     for block in _in_blocks(_records(stream, count, b" ", 4 * dim)):
         words, rows = zip(*block, strict=True)
-        names = [_decoded(word.removeprefix(b"\n")) for word in words]
+        names = [decoded(word.removeprefix(b"\n")) for word in words]
         yield names, np.frombuffer(b"".join(rows), "<f4").reshape(-1, dim)
 
 
@@ -219,7 +213,7 @@ def _fasttext(stream: IO[bytes]) -> Vectors:
         raise ValueError("is a classifier or a Sent2Vec model, not one of words")
     size = count + header.bucket
     rows = binary.matrix(part, header.dim, range(size, size + 1))
-    blocks = zip(_in_blocks(map(_decoded, dictionary.words)), _slices(rows[:count]), strict=True)
+    blocks = zip(_in_blocks(map(decoded, dictionary.words)), _slices(rows[:count]), strict=True)
     if not header.bucket or header.longest < max(header.shortest, 1):
         return Vectors(header.dim, count, blocks)
     return Vectors(header.dim, count, blocks, lengths, _slices(rows[count:]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,6 @@ from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.trained import Training
 from lib.run.errors import InputError
-
-if TYPE_CHECKING:
-    from torch.nn import LSTM
 
 
 class Words(NamedTuple):
@@ -66,7 +63,7 @@ class Words(NamedTuple):
         return highest
 
 
-def max_over_time(lstm: LSTM, sentences: Sequence[np.ndarray]) -> np.ndarray:
+def max_over_time(lstm: Any, sentences: Sequence[np.ndarray]) -> np.ndarray:
     """float32[n, dim]: the maximum of an LSTM's states over the words (float32[t, d]) of sentences."""
     import torch
     from torch.nn.utils.rnn import pack_sequence, pad_packed_sequence

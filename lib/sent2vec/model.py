@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lib.corpora.text import mend
+from lib.corpora.text import decoded, mend
 from lib.run import progress
 from lib.run.compiled import njit
 from lib.run.errors import InputError
@@ -120,7 +120,7 @@ class Sent2Vec:
         vectors: dict[str, np.ndarray] = {}
         for row, word in enumerate(self.dictionary.words[: self.dictionary.n_words]):
             if word not in (PLACEHOLDER, END_OF_LINE):
-                vectors.setdefault(_decoded(word), self.input_matrix[row])
+                vectors.setdefault(decoded(word), self.input_matrix[row])
         return vectors
 
     def encode(self, sentences: Sequence[str], batch_size: int = BATCH, show_progress_bar: bool = False) -> np.ndarray:
@@ -158,10 +158,3 @@ def _add_means(matrix, rows, starts, vectors):
         scale = np.float32(1.0 / max(1, len(own)))
         for j in range(matrix.shape[1]):
             vectors[line, j] *= scale
-
-
-def _decoded(word: bytes) -> str:
-    try:
-        return word.decode()
-    except UnicodeDecodeError:
-        return word.decode("latin-1")
