@@ -22,7 +22,7 @@ PEER = "encode, balanced, one node after the other (NumPy)"
 
 def one_by_one(model: URAE, sentences: list[str]) -> np.ndarray:
     """The vectors of a model with balanced trees, by its definition."""
-    encode, bias = map(np.array, model._weights[:2])
+    encode, bias = map(np.array, model._arrays[:2])
     roots = []
     for sentence in sentences:
         nodes = [model.vectors[word] for word in model.tokenize(sentence) if word in model.vectors]

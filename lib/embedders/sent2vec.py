@@ -43,7 +43,7 @@ class Sent2VecFile(Embedder):
     name : str
     tokenize : callable
         From a sentence to its tokens, which should be those that the model was trained on.
-    word_ngrams : int, optional
+    word_ngrams : int
         The longest n-gram that the model must have, so that no other file passes for it.
 
     Raises
@@ -56,15 +56,11 @@ class Sent2VecFile(Embedder):
     parameters = ("file", "tokenize")
 
     def __init__(
-        self,
-        file: str | Path,
-        name: str,
-        tokenize: Tokenizer = text.lower_word_tokens,
-        word_ngrams: int | None = None,
+        self, file: str | Path, name: str, word_ngrams: int, tokenize: Tokenizer = text.lower_word_tokens
     ) -> None:
         self.file, self.name, self.tokenize = Path(file), name, tokenize
         found = self.model.header.word_ngrams
-        if word_ngrams not in (None, found):
+        if word_ngrams != found:
             raise InputError(f"{file}: has n-grams of up to {found} words; put the file of {name} there")
 
     @cached_property

@@ -30,12 +30,12 @@ WHOLE_WORDS = {"min_n": 1, "max_n": 0, "bucket": 1}  # max_n below min_n switche
 
 ROW = {"license": "LGPL-2.1 (program)", "sized": True}
 WORDS = ROW | {"words": text.lower_word_tokens}
-FASTTEXT = {"model": "FastText"}
-SUBWORDS = FASTTEXT | {"subwords": True}
+FASTTEXT = {"model": "FastText"} | WHOLE_WORDS
+SUBWORDS = FASTTEXT | NGRAMS
 
 
 @embedder("w2v-corpus", CORPUS, 100, "word2vec skip-gram", **WORDS)
-@embedder("w2v-corpus-cbow", CORPUS, 100, "word2vec continuous bag of words", **WORDS, preset={"skip_gram": False})
+@embedder("w2v-corpus-cbow", CORPUS, 100, "word2vec continuous bag of words", **WORDS, preset={"sg": 0})
 @embedder("fasttext-corpus", CORPUS, 100, "fastText skip-gram, whole words", **WORDS, preset=FASTTEXT)
 @embedder("fasttext-corpus-sub", CORPUS, 100, "fastText skip-gram, subwords", **WORDS, preset=SUBWORDS)
 class Training:
@@ -46,12 +46,11 @@ class Training:
     name : str
     model : {"Word2Vec", "FastText"}
         A class of gensim.
-    skip_gram : bool
-        False for continuous bag of words (CBOW).
-    subwords : bool
-        For FastText: vectors of character n-grams too, so that an unknown word has a vector.
     dim, epochs, seed : int
         Dimensions, passes over the text, seed of the random numbers.
+    **options
+        Others of that class, such as ``sg=0`` for continuous bag of words (CBOW); with character n-grams (`NGRAMS`) an
+        unknown word has a vector, too.
 
     Notes
     -----
@@ -62,15 +61,13 @@ class Training:
         self,
         name: str,
         model: str = "Word2Vec",
-        skip_gram: bool = True,
-        subwords: bool = False,
         dim: int = 100,
         epochs: int = 5,
         seed: int = 1,
+        **options: int,
     ) -> None:
         self.name, self.model, self.epochs = name, model, epochs
-        extra = (NGRAMS if subwords else WHOLE_WORDS) if model == "FastText" else {}
-        self.options = COMMON | {"window": 5, "sg": int(skip_gram), "vector_size": dim, "seed": seed} | extra
+        self.options = COMMON | {"window": 5, "sg": 1, "vector_size": dim, "seed": seed} | options
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class URAE(WordComposition):
     libraries = ("torch",)
     parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "seed")
     needs_fit = True
-    learned = ("_weights",)
+    learned = ("_arrays",)
     batch_size = 512
     unit_length = True
 
@@ -88,7 +88,7 @@ class URAE(WordComposition):
         self.trees = one_of("trees", trees, ("greedy", "balanced"))
         self.epochs, self.batch, self.sentences = epochs, batch, sentences
         self.seed = seed
-        self._weights: list[Any] = []  # of numbers, or arrays
+        self._arrays: list[Any] = []  # of numbers, or arrays
 
     def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
         """The vectors of the known words of each sentence, float32[n, d]."""
@@ -117,7 +117,7 @@ class URAE(WordComposition):
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
             for number in urae_network.train(weights, words, self._grown, self.epochs, self.batch, self.seed):
                 bar.update(number)
-        self._weights = [tensor.tolist() for tensor in weights]
+        self._arrays = [tensor.tolist() for tensor in weights]
 
     def _training_set(self, sentences: Sequence[str]) -> list[Tensor]:
         from lib.embedders import urae_network
@@ -140,7 +140,7 @@ class URAE(WordComposition):
             words = self._leaves(sentences)
             worded = [i for i, vectors in enumerate(words) if len(vectors)]
             if worded:
-                weights = urae_network.Weights(*map(torch.tensor, self._weights))
+                weights = urae_network.Weights(*map(torch.tensor, self._arrays))
                 words = [words[i] for i in worded]
                 forest = urae_network.forest(self._grown(weights, words))
                 encoded[worded] = urae_network.nodes(weights, torch.cat(words), forest)[forest.roots].numpy()
@@ -203,7 +203,7 @@ class PublishedURAE(URAE):
         self.file, self.params = Path(vectors), Path(params)
         table, weights = read(self.file, self.params)
         super().__init__(table, tokenize, name, trees="balanced")
-        self._weights = weights
+        self._arrays = weights
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         encoded = super()._encode(sentences)
@@ -255,7 +255,7 @@ MIT = "MIT (program)"
 OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
 
 
-@embedder("urae-corpus", CORPUS, 100, OVER_WORDS, license=MIT, sized=True, preset={"trees": "greedy"})
+@embedder("urae-corpus", CORPUS, 100, OVER_WORDS, license=MIT, sized=True)
 @embedder(
     "urae-corpus-balanced", CORPUS, 100, f"{OVER_WORDS}, balanced trees", license=MIT, sized=True,
     preset={"trees": "balanced"},

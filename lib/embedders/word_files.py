@@ -100,10 +100,11 @@ def _vectors(stream: IO[bytes]) -> Vectors:
         return Vectors(dim, None, _text(stream, dim))
     stream.seek(len(first))
     count, dim = map(int, first.split())
+    _checked(dim)
     try:
-        _row(second, _checked(dim))
+        _row(second, dim, 2)
     except ValueError:
-        return Vectors(_checked(dim), count, _word2vec(stream, count, dim))
+        return Vectors(dim, count, _word2vec(stream, count, dim))
     return Vectors(dim, count, _text(stream, dim, count))
 
 
@@ -141,7 +142,8 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
             word, *columns = csv.read_csv(data, *how).columns
             words, rows = word.to_pylist(), np.column_stack([column.to_numpy() for column in columns])
         except pa.ArrowInvalid:  # a word with blanks in it, or a damaged line
-            taken_apart = list(_rows(lines, dim, number))
+            numbered = enumerate(lines, number)
+            taken_apart = [_row(line, dim, place) for place, line in numbered if line.strip(ENDS)]
             words, rows = [word for word, _ in taken_apart], [row for _, row in taken_apart]
         read += len(words)
         number += len(lines)
@@ -150,44 +152,36 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
         raise ValueError(f"holds {read} words where its header announces {count}")
 
 
-def _rows(lines: Iterable[bytes], dim: int, first: int) -> Iterator[tuple[bytes, np.ndarray]]:
-    for number, line in enumerate(lines, first):
-        if line.strip(ENDS):
-            try:
-                yield _row(line, dim)
-            except ValueError as error:
-                raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
-
-
-def _row(line: bytes, dim: int) -> tuple[bytes, np.ndarray]:
-    """A line's word and numbers, float32[dim]; ValueError if its last `dim` fields are no numbers."""
+def _row(line: bytes, dim: int, number: int) -> tuple[bytes, np.ndarray]:
+    """A line's word and numbers, float32[dim]; ValueError with the line's number if its last fields are no numbers."""
     word, *numbers = line.rstrip(ENDS).rsplit(b" ", dim)
-    if len(numbers) < dim:
-        raise ValueError("too few numbers")
-    return word, np.array(numbers, np.float32)
+    try:
+        return word, np.array(numbers, np.float32).reshape(dim)
+    except ValueError as error:
+        raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
 
 
 # -- binary -------------------------------------------------------------------------------------
 
 
 def _word2vec(stream: IO[bytes], count: int, dim: int) -> Iterator[Block]:
-    for block in _in_blocks(_records(stream, count, b" ", 4 * dim)):
+    for block in _in_blocks(_records(stream, count, 4 * dim)):
         words, rows = zip(*block, strict=True)
         names = [decoded(word.removeprefix(b"\n")) for word in words]
         yield names, np.frombuffer(b"".join(rows), "<f4").reshape(-1, dim)
 
 
-def _records(stream: IO[bytes], count: int, delimiter: bytes, size: int) -> Iterator[tuple[bytes, bytes]]:
-    """So many names, each with the `size` bytes that follow its delimiter."""
+def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, bytes]]:
+    """So many words, each with the `size` bytes that follow the blank behind it."""
     data, start = b"", 0
     for number in range(count):
-        end = data.find(delimiter, start)
+        end = data.find(b" ", start)
         while end < 0 or end + size >= len(data):
             more = stream.read(BLOCK)
             if not more:
                 raise ValueError(f"holds {number} words where its header announces {count}")
             data, start = data[start:] + more, 0
-            end = data.find(delimiter)
+            end = data.find(b" ")
         start, first = end + 1 + size, start
         yield data[first:end], data[end + 1 : start]
 

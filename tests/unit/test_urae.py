@@ -160,7 +160,7 @@ def test_equal_errors_merge_from_the_left_and_very_long_sentences_are_balanced()
 def test_it_encodes_as_the_definition_says(trees) -> None:
     vectors = word_vectors()
     embedder = URAE(vectors, trees=trees, **SMALL).fit(TEXT)
-    weights = urae_network.Weights(*map(torch.tensor, embedder._weights))
+    weights = urae_network.Weights(*map(torch.tensor, embedder._arrays))
     words = [unit(vectors[word]) for word in ("a", "dog", "eats", "fish")]
     tree = ((0, 1), (2, 3)) if trees == "balanced" else greedy_by_hand(weights, words)
     found = embedder.encode(["a dog unknown eats fish", "dog", "", "nothing known"])
