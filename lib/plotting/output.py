@@ -27,14 +27,13 @@ def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
     from IPython.display import display
 
     folder = paths.figures_folder(notebook)
-    bare = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
+    bare = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
     for kind, metadata in bare.items():
         drawn = BytesIO()
         figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
-        content = _numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue()
         with files.replacing(folder / f"{name}.{kind}") as stream:
-            stream.write(content)
-    png = b64encode(content).decode()
+            stream.write(_numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue())
+    png = b64encode((folder / f"{name}.png").read_bytes()).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
     shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
     metadata = {"text/html": {"figure": name, "alt": alt}}
