@@ -31,6 +31,11 @@ USE = ("use-dan", "use-trf")
 AVERAGES = ("wordllama", "sent2vec-corpus-uni")  # beside the word vectors without a suffix
 ORDER_AWARE = ("random-lstm", "minilm", "use", "sent2vec-corpus-bi", "pv-", "elmo", "bert", "gpt", "infersent")
 
+# Variants of one method that verdicts compare: sizes, texts, with and without subwords.
+SIZES = ("glove-6b-100d", "glove-6b-300d", "glove-840b-300d")
+TEXTS = ("fasttext-cc", "fasttext-wiki")
+SUBWORDS = (*TEXTS, "fasttext-cc-sub", "fasttext-wiki-sub")
+
 # What is measured in place of an embedder of the paper that is not here; each half of the corpus is a training text.
 STAND_INS = {
     "glove-6b-100d": "w2v-corpus of half 1",
@@ -72,18 +77,20 @@ def is_average(name: str) -> bool:
 # -- evidence -----------------------------------------------------------------------------------
 
 
-def of_halves(corpus: Corpus, queries: np.ndarray, k: int) -> dict[str, np.ndarray]:
+def of_halves(corpus: Corpus, queries: np.ndarray, k: int, present: Iterable[str]) -> dict[str, np.ndarray]:
     """Neighbors in the whole corpus, int[q, k], by word vectors trained on either half of its documents.
 
-    They stand in for the paper's pairs of one method on two texts, in two sizes, and with and without subwords.
+    They stand in for the paper's pairs of one method on two texts, in two sizes, and with and without subwords, where
+    not all of these are among the embedders that are present.
     """
+    replaced = [name for variants in (SIZES, SUBWORDS) if not {*variants} <= {*present} for name in variants]
 
     def embedded(name: str) -> Embeddings:
         trainer, half = name.split(" of half ")
         text = [corpus.sentences[i] for i in np.flatnonzero(corpus.documents % 2 == int(half) - 1)]
         return store.EmbeddingStore().embed(store.fit(embedders.load(trainer), text), corpus)
 
-    names = sorted({stand_in for stand_in in STAND_INS.values() if " of half " in stand_in})
+    names = sorted({STAND_INS[name] for name in replaced})
     with ThreadPoolExecutor(cores()) as pool:  # each is trained with one thread
         vectors = dict(zip(names, pool.map(embedded, names), strict=True))
     return {name: exact(each[queries], each, k, exclude=queries).ids for name, each in vectors.items()}
@@ -224,8 +231,8 @@ def _averages(evidence: Evidence) -> None:
 
 
 def _variants(evidence: Evidence) -> None:
-    (small, large, other), first = evidence.stand_ins("glove-6b-100d", "glove-6b-300d", "glove-840b-300d")
-    (one_text, another), second = evidence.stand_ins("fasttext-cc", "fasttext-wiki")
+    (small, large, other), first = evidence.stand_ins(*SIZES)
+    (one_text, another), second = evidence.stand_ins(*TEXTS)
     static = [name for name in evidence.others("w2v-corpus") if is_average(name) and origin(name) == "pretrained"]
 
     def unlike(variant: str) -> list[str]:
@@ -245,7 +252,7 @@ def _variants(evidence: Evidence) -> None:
 
 def _subwords(evidence: Evidence) -> None:
     """fastText with subwords on two texts against all others, and against itself without: N2O and token overlap."""
-    names, analogue = evidence.stand_ins("fasttext-cc", "fasttext-wiki", "fasttext-cc-sub", "fasttext-wiki-sub")
+    names, analogue = evidence.stand_ins(*SUBWORDS)
     one, two, one_sub, two_sub = names
     others = [name for name in evidence.others(one_sub) if name not in names]
     pairs = list(product((one_sub, two_sub), [*others, one, two]))

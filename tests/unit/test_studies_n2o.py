@@ -31,6 +31,11 @@ def test_near_copies_share_method_and_text(a, b, expected) -> None:
     assert study.near_copies(a, b) is study.near_copies(b, a) is expected
 
 
+def test_no_stand_in_is_trained_where_the_papers_own_embedders_are_here() -> None:
+    present = [*study.SIZES, *study.SUBWORDS]
+    assert study.of_halves(corpora.load("lee"), np.arange(3), 2, present) == {}
+
+
 def test_order_blind_embedders_are_those_that_do_not_see_a_permutation() -> None:
     sentences = ["Mary gave the book to John .", "The dog bit the man , and the man the dog ."] * 3
     permuted = [" ".join(reversed(sentence.split())) for sentence in sentences]
