@@ -142,6 +142,8 @@ class Training(NamedTuple):
         What is taken away or replaced afterwards (`changed`), each an embedder of its own.
     gensim : str
         "C-BOW" or "skip-gram", which gensim trains, in place of Sent2Vec.
+    model : Sent2Vec, optional
+        Where it has been trained already.
     """
 
     lines: Sequence[str]
@@ -149,6 +151,7 @@ class Training(NamedTuple):
     groups: tuple[str, ...] = ("similarity",)
     variants: tuple[str, ...] = ("",)
     gensim: str = ""
+    model: Sent2Vec | None = None
 
 
 def answers_of(training: Training, sets: Sequence[ScoredSet]) -> Entry:
@@ -168,7 +171,7 @@ def measure(training: Training, sets: Sequence[ScoredSet]) -> None:
         if training.gensim:
             encoders[""] = gensim_words(training.lines, training.settings, training.gensim == "skip-gram")
         else:
-            model = Sent2Vec.train(training.lines, training.settings)
+            model = training.model or Sent2Vec.train(training.lines, training.settings)
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
         for variant, encode in encoders.items():
