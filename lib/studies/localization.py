@@ -45,8 +45,10 @@ def encode(
 ) -> dict[str, Embeddings]:
     """The vectors of sentences by several embedders, each of which has learned what it needs from a corpus."""
     names = list(names)
-    jobs = ((name, corpus, list(sentences), options) for name in names)
-    return dict(zip(names, in_processes(encoded, jobs), strict=True))
+    order = names[::-1]  # what is trained is named last and takes longest
+    jobs = ((name, corpus, list(sentences), options) for name in order)
+    found = dict(zip(order, in_processes(encoded, jobs), strict=True))
+    return {name: found[name] for name in names}
 
 
 def encoded(name: str, corpus: Corpus | Sequence[str], sentences: list[str], options: Mapping[str, Any]) -> Embeddings:
