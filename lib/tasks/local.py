@@ -51,7 +51,7 @@ def verses() -> ParaphraseGroups:
 
 
 def verses_far(*translations: str) -> ParaphraseGroups:
-    """Verses in some of the translations `FAR`; the same verse has the same label in all.
+    """Verses in some of the translations; the same verse has the same label in all.
 
     They have at most 20 words, and share less than half of their words with each other.
     """
@@ -64,7 +64,8 @@ def _apart() -> pd.DataFrame:
     """The verses of `Verses-far`, in their order, a column for each translation."""
     from sklearn.feature_extraction.text import CountVectorizer
 
-    pairs = _complete()[FAR]
+    complete = _complete()
+    pairs = complete[FAR]
     words = pairs.map(lambda verse: len(text.lower_words(verse)))
     short = pairs[words.max(axis=1) <= LONGEST]
     alone = np.ones(len(short), bool)
@@ -74,7 +75,7 @@ def _apart() -> pd.DataFrame:
         sizes = shared.diagonal()
         overlap = shared / (sizes[:, None] + sizes - shared)  # Jaccard
         alone &= (overlap >= OVERLAP).sum(axis=1) == 1  # each overlaps itself
-    return short.loc[_drawn(short.index[alone], VERSES, np.random.default_rng(0))]
+    return complete.loc[_drawn(short.index[alone], VERSES, np.random.default_rng(0))]
 
 
 def translations() -> ClassificationTask:
