@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import pandas as pd
 
 from lib.embedders import hub
 from lib.embedders.base import Concatenation, Embedder, Embeddings
-from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, GROUPS, Entry, expand
+from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, GROUPS, Composition, Entry, expand
 from lib.run.errors import InputError
 from lib.run.parameters import nearest, one_of, texts
 
@@ -180,11 +180,9 @@ def parse(parameter: str, name: str) -> Name:
     *bases, last = name.split("+")
     if not bases:
         return Name(name, [_row(parameter, name)])
-    suffix, size = _sized(last, COMPOSITIONS)
+    suffix, size = _sized(parameter, last, COMPOSITIONS)
     if suffix not in COMPOSITIONS:
         raise InputError(f"{parameter}: {name!r} is not known: no composition {last!r}; {nearest(last, COMPOSITIONS)}")
-    if size and not COMPOSITIONS[suffix].sized:
-        raise InputError(f"{parameter}: {name!r} is not known: {suffix} has the size of its word vectors")
     rows = [_row(parameter, base) for base in bases]
     for entry, _ in rows:
         if entry.words is None:
@@ -196,14 +194,15 @@ def parse(parameter: str, name: str) -> Name:
 def _row(parameter: str, name: str) -> tuple[Entry, dict[str, int]]:
     if "/" in name and name not in ENTRIES:
         return hub.entry(name), {}
-    row, size = _sized(name, ENTRIES)
-    entry = ENTRIES[one_of(parameter, row if row in ENTRIES else name, ENTRIES)]
-    if size and not entry.sized:
-        raise InputError(f"{parameter}: {name!r} is not known: {row} comes in one size only")
-    return entry, size
+    row, size = _sized(parameter, name, ENTRIES)
+    return ENTRIES[one_of(parameter, row, ENTRIES)], size
 
 
-def _sized(name: str, known: Container[str]) -> tuple[str, dict[str, int]]:
-    """A name and the size at its end as an option, if the name is not known as it is."""
+def _sized(parameter: str, name: str, known: Mapping[str, Entry | Composition]) -> tuple[str, dict[str, int]]:
+    """A name and the size at its end as an option, if the name without the size is known; InputError if it has none."""
     match = None if name in known else SIZE.fullmatch(name)
-    return (match[1], {"dim": int(match[2])}) if match else (name, {})
+    if not match or match[1] not in known:
+        return name, {}
+    if not known[match[1]].sized:
+        raise InputError(f"{parameter}: {name!r} is not known: {match[1]} comes in one size only")
+    return match[1], {"dim": int(match[2])}

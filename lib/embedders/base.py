@@ -125,7 +125,7 @@ class Concatenation(Embedder):
     """
 
     def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
-        self.name, self.parts = name, list(parts)
+        self.name, self.parts = name, parts
         self.needs_fit = any(part.needs_fit for part in parts)
 
     @property

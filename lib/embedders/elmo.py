@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, finite, longest_first, reading
+from lib.embedders.base import Embedder, Tokenizer, finite, longest_first, reading
 from lib.embedders.registry import CONTEXTUAL, embedder
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
 TOKENS_PER_BATCH = 8192  # padding and one end of each sentence included
 WORDS_AT_A_TIME = 256  # of the character network: bounds its memory
@@ -74,7 +74,7 @@ class Elmo(Embedder):
         options: str | Path,
         weights: str | Path,
         name: str = "elmo",
-        tokenize: Callable[[str], list[str]] = text.word_tokens,
+        tokenize: Tokenizer = text.word_tokens,
     ) -> None:
         self.name, self.tokenize = name, tokenize
         self.options, self.weights = Path(options), Path(weights)
@@ -120,15 +120,11 @@ def read_weights(file: Path) -> dict[str, np.ndarray]:
     """Every dataset by its path, float32."""
     import h5py
 
-    arrays = {}
-
-    def keep(name: str, item: h5py.Dataset | h5py.Group) -> None:
-        if isinstance(item, h5py.Dataset):
-            arrays[name] = item[...].astype(np.float32)
-
+    names: list[str] = []
     with h5py.File(file) as weights:
-        weights.visititems(keep)
-    return arrays
+        weights.visit(names.append)
+        datasets = [name for name in names if isinstance(weights[name], h5py.Dataset)]
+        return {name: weights[name][...].astype(np.float32) for name in datasets}
 
 
 # -- the network --------------------------------------------------------------------------------
@@ -145,7 +141,7 @@ class BiLanguageModel:
         From the names of datasets to float32 tensors.
     """
 
-    def __init__(self, options: dict[str, Any], tensors: Mapping[str, torch.Tensor]) -> None:
+    def __init__(self, options: dict[str, Any], tensors: Mapping[str, Tensor]) -> None:
         self.options, self.tensors = options, tensors
         self.layers = self._count("RNN_0/.*/B")
 
@@ -153,14 +149,10 @@ class BiLanguageModel:
         """How many datasets have a name of this pattern."""
         return sum(re.fullmatch(pattern, name) is not None for name in self.tensors)
 
-    def _cell(self, number: int, layer: int) -> str:
-        return f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell"
-
     def encode(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
         """float32[n, 2 * projection_dim] of tokenized sentences, none empty, the longest first."""
         import torch
 
-        lengths = np.array([len(tokens) for tokens in sentences])
         distinct = sorted({token for tokens in sentences for token in tokens}, key=lambda token: (len(token), token))
         index = {token: row for row, token in enumerate(distinct, 3)}
         rows = [[index[token] for token in tokens] for tokens in sentences]
@@ -169,10 +161,10 @@ class BiLanguageModel:
             forward = self._sum(table, [[1, *row] for row in rows], 0)
             backward = self._sum(table, [[2, *row[::-1]] for row in rows], 1)
             sums = torch.cat([forward, backward], dim=1).cpu().numpy()
-        counts = lengths[:, None] * (self.layers + 1)
-        return sums / counts.astype(np.float32)
+        counts = [[len(tokens) * (self.layers + 1)] for tokens in sentences]
+        return sums / np.array(counts, np.float32)
 
-    def _table(self, tokens: Sequence[str]) -> torch.Tensor:
+    def _table(self, tokens: Sequence[str]) -> Tensor:
         """float32[3 + n, projection_dim]: zeros for padding, the two ends of a sentence, then the tokens."""
         import torch
 
@@ -182,11 +174,11 @@ class BiLanguageModel:
         vectors = torch.cat([self._words(part) for part in parts])
         return torch.cat([torch.zeros_like(vectors[:1]), vectors])
 
-    def _words(self, ids: torch.Tensor) -> torch.Tensor:
+    def _words(self, ids: Tensor) -> Tensor:
         """float32[n, projection_dim] of int64[n, max_characters]: convolutions, highway layers, a projection."""
         import torch
 
-        def linear(inputs: torch.Tensor, group: str, name: str) -> torch.Tensor:
+        def linear(inputs: Tensor, group: str, name: str) -> Tensor:
             return inputs @ self.tensors[f"{group}/W_{name}"] + self.tensors[f"{group}/b_{name}"]
 
         names = [f"cnn_{i}" for i in range(self._count("CNN/W_cnn.*"))]
@@ -206,7 +198,7 @@ class BiLanguageModel:
             words = words.lerp(linear(words, f"CNN_high_{i}", "transform").relu(), gate)
         return linear(words, "CNN_proj", "proj")
 
-    def _sum(self, table: torch.Tensor, rows: Sequence[list[int]], number: int) -> torch.Tensor:
+    def _sum(self, table: Tensor, rows: Sequence[list[int]], number: int) -> Tensor:
         """float32[n, projection_dim]: the sum over tokens and layers in one direction, of rows of the table.
 
         Position 0 is the end of the sentence from which the direction starts: read, and not summed. Nothing is
@@ -219,14 +211,14 @@ class BiLanguageModel:
         active = (sequences > 0).sum(dim=1).tolist()
         total = inputs[1:].sum(dim=0)
         for layer in range(self.layers):
-            outputs = self._lstm(inputs, active, self._cell(number, layer))
+            outputs = self._lstm(inputs, active, f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell")
             if layer > 0 and self.options["use_skip_connections"]:
                 outputs += inputs
             total += outputs[1:].sum(dim=0)
             inputs = outputs
         return total
 
-    def _lstm(self, inputs: torch.Tensor, active: Sequence[int], cell: str) -> torch.Tensor:
+    def _lstm(self, inputs: Tensor, active: Sequence[int], cell: str) -> Tensor:
         """float32[steps, n, projection_dim] of the same; at step t, sequences from `active[t]` on are over.
 
         One layer with a projected state; memory and state are clipped at every step.
@@ -259,5 +251,5 @@ def character_ids(word: bytes | Sequence[int], length: int) -> np.ndarray:
     return ids
 
 
-def _clipped(x: torch.Tensor, limit: float | None) -> torch.Tensor:
+def _clipped(x: Tensor, limit: float | None) -> Tensor:
     return x if limit is None else x.clamp(-limit, limit)

@@ -137,8 +137,8 @@ def default_output(task: str) -> Path:
 
 def finetune(
     task: str,
-    model: str | Path | None = None,
-    output: str | Path | None = None,
+    model: str | Path = "",
+    output: str | Path = "",
     *,
     show_progress_bar: bool = False,
     **settings: Any,
@@ -174,8 +174,8 @@ def finetune(
     """
     parameters.one_of("task", task, TASKS)
     chosen = Settings(**settings)
-    base = catalog.file("bert-base-cased/config.json").parent if model is None else paths.from_root(model)
-    target = default_output(task) if output is None else paths.from_root(output)
+    base = paths.from_root(model) if model else catalog.file("bert-base-cased/config.json").parent
+    target = paths.from_root(output) if output else default_output(task)
     splits = {split: load(task, split) for split in ("train", *TASKS[task].evaluated)}
     report = _description(task, base, splits["train"], chosen)
     # Checkpoints of other settings, another model or other pairs have another name.
@@ -304,12 +304,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Fine-tune BERT on pairs of sentences as the N2O paper does. Killed, the same command goes on.",
     )
     parser.add_argument("--task", required=True, help=", ".join(TASKS))
-    parser.add_argument("--model", help="folder of the model to start from; without it, BERT base, cased")
-    parser.add_argument("--output", help="folder to write; without it, data/bert-ft-TASK")
-    given = vars(parser.parse_args(arguments))
-    task, model, output = (given.pop(name) for name in ("task", "model", "output"))
-    report = finetune(task, model or None, output or None, show_progress_bar=True, **given)
-    print(json.dumps(report, indent=1), f"written to {output or default_output(task)}", sep="\n")
+    parser.add_argument("--model", default="", help="folder of the model to start from; without it, BERT base, cased")
+    parser.add_argument("--output", default="", help="folder to write; without it, data/bert-ft-TASK")
+    given = parser.parse_args(arguments)
+    report = finetune(**vars(given), show_progress_bar=True)
+    print(json.dumps(report, indent=1), f"written to {given.output or default_output(given.task)}", sep="\n")
     return 0
 
 

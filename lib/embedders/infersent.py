@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, finite, longest_first, reading
+from lib.embedders.base import Embedder, Tokenizer, finite, longest_first, reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
 from lib.embedders.words import max_over_time
@@ -70,7 +70,7 @@ class InferSent(Embedder):
         weights: str | Path,
         vectors: Mapping[str, np.ndarray],
         name: str = "infersent-v1",
-        tokenize: Callable[[str], list[str]] = text.treebank_tokens,
+        tokenize: Tokenizer = text.treebank_tokens,
     ) -> None:
         self.weights, self.vectors, self.name, self.tokenize = Path(weights), vectors, name, tokenize
         self._lstm = _load(self.weights)

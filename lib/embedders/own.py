@@ -29,7 +29,6 @@ from lib.run.errors import InputError, one_line
 
 WAYS = "a model's folder, its id on the model hub (intfloat/e5-small-v2), path/to/file.py:function, or module:function"
 NAME = re.compile(r"(?!\.\.?$)[\w.-]{1,40}")  # also the name of a folder, and neither this nor the one above
-BATCH = 2048  # sentences given at a time; a store's shard
 SAMPLE = 6  # sentences of the spot check
 # Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to 1e-5; a change of this size can
 # exchange neighbors.
@@ -162,7 +161,7 @@ class Checked:
             self._inner.fit(sentences)
         return self
 
-    def encode(self, sentences: Sequence[str], batch_size: int = BATCH, show_progress_bar: bool = False) -> Embeddings:
+    def encode(self, sentences: Sequence[str], batch_size: int = 2048, show_progress_bar: bool = False) -> Embeddings:
         """Vectors float32[n, dim], or a CSR array of that shape.
 
         Raises InputError, with the embedder's name, if it raises something, or returns what `checked` refuses.

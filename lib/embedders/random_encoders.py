@@ -15,7 +15,6 @@ from lib.embedders.trained import Training
 from lib.embedders.words import WordComposition, max_over_time
 from lib.run.errors import InputError
 
-VERSION = 1
 DIM = 4096  # as in the paper
 TOKENS_PER_BATCH = 16384
 
@@ -35,7 +34,7 @@ class _RandomEncoder(WordComposition):
     name : str
     """
 
-    version = VERSION
+    version = 1
     parameters = (*WordComposition.parameters, "dim", "seed")
 
     def __init__(

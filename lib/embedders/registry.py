@@ -26,7 +26,6 @@ from lib.run.errors import InputError
 SPARSE, STATIC, CORPUS, CONTEXTUAL, ENCODER = FAMILIES = (
     "sparse", "static", "trained on the corpus", "contextual", "encoder",
 )  # fmt: skip
-REAL, FORMAT = "real weights", "format fixtures"
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ class Entry:
     def tried_on(self) -> str:
         """Whether it has run on the real weights here, or on small files in their format only."""
         packaged = all(catalog.get(id).access == "package" for id in self.assets)
-        return REAL if packaged and not self.command else FORMAT
+        return "real weights" if packaged and not self.command else "format fixtures"
 
     def make(self, name: str, **options: Any) -> Any:
         """The embedder, or the word vectors."""

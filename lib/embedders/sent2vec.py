@@ -24,7 +24,6 @@ from lib.run.errors import InputError
 if TYPE_CHECKING:  # the compiler is imported when a model is
     from lib.sent2vec import Sent2Vec
 
-VERSION = 1
 LINK, MENTION = re.compile(r"(www\.|https?://).+"), re.compile("@.+")
 # For texts of some ten thousand sentences: few words are rare enough to leave out, and a high rate and mild subsampling
 # make up for how little there is to learn from.
@@ -52,7 +51,7 @@ class Sent2VecFile(Embedder):
         A file that is not such a model or not whole, or that has other n-grams.
     """
 
-    version = VERSION
+    version = 1
     parameters = ("file", "tokenize")
 
     def __init__(
@@ -99,7 +98,7 @@ class Sent2VecTrained(Embedder):
         What differs from `SMALL_TEXT`, by name (`lib.sent2vec.Settings`): dim, epochs, seed, word_ngrams, l1 and so on.
     """
 
-    version = VERSION
+    version = 1
     parameters = ("tokenize",)
     needs_fit = True
 
@@ -110,7 +109,6 @@ class Sent2VecTrained(Embedder):
 
         self.name, self.tokenize = name, tokenize
         self.training = Settings(**(SMALL_TEXT | changes))
-        self._model: Sent2Vec | None = None
 
     @property
     def settings(self) -> dict[str, Any]:

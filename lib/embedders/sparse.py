@@ -12,7 +12,6 @@ from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.registry import CORPUS, SPARSE, embedder
 from lib.run.errors import InputError
 
-VERSION = 2
 DIM = 300
 GENSIM = "LGPL-2.1 (program)"
 DENSE = 10**7  # numbers in a matrix whose singular value decomposition is computed in full
@@ -31,14 +30,15 @@ class BagOfWords(Embedder):
     name : str
     """
 
-    version = VERSION
+    version = 2
     libraries = ("gensim",)
     parameters = ("tokenize",)
     needs_fit = True
     learned = ("vocabulary",)
+    name = "bow"
 
-    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "bow") -> None:
-        self.name, self.tokenize = name, tokenize
+    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "") -> None:
+        self.name, self.tokenize = name or self.name, tokenize
         self.vocabulary: dict[str, int] = {}
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
@@ -62,9 +62,7 @@ class TfIdf(BagOfWords):
     """
 
     learned = ("vocabulary", "idf")
-
-    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "tfidf") -> None:
-        super().__init__(tokenize, name)
+    name = "tfidf"
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         super()._fit(sentences, show_progress_bar)

@@ -21,8 +21,6 @@ from lib.run.cache import Entry
 from lib.run.errors import InputError
 from lib.run.parameters import in_range, one_of
 
-VERSION = 2
-
 # gensim's terms. The probability of a token to be kept is thinned out for frequent words by `sample`.
 COMMON = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
 NGRAMS = {"min_n": 3, "max_n": 6, "bucket": 200_000}
@@ -73,7 +71,7 @@ class Training:
     def settings(self) -> dict[str, Any]:
         """Everything besides the text that the vectors depend on."""
         return {
-            "version": VERSION,
+            "version": 2,
             "gensim": version("gensim"),
             "model": self.model,
             "epochs": self.epochs,
@@ -132,7 +130,6 @@ def run_epochs(model: Any, documents: Sequence[Any], epochs: int, name: str, sho
 
 # -- paragraph vectors --------------------------------------------------------------------------
 
-MODELS = ("pv-dm", "pv-dbow")
 MOST_PASSES = 320  # over a sentence whose vector does not converge
 DM, DBOW = "paragraph vectors, distributed memory, concatenated", "paragraph vectors, distributed bag of words"
 CONVERGED = "inferred until they hardly turn"
@@ -189,14 +186,13 @@ class ParagraphVectors(Embedder):
         tolerance: float | None = None,
     ) -> None:
         self.tolerance = tolerance if tolerance is None else in_range("tolerance", tolerance, 1.0e-6, 1)
-        self.model, self.name = one_of("model", model, MODELS), name or f"{model}-corpus"
+        self.model, self.name = one_of("model", model, ("pv-dm", "pv-dbow")), name or f"{model}-corpus"
         self.inference_epochs, self.seed, self.tokenize = inference_epochs, seed, tokenize
         concatenated = model == "pv-dm"
         self.options = COMMON | {
             "dm": int(concatenated), "dm_concat": int(concatenated),
             "vector_size": dim, "window": window, "epochs": epochs, "seed": seed,
         }  # fmt: skip
-        self._trained: Any = None
 
     @property
     def settings(self) -> dict[str, Any]:

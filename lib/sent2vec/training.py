@@ -146,7 +146,10 @@ class _Training:
                 for number, (failed, report) in zip(following, pool.map(self._learn, following), strict=True):
                     self.seconds = time.monotonic() - start
                     if failed >= 0 or report[0] > highest * report[1]:
-                        self._refuse(self.before[number] + max(failed, 0))
+                        shutil.rmtree(self.folder, ignore_errors=True)
+                        words = f"{self.before[number] + max(failed, 0):,} of {self.words:,} words"
+                        lower = f"give a lower one than {self.settings.lr:g}"
+                        raise InputError(f"lr: training diverged after {words}; {lower}")
                     self.done = number + 1
                     self.report += report
                     bar.update(int(self.before[self.done]) - bar.n)
@@ -179,13 +182,6 @@ class _Training:
         epoch = (self.done - 1) // len(self.corpus.words) + 1
         self.history.append(Step(epoch, int(self.before[self.done]), self._lr(self.done), loss, self.seconds))
         self.report[:] = 0
-
-    def _refuse(self, words: int) -> None:
-        """Stop a training that has diverged after so many words."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        raise InputError(
-            f"lr: training diverged after {words:,} of {self.words:,} words; give a lower one than {self.settings.lr:g}"
-        )
 
     # -- checkpoints ----------------------------------------------------------------------------
 
