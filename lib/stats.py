@@ -166,17 +166,17 @@ def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarr
 
 def _bounds(method, estimate, draws, tail):
     """The two bounds that leave out `tail` on either side."""
+    if method == "percentile":
+        return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
     if method == "fisher":
         below = np.abs(draws) < NEAR_ONE
         most = np.where(below.any(axis=0), np.max(np.abs(draws), axis=0, where=below, initial=0), NEAR_ONE)
         finite = (np.where(np.abs(r) < NEAR_ONE, r, np.sign(r) * most) for r in (estimate, draws))
         z, draws = map(np.arctanh, finite)
-        half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
-        return np.minimum(np.tanh(z - half), estimate), np.maximum(np.tanh(z + half), estimate)
+    half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
     if method == "normal":
-        half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
         return estimate - half, estimate + half
-    return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
+    return np.minimum(np.tanh(z - half), estimate), np.maximum(np.tanh(z + half), estimate)
 
 
 def _holm(bounds, estimate, deviation, tail):

@@ -33,7 +33,12 @@ def main(arguments: list[str] | None = None) -> int:
     if missing:
         known = sum(asset.size or 0 for asset in missing) / 1e9
         print(f"Fetching {len(missing)} into {paths.DATA} ({known:.1f} GB, and those of unknown size)", flush=True)
-    failures = _fetch(missing)
+    failures = {}
+    for asset in missing:
+        try:
+            download.download(asset)
+        except InputError as error:
+            failures[asset.id] = error
     table = catalog.table()
     print(_text(table[table["id"].isin([asset.id for asset in chosen])]))
     if failures:
@@ -43,17 +48,6 @@ def main(arguments: list[str] | None = None) -> int:
             print(*failures.values(), sep="\n", file=sys.stderr)
         print(f"{len(failures)} could not be fetched: {', '.join(failures)}", file=sys.stderr)
     return 1 if failures else 0
-
-
-def _fetch(missing: list[catalog.Asset]) -> dict[str, InputError]:
-    """Fetch each of these; returns what could not be had, and why."""
-    failures = {}
-    for asset in missing:
-        try:
-            download.download(asset)
-        except InputError as error:
-            failures[asset.id] = error
-    return failures
 
 
 def _text(table: pd.DataFrame) -> str:

@@ -26,13 +26,13 @@ PARTS = {
 }
 
 # The order in which a corpus lists them; World English comes first since the others are aligned to it.
-TRANSLATIONS = {
-    "web": "World English Bible",
-    "wmth": "Weymouth New Testament",
-    "ylt": "Young's Literal Translation",
-    "dr": "Douay-Rheims",
-    "mont": "Montgomery New Testament",
-}
+TRANSLATIONS = (
+    "web",  # World English Bible
+    "wmth",  # Weymouth New Testament
+    "ylt",  # Young's Literal Translation
+    "dr",  # Douay-Rheims
+    "mont",  # Montgomery New Testament
+)
 REFERENCE = "web"
 UNALIGNED = -1
 

@@ -54,10 +54,13 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     InputError
         An address that is none, a scheduler that cannot be reached, or workers with other versions of the packages.
     """
-    check(cluster)
     if cluster == "none":
         yield None
         return
+    if cluster != "local" and not re.fullmatch(r"(tcp|tls)://\S+:\d+", cluster):
+        raise InputError(
+            f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
+        )
     import dask
     from distributed import Client
 
@@ -83,14 +86,6 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
             ) from error
         with client:
             yield client
-
-
-def check(cluster: str) -> None:
-    """Raise InputError unless it is "none", "local" or looks like a scheduler's address."""
-    if cluster not in ("none", "local") and not re.fullmatch(r"(tcp|tls)://\S+:\d+", str(cluster)):
-        raise InputError(
-            f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
-        )
 
 
 def _local(processes: int | None) -> LocalCluster:
@@ -135,7 +130,7 @@ def in_order(function: Callable, shared: Any, items: Iterable[Any], client: Clie
 
 def share(client: Client, value: Any) -> Future:
     """Something that many pieces of work need, at every worker."""
-    common = client.submit(_same, _packed(value), pure=False)
+    common = client.submit(bytes, _packed(value), pure=False)
     # Without copies work crowds on the worker that has it. One that dies meanwhile breaks the copying off: no harm.
     with suppress(ValueError, AssertionError):
         client.replicate(common)
@@ -166,10 +161,6 @@ def _unpacked(data: bytes) -> Any:
 
 def _call(function: Callable, shared: bytes, item: bytes) -> Any:
     return function(_unpacked(shared), _unpacked.__wrapped__(item))
-
-
-def _same(value: bytes) -> bytes:
-    return value
 
 
 def result(future: Future) -> Any:

@@ -79,9 +79,8 @@ class Neighborhoods:
         """Raise InputError unless `corpus` is the text that the neighbors were found in, sentence for sentence."""
         if corpus.fingerprint != self.fingerprint:
             raise InputError(
-                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the "
-                f"text of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint "
-                f"{self.fingerprint}); load that one, or search anew"
+                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences) is not the text of the stored neighbors, "
+                f"{self.corpus!r} ({self.size} sentences); load that one, or search anew"
             )
 
     def up_to(self, k: int) -> Neighborhoods:
