@@ -39,7 +39,7 @@ class EmbeddingStore:
         Made when it is first needed.
     """
 
-    def __init__(self, path: str | Path = paths.EMBEDDINGS) -> None:
+    def __init__(self, path: str | Path = paths.CACHE / "embeddings") -> None:
         self.path = Path(path)
 
     def embed(

@@ -30,7 +30,6 @@ from lib.run.parameters import one_of
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
 QUERY_BLOCK = 256
 NONE = -1  # stands where an index found nothing, in faiss and here
-TOLERANCE = 1e-6  # of a float32 similarity
 # IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no more than 256.
 LEAST_PER_CELL, MOST_PER_CELL = 39, 256
 MOST_EF = 4096  # where tuning gives up: a graph that has not found them by then is not connected well enough
@@ -299,18 +298,9 @@ _METHODS: dict[str, type[Index]] = {"hnsw": Hnsw, "ivf": Ivf, "ngt": Ngt}
 def recall_by_ids(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """The share of the k true neighbors, int[q, k], that were found, int[q, k]: float64[q] in [0, 1].
 
-    Where the k-th neighbor is tied with others, one that is as near as a true one may count as wrong:
-    `recall_by_distance` does not punish that.
+    Where the k-th neighbor is tied with others, one that is as near as a true one may count as wrong.
     """
     return (truth[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
-
-
-def recall_by_distance(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The share of the k found vectors that are as near as the k-th true neighbor: float64[q] in [0, 1].
-
-    Both are similarities, float[q, k], nearest first; they are equal within `TOLERANCE`.
-    """
-    return (found >= truth[:, -1:] - TOLERANCE).mean(axis=1, dtype=np.float64)
 
 
 class Tuning(NamedTuple):

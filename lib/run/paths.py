@@ -13,7 +13,6 @@ PARAMS = ROOT / "params"
 FIGURES = ROOT / "figures"
 DATA = ROOT / "data"
 CACHE = Path(os.environ.get("SENTENCE_CACHE") or ROOT / ".cache")
-EMBEDDINGS = CACHE / "embeddings"
 RUNS = CACHE / "runs"
 
 # Set by the runner for the notebook that it executes: where its figures are staged, where its progress is written as

@@ -11,6 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from benchmarks.approximate import recall_by_distance
 from lib.neighbors import Neighbors, approximate, exact
 from lib.run.errors import InputError
 
@@ -103,7 +104,7 @@ def test_recall_by_ids_is_the_share_of_true_neighbors_found_in_any_order() -> No
 def test_recall_by_distance_does_not_punish_ties() -> None:
     truth = np.array([[0.9, 0.8, 0.8]], np.float32)
     found = np.array([[0.8, 0.8, 0.8 - 5e-7], [0.9, 0.8, 0.79]], np.float32)
-    assert approximate.recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
+    assert recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
