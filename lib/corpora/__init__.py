@@ -44,7 +44,7 @@ from lib.run import files, parameters, paths
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
-__all__ = ["UNKNOWN_GROUP", "Corpus", "load", "names"]
+__all__ = ["UNKNOWN_GROUP", "Corpus", "load"]
 
 VERSION = 3  # of the corpora in the cache: raised when reading or segmenting changes what comes out
 
@@ -64,11 +64,6 @@ class _Source(NamedTuple):
 
     records: Callable[[], Iterator[Record]]
     files: Sequence[Path] = ()
-
-
-def names() -> list[str]:
-    """The names that `load` knows, without those that have a colon."""
-    return [*bible.PARTS, *_GENSIM_TEXTS, "reuters"]
 
 
 def load(name: str) -> Corpus:
@@ -108,7 +103,7 @@ def _source(name: str) -> _Source:
     if colon and kind == "lines":
         return _Source(partial(running_text.lines, paths.from_root(rest)))
     one_translation = [f"{part}:{translation}" for part in bible.PARTS for translation in bible.TRANSLATIONS]
-    choices = [*names(), *one_translation, "gigaword:YEAR", "lines:PATH", "text:PATH"]
+    choices = [*bible.PARTS, *_GENSIM_TEXTS, "reuters", *one_translation, "gigaword:YEAR", "lines:PATH", "text:PATH"]
     raise InputError(f"corpus: {name!r} is not known; {parameters.nearest(name, choices)}")
 
 

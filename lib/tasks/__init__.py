@@ -57,18 +57,12 @@ __all__ = [
     "ParaphraseGroups",
     "Task",
     "load",
-    "names",
     "splits",
 ]
 
 # SentEval's codes.
 ENTAILMENT = {"CONTRADICTION": 0, "NEUTRAL": 1, "ENTAILMENT": 2}
 QUESTIONS = {"ABBR": 0, "DESC": 1, "ENTY": 2, "HUM": 3, "LOC": 4, "NUM": 5}
-
-
-def names() -> list[str]:
-    """The names that `load` knows."""
-    return list(_SETS)
 
 
 def splits(name: str) -> list[str]:

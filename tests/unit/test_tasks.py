@@ -101,7 +101,7 @@ def test_groups_of_opinosis(data_file) -> None:
     assert (len(task), len(set(task.sentences)), len(sizes), sizes.min()) == (521, 521, 89, 3)
 
 
-@pytest.mark.parametrize("name", tasks.names())
+@pytest.mark.parametrize("name", tasks._SETS)
 def test_texts_are_decoded_and_stripped(data_file, name) -> None:
     if name not in SHIPPED:
         data_file(FOLDERS[name])
