@@ -57,7 +57,7 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     if cluster == "none":
         yield None
         return
-    if cluster != "local" and not re.fullmatch(r"(tcp|tls)://\S+:\d+", cluster):
+    if cluster != "local" and not re.fullmatch(r"(tcp|tls)://\S+:\d+", str(cluster)):
         raise InputError(
             f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
         )
