@@ -2,9 +2,10 @@
 
 A published file is converted once, into an entry of the cache (`lib.run.cache`)::
 
-    matrix.npy     float32[v, d]
-    buckets.npy    float32[b, d], fastText's character n-grams, of models that have them
-    words.npy      the words, a line each
+    matrix.npy               float32[v, d]
+    buckets.npy              float32[b, d], fastText's character n-grams, of models that have them
+    words.npy                the words, a line each
+    hashes.npy, order.npy    the index: hashes of the words, ascending, and the row of each
 
 It takes 4 d bytes for each word and each bucket: 3.7 GB for GoogleNews-vectors-negative300, 4.9 GB for
 crawl-300d-2M-subword.
@@ -30,7 +31,7 @@ from lib.run import paths, progress
 from lib.run.cache import Entry
 from lib.run.errors import InputError
 
-MATRIX, BUCKETS, WORDS = "matrix.npy", "buckets.npy", "words.npy"
+MATRIX, BUCKETS, WORDS, HASHES, ORDER = "matrix.npy", "buckets.npy", "words.npy", "hashes.npy", "order.npy"
 HEADER = 128  # bytes of NumPy's, in which there is room for the number of rows
 
 _log = logging.getLogger(__name__)
@@ -47,6 +48,8 @@ class WordVectors(Mapping[str, np.ndarray]):
         All different.
     matrix : float32[v, d]
         A memory-map will do.
+    index : (uint64[v], int64[v]), optional
+        Of the words, if it has been made before (`_index`).
 
     Attributes
     ----------
@@ -56,15 +59,18 @@ class WordVectors(Mapping[str, np.ndarray]):
         d
     """
 
-    def __init__(self, name: str, words: Sequence[str], matrix: np.ndarray) -> None:
+    def __init__(
+        self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
+    ) -> None:
         self.name, self.words, self.matrix = name, words, matrix
+        self._hashes, self._order = map(np.asarray, index or _index(words))
 
     @classmethod
     def load(cls, path: str | Path, show_progress_bar: bool = True) -> WordVectors:
         """The vectors of a published file.
 
-        The first call converts the file into the cache; later ones map the matrix, so that they take a second for some
-        million words, and all processes share one copy of it in memory.
+        The first call converts the file into the cache; later ones map the result, so that they take no time and all
+        processes share one copy in memory.
 
         Parameters
         ----------
@@ -89,7 +95,7 @@ class WordVectors(Mapping[str, np.ndarray]):
         """
         path = Path(path)
         files = [(str(file.resolve()), file.stat()) for file in word_files.files_of(path)]
-        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files]}
+        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files], "index": 2}
         name = path.name if path.is_dir() else re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", path.name)
         entry = Entry(paths.CACHE / "vectors", name, key)
 
@@ -104,11 +110,18 @@ class WordVectors(Mapping[str, np.ndarray]):
         return self.matrix.shape[1]
 
     def __getitem__(self, word: str) -> np.ndarray:
-        return np.asarray(self.matrix)[self._rows[word]]  # a row of a memory-map costs more to make than an array
+        row = self._row(word)
+        if row is None:
+            raise KeyError(word)
+        return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
 
-    @cached_property
-    def _rows(self) -> dict[str, int]:
-        return {word: row for row, word in enumerate(self.words)}
+    def _row(self, word: object) -> int | None:
+        if not isinstance(word, str):
+            return None
+        hashed = _hashed([word])[0]
+        place = self._hashes.searchsorted(hashed)
+        found = place < len(self._hashes) and self._hashes[place] == hashed
+        return int(self._order[place]) if found else None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
@@ -137,7 +150,7 @@ class SubwordVectors(WordVectors):
 
     Parameters
     ----------
-    name, words
+    name, words, index
         As for WordVectors.
     matrix : float32[v, d]
         Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
@@ -154,12 +167,13 @@ class SubwordVectors(WordVectors):
         matrix: np.ndarray,
         buckets: np.ndarray,
         lengths: tuple[int, int],
+        index: Sequence[np.ndarray] | None = None,
     ) -> None:
-        super().__init__(name, words, matrix)
+        super().__init__(name, words, matrix, index)
         self.buckets, self.lengths = buckets, lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
-        if word in self._rows:
+        if self._row(word) is not None:
             return super().__getitem__(word)
         ngrams = _ngrams(word, self.lengths, np.asarray(self.buckets))
         if not len(ngrams):
@@ -184,17 +198,51 @@ def _mean(rows: np.ndarray) -> np.ndarray:
     return rows.sum(axis=0) * np.float32(1 / len(rows))
 
 
+# -- words --------------------------------------------------------------------------------------
+
+
+def _hashed(words: Iterable[str]) -> np.ndarray:
+    """uint64[n]: of 3 million words, two have the same hash once in 4 million sets."""
+    digests = [hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
+
+
+def _index(words: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
+    """The hashes of words, ascending, and the row of each."""
+    hashes = _hashed(words)
+    order = np.argsort(hashes, kind="stable")
+    return hashes[order], order
+
+
+class _Words(Sequence[str]):
+    """The words of an entry, decoded when one is asked for."""
+
+    def __init__(self, letters: np.ndarray) -> None:
+        self._letters = letters
+
+    @cached_property
+    def _decoded(self) -> list[str]:
+        return self._letters.tobytes().decode("utf-8", "surrogatepass").split("\n")
+
+    def __len__(self) -> int:
+        return len(self._decoded)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._decoded[i]
+
+
 # -- the cache ----------------------------------------------------------------------------------
 
 
 def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     """The vectors that `write` has put into an entry of the cache."""
-    words = entry.array(WORDS).tobytes().decode("utf-8", "surrogatepass").split("\n")
+    words, matrix = _Words(entry.array(WORDS)), entry.array(MATRIX)
+    index = entry.array(HASHES), entry.array(ORDER)
     if facts["lengths"] is None:
-        vectors = WordVectors(entry.name, words, entry.array(MATRIX))
+        vectors = WordVectors(entry.name, words, matrix, index)
     else:
         lengths = tuple(facts["lengths"])
-        vectors = SubwordVectors(entry.name, words, entry.array(MATRIX), entry.array(BUCKETS), lengths)
+        vectors = SubwordVectors(entry.name, words, matrix, entry.array(BUCKETS), lengths, index)
     if "fingerprint" in facts:
         vectors.fingerprint = facts["fingerprint"]  # in the place of the cached property
     return vectors
@@ -233,7 +281,10 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
     _write_rows(entry, MATRIX, vectors.dim, kept())
     if repeated:
         _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
-    entry.save(WORDS, np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8))
+    letters = np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8)
+    hashes, order = _index(words)
+    for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
+        entry.save(file, array)
     facts = {"lengths": vectors.lengths}
     return facts | {"fingerprint": of_entry(entry, facts).fingerprint}
 
