@@ -273,8 +273,6 @@ class Evaluation:
         1: by one tenth of it, held out (a fifth of the time of 5, and noisier choices).
     seed : int
         Of folds, of validation sets, of a perceptron's weights.
-    fitted : dict
-        What classifiers answered. Runs that share one, and have the same data, folds and seed, fit nothing twice.
     choices : list
         As of `Result`.
     """
@@ -283,7 +281,6 @@ class Evaluation:
     normalize: Sequence[bool] = (False, True)
     inner_folds: int = 5
     seed: int = 0
-    fitted: dict[tuple, Any] = field(default_factory=dict)
     choices: list[tuple[bool, Setting]] = field(default_factory=list)
 
     def predict(self, train: Labelled, validation: Iterable[tuple], test: Labelled, number: int) -> np.ndarray:
@@ -292,13 +289,10 @@ class Evaluation:
         # One thread: products of a matrix and a vector wait for memory, not for cores, and the sums stay the same.
         with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1):
             normalized, setting = self._choice(validation, seed)
+            features = Features(normalized).fit(train.sides)
+            model = self.classifier.fit(features.transform(train.sides), train.labels, setting, seed)
             self.choices.append((normalized, setting))
-            key = str(self.classifier), seed, normalized, setting
-            if key not in self.fitted:
-                features = Features(normalized).fit(train.sides)
-                model = self.classifier.fit(features.transform(train.sides), train.labels, setting, seed)
-                self.fitted[key] = model.predict(features.transform(test.sides))
-            return self.fitted[key]
+            return model.predict(features.transform(test.sides))
 
     def inside(self, train: Labelled, number: int) -> Iterator[tuple[Labelled, Labelled]]:
         """What to train on and what to validate by, one after the other, inside the training data."""
@@ -314,21 +308,13 @@ class Evaluation:
         right = dict.fromkeys(product(self.normalize, self.classifier.settings), 0)
         if len(right) == 1:
             return next(iter(right))
-        for number, (train, held_out) in enumerate(validation):
+        for train, held_out in validation:
             for normalized in self.normalize:
-                key = str(self.classifier), seed, normalized, number
-                if key not in self.fitted:
-                    self.fitted[key] = self._validated(train, held_out, normalized, seed)
-                for setting, count in self.fitted[key].items():
-                    right[normalized, setting] += count
+                features = Features(normalized).fit(train.sides)
+                rows, tested = features.transform(train.sides), features.transform(held_out.sides)
+                for setting, model in self.classifier.path(rows, train.labels, seed):
+                    right[normalized, setting] += int((model.predict(tested) == held_out.labels).sum())
         return max(right, key=right.__getitem__)
-
-    def _validated(self, train: Labelled, held_out: Labelled, normalized: bool, seed: int) -> dict[Setting, int]:
-        """How many of the validation sentences each setting labels right."""
-        features = Features(normalized).fit(train.sides)
-        rows, tested = features.transform(train.sides), features.transform(held_out.sides)
-        path = self.classifier.path(rows, train.labels, seed)
-        return {setting: int((model.predict(tested) == held_out.labels).sum()) for setting, model in path}
 
 
 # -- folds ------------------------------------------------------------------------------------------

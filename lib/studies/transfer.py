@@ -165,7 +165,7 @@ def evaluate(
 def _under_all(
     splits: Splits, vectors: Embeddings, conditions: Mapping, folds: int, seed: int
 ) -> dict[str, np.ndarray]:
-    common = {"folds": folds, "seed": seed, "inner_folds": 1, "fitted": {}}
+    common = {"folds": folds, "seed": seed, "inner_folds": 1}
     found = {how: transfer.on_splits(splits, lambda _: vectors, **common, **more) for how, more in conditions.items()}
     return {how: result.correct for how, result in found.items()}
 

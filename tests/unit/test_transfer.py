@@ -111,19 +111,6 @@ def test_a_shift_a_factor_and_a_rotation_of_all_vectors_do_not_matter(seed, fact
     assert (expected != moved).mean() <= 0.05
 
 
-def test_runs_that_share_what_they_fitted_answer_like_runs_that_do_not(rng) -> None:
-    labels = np.arange(120) % 3
-    vectors = rng.normal(size=(120, 8)) + labels[:, None] * np.linspace(0, 1, 8)
-    fitted = {}
-    for normalize in ([False], [True], [False, True]):
-        for classifier in (transfer.Logistic([1.0, 0.1]), transfer.SVM([1.0, 0.1])):
-            options = {"folds": 3, "inner_folds": 2, "normalize": normalize, "classifier": classifier}
-            alone = transfer.evaluate([(vectors, labels)], **options)
-            shared = transfer.evaluate([(vectors, labels)], fitted=fitted, **options)
-            assert shared.choices == alone.choices
-            np.testing.assert_array_equal(shared.predicted, alone.predicted)
-
-
 def test_the_same_seed_gives_the_same_result_and_another_seed_other_folds(rng, hasty_perceptrons) -> None:
     vectors, labels = clouds(rng, 200)
     options = {"classifier": transfer.MLP([1], [5, 10]), "folds": 3, "inner_folds": 1}
