@@ -1,13 +1,16 @@
 """How fast sentences become vectors, beside the peers that users would take, with results compared first.
 
 ``python -m benchmarks.encode`` writes docs/benchmarks/encode.md: MiniLM with mean pooling by sentence-transformers at
-its defaults, ours in float32 and by default; all cut at 256 tokens, on the processor.
+its defaults, ours in float32 and by default, and OpenVINO; all cut at 256 tokens, on the processor.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,12 +18,15 @@ from sklearn.preprocessing import normalize
 
 from benchmarks import measure
 from lib import catalog, embedders, n2o
+from lib.embedders import transformer
+from lib.embedders.base import longest_first
 from lib.neighbors import exact
 
 CORPORA = ("bible-gospels", "lee")
 K, QUERIES = 50, 500
-PEER, FULL = "sentence-transformers", "minilm-avg, float32"
+PEER, FULL, OPENVINO = "sentence-transformers", "minilm-avg, float32", "OpenVINO, bfloat16"
 LEAST_COSINE = 0.9999  # to the peer's vectors
+ABSENT = f"{OPENVINO}: not installed (`pip install openvino`)."
 
 
 def rows(text: str, sentences: list[str]) -> pd.DataFrame:
@@ -31,6 +37,8 @@ def rows(text: str, sentences: list[str]) -> pd.DataFrame:
     full, auto = (embedders.load("minilm-avg", precision=name, device="cpu") for name in ("float32", "auto"))
     encoders = {PEER: peer.encode, FULL: full.encode, f"minilm-avg, auto ({auto.precision})": auto.encode}
     calls = {name: partial(encode, sentences) for name, encode in encoders.items()}
+    if find_spec("openvino"):
+        calls[OPENVINO] = _openvino(full, sentences)
     vectors = {name: normalize(call()) for name, call in calls.items()}
     cosines = pd.Series({name: (found * vectors[PEER]).sum(axis=1).min() for name, found in vectors.items()})
     assert cosines.min() >= LEAST_COSINE, f"{cosines} to the peer's vectors"
@@ -45,6 +53,40 @@ def rows(text: str, sentences: list[str]) -> pd.DataFrame:
     return table
 
 
+def _openvino(embedder: transformer.Transformer, sentences: list[str]) -> Callable[[], np.ndarray]:
+    """The same model run by OpenVINO, with our tokenizer, in batches of like lengths, one stream a thread."""
+    import openvino
+    import torch
+
+    model, tokenizer = transformer.load(embedder.folder, "", "cpu", False)
+    ids = torch.ones(2, 8, dtype=torch.long)
+    converted = openvino.convert_model(model, example_input={"input_ids": ids, "attention_mask": ids})
+    threads = torch.get_num_threads()
+    options = {"INFERENCE_PRECISION_HINT": "bf16", "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": threads}
+    compiled = openvino.compile_model(converted, "CPU", options)
+
+    def encode() -> np.ndarray:
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(sentences)]
+        vectors = np.zeros((len(tokens), model.config.hidden_size), np.float32)
+
+        def keep(request: Any, batch: tuple[list[int], np.ndarray]) -> None:
+            rows, real = batch
+            sums = np.einsum("bth,bt->bh", request.get_output_tensor(0).data, real.astype(np.float32))
+            vectors[rows] = sums / real.sum(axis=1, keepdims=True)
+
+        queue = openvino.AsyncInferQueue(compiled, threads)
+        queue.set_callback(keep)
+        for rows in longest_first([len(ids) for ids in tokens], transformer.TOKENS_PER_BATCH["cpu"]):
+            sequences = [torch.tensor(tokens[row]) for row in rows]
+            padded = torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True).numpy()
+            real = (padded != 0).astype(np.int64)  # [PAD] is token 0
+            queue.start_async([padded, real], (rows, real))
+        queue.wait_all()
+        return vectors
+
+    return encode
+
+
 def main(folder: Path, small: bool) -> None:
     """Measure every encoder on every text and write the page."""
     import torch
@@ -53,7 +95,8 @@ def main(folder: Path, small: bool) -> None:
     table = pd.concat([rows(corpus, measure.sample(corpus, size)) for corpus in CORPORA])
     about = f"{torch.get_num_threads()} threads of PyTorch; {size:,} sentences of each text."
     packages = ["torch", "transformers", "tokenizers", "sentence-transformers", "numpy"]
-    measure.write_page(folder / "encode.md", "Encoding", about, packages, table)
+    absent = [] if find_spec("openvino") else [ABSENT]
+    measure.write_page(folder / "encode.md", "Encoding", about, packages, table, *absent)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from lib import catalog
+from lib.catalog import published
 from lib.run import paths
 from lib.run.errors import InputError
 
@@ -175,18 +176,7 @@ GROUPS = {
         "wordllama", "minilm-cls", "minilm-avg", "use-multilingual-q8", "w2v-corpus", "fasttext-corpus",
         "fasttext-corpus-sub", "sent2vec-corpus-uni", "sent2vec-corpus-bi", "pv-dbow-corpus",
     ),
-    # some of every family, quick to compute, to try things out
-    "sampler": (
-        "tfidf", "lsa-corpus-50d", "wordllama", "minilm-cls", "minilm-avg", "use-multilingual-q8", "glove-6b-50d",
-        "glove-6b-50d+usif", "glove-6b-50d+power-means", "w2v-corpus", "w2v-corpus+sif", "fasttext-corpus",
-        "fasttext-corpus-sub",
-    ),
-    # the N2O paper's Table 1
-    "table-1": (
-        "tfidf", "w2v", "glove-6b-100d", "glove-6b-300d", "glove-840b-300d", "fasttext-cc", "fasttext-wiki",
-        "fasttext-cc-sub", "fasttext-wiki-sub", "elmo-small", "elmo-orig", "elmo-orig-5.5b", "bert-base-cls",
-        "bert-base-avg", "bert-ft-cls", "bert-ft-avg", "gpt-last", "gpt-avg", "infersent-v1", "use-dan", "use-trf",
-    ),
+    "table-1": tuple(published.load("n2o_table1")["embedder"]),  # of the N2O paper
 }  # fmt: skip
 
 

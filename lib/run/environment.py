@@ -7,7 +7,6 @@ import platform
 import sys
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,7 +19,6 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@lru_cache(maxsize=1)
 def computes_in_bfloat16() -> bool:
     """Whether the processor has bfloat16 instructions (AVX-512 BF16 or AMX); without them it would be slower."""
     return "avx512_bf16" in _cpuinfo() or "amx_bf16" in _cpuinfo()

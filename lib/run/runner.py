@@ -169,14 +169,14 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
     """Execute jobs, `workers` at a time; returns the reasons of those that failed, which do not stop the others.
 
     Notebooks that follow each other often need the same embeddings, and would wait for each other: those that run
-    side by side are from different parts of the list. What ends this by an exception, an interrupt say, ends all of
-    them.
+    side by side are from different parts of the list, the later part's first. What ends this by an exception, an
+    interrupt say, ends all of them.
     """
     failed = {}
     stopping = threading.Event()
     part = math.ceil(len(jobs) / workers)
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(run, job, force, stopping): job for i in range(part) for job in jobs[i::part]}
+        futures = {pool.submit(run, job, force, stopping): job for i in range(part) for job in jobs[i::part][::-1]}
         try:
             pending = set(futures)
             while pending:

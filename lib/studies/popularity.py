@@ -24,9 +24,8 @@ def find(corpus: Corpus, query: str) -> int:
     Most similar is the sentence that shares most of its words with the query (Jaccard).
     """
     wanted = text.squeeze(query)
-    for i, sentence in enumerate(corpus.sentences):
-        if sentence == wanted:
-            return i
+    if wanted in corpus.sentences:
+        return corpus.sentences.index(wanted)
     words = text.content_types(wanted)
     closest = max(corpus.sentences, key=lambda sentence: text.jaccard(words, text.content_types(sentence)))
     raise InputError(

@@ -24,12 +24,6 @@ def _slide(handle: Locator) -> None:
         handle.press("ArrowLeft" if highest else "ArrowRight")
 
 
-def _pick(field: Locator) -> None:
-    offered = field.evaluate("field => [...field.list.options].map(option => option.value)")
-    field.fill(offered[-1])
-    field.press("Enter")
-
-
 def _choose(menu: Locator) -> None:
     menu.select_option(index=(menu.evaluate("menu => menu.selectedIndex") + 1) % menu.locator("option").count())
 
@@ -37,7 +31,6 @@ def _choose(menu: Locator) -> None:
 # How each kind of control is moved.
 MOVES = {
     ".noUi-handle": _slide,
-    "input[list]": _pick,
     "select": _choose,
 }
 
@@ -74,7 +67,7 @@ class Lesson:
         return self.page.locator(".jp-OutputArea-output img").evaluate_all("images => images.map(i => i.alt)")
 
     def controls(self) -> list[Locator]:
-        """What a reader can move: sliders, fields and menus of ipywidgets, from top to bottom."""
+        """What a reader can move: sliders and menus of ipywidgets, from top to bottom."""
         return self.page.locator(f".jp-Cell-outputArea .jupyter-widgets :is({', '.join(MOVES)})").all()
 
     def move(self, control: Locator) -> None:

