@@ -107,6 +107,12 @@ def test_recall_by_distance_does_not_punish_ties() -> None:
     assert recall_by_distance(found, np.repeat(truth, 2, axis=0)).tolist() == [1.0, 2 / 3]
 
 
+@pytest.mark.parametrize(("n", "cells"), [(30, 1), (390, 10), (25_000, 632)])
+def test_ivf_has_four_times_the_square_root_in_cells_but_39_vectors_in_each(n, cells) -> None:
+    vectors = np.random.default_rng(0).normal(size=(n, 2))
+    assert approximate.build(vectors, "ivf").settings == {"nlist": cells}
+
+
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
 def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus) -> None:
     index = approximate.build(corpus, "ivf", nlist=40)

@@ -59,6 +59,16 @@ def test_tables_are_whole_and_name_no_cell_twice(name) -> None:
     assert not table.duplicated(list(names)).any()
 
 
+BOUNDS = {"percent": 100, "x100": 100, "points": 100, "correlation": 1, "share": 1, "reciprocal rank": 1}  # of a unit
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if "unit" in published.load(name)])
+def test_numbers_lie_within_the_bounds_of_their_units(name) -> None:
+    table = published.load(name).dropna(subset="value")
+    assert (table["value"] >= 0).all()
+    assert (table["value"] <= table["unit"].map(BOUNDS).fillna(np.inf)).all()
+
+
 @pytest.mark.parametrize(
     ("name", "by", "key", "where", "expected"),
     [
