@@ -12,7 +12,7 @@ from IPython.display import display
 from lib.run import paths
 
 
-def slide(function: Callable, **ranges: tuple[float, float, float, float] | Mapping[str, Any]) -> None:
+def slide(function: Callable, **ranges: Any) -> None:
     """Show what a function makes of some values, and let the reader change each of them.
 
     In a notebook that is executed headlessly (``make figures``) only the result for the first values is shown, and
@@ -33,7 +33,7 @@ def slide(function: Callable, **ranges: tuple[float, float, float, float] | Mapp
         display(ipywidgets.interactive(function, **{name: _control(values) for name, values in ranges.items()}))
 
 
-def _control(values: tuple[float, float, float, float] | Mapping[str, Any]) -> ipywidgets.Widget:
+def _control(values: Any) -> ipywidgets.Widget:
     if isinstance(values, Mapping):
         return ipywidgets.Dropdown(options=list(values.items()), layout={"width": "100%"})
     first, low, high, step = values

@@ -271,19 +271,20 @@ def _subwords(evidence: Evidence) -> None:
 
 
 def _tfidf(evidence: Evidence) -> None:
-    """Token overlap, and the mean N2O with the embedders of each origin less that of the median embedder."""
+    """Token overlap, and the mean N2O with those of each origin, but for near copies, less the median embedder's."""
     kinds = [name for name in evidence.ids if origin(name) == "pretrained" and "+" not in name]
     values = [shares["tfidf"] - shares[name] for shares in evidence.repeated.values() for name in kinds]
     for part in ("largest", "by far"):
         evidence.judge("n2o-tfidf-token-overlap", part, values, analogue=", ".join(kinds))
     others = evidence.others("tfidf")
     averages = [name for name in others if is_average(name)]
-    rivals = {"all": others, "static": [name for name in others if name not in averages]}
-    for part, partners in {"all": others, "static": averages}.items():
+    rest = [name for name in others if name not in averages]
+    for part, partners, rivals in (("all", others, others), ("static", averages, rest)):
         families = []
         for source in ORIGINS[:2]:
             of_source = [name for name in partners if origin(name) == source]
-            families.append([evidence.mean([name], of_source) for name in ["tfidf", *rivals[part]]])
+            unlike = {name: [one for one in evidence.others(name) if one in of_source] for name in ["tfidf", *rivals]}
+            families.append([evidence.mean([name], unlike[name]) for name in unlike])
         analogue = "with pretrained embedders, and with those trained here"
         evidence.judge("n2o-tfidf-low-n2o", part, *families, analogue=analogue, **MEDIAN)
 
