@@ -256,7 +256,7 @@ class Ledger:
             verdict = "holds"
         elif _meets(claim["fails"], low, high, "any"):
             verdict = "fails"
-        ends = np.unique([estimate.argmin(), estimate.argmax()])
+        ends = list(dict.fromkeys([estimate.argmin(), estimate.argmax()]))
         shown = map(_written, estimate[ends], low[ends], high[ends])
         self._enter(claim, verdict, " ... ".join(shown), **remarks)
 

@@ -68,6 +68,12 @@ def test_an_interval_without_ends_decides_nothing(ledger):
     assert verdict(judged) == "undecided"
 
 
+def test_a_family_shows_its_lowest_and_its_highest(ledger):
+    judged = ledger({"holds": "> 0"})
+    judged.interval("c", [0.75, 0.5, 0.25], [0.5, 0.25, 0], [1, 0.75, 0.5])
+    assert judged.table()["ours"].item() == "0.25 (0 to 0.5) ... 0.75 (0.5 to 1)"
+
+
 def test_an_identity_holds_up_to_its_tolerance(ledger):
     for residual, expected in [(0.1, "holds"), (-0.1, "holds"), (0.11, "fails"), ([0, -0.2], "fails")]:
         judged = ledger({"kind": "identity", "tolerance": "0.1"})
