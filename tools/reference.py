@@ -198,6 +198,8 @@ def verdicts() -> str:
         for profile, every in found.items():
             judged = every["verdict"][every.index.isin(claims.index)]
             counts = [f"{judged.str.startswith(verdict).sum()} {verdict}" for verdict in VERDICTS]
+            other = judged.str.startswith(("dropped", "merged")).sum()
+            counts += [f"{other} dropped or merged"] if other else []
             parts.append(f"{profile.capitalize()} profile, {len(judged)} claims: {', '.join(counts)}.")
         parts.append(_table(pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])))
     parts += ["## Like for like", LIKE_FOR_LIKE, _table(like_for_like())]
