@@ -214,5 +214,6 @@ def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -
 
 
 def test_groups_hold_what_they_say() -> None:
-    assert len(embedders.GROUPS["table-1"]) == 21
+    assert len(PAPER) == len(set(PAPER)) == 21
+    assert set(PAPER) <= set(embedders.names())
     assert not embedders.missing(embedders.GROUPS["installed"])

@@ -230,19 +230,20 @@ def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
     assert found == (possible or {None})
 
 
-def test_half_of_the_sentences_are_changed_and_none_says_what_another_does(monkeypatch) -> None:
-    same = ["We saw one two three.", "We saw two one three!", "We saw one two four."]
-    sentences = [*same, *(" ".join(pseudo_words(400)[5 * i : 5 * i + 5]) for i in range(8))]
-    shifted = ["We saw TWO one three.", "We two saw one three!", "We two saw one three?", *map(swapped, sentences[3:])]
-    changed = dict(zip(sentences, shifted, strict=True))
-    monkeypatch.setattr(recipes, "shift", lambda sentence, draw: changed[sentence])
-    ((found, _),) = recipes.bigram_shift(recipes.source(corpus_of(sentences)), [], np.random.default_rng(0))
-    assert found["cluster"].tolist() == [1, *range(3, 11)]  # of two that become alike the first
+# Sentences of which only two words can be swapped, and what comes out.
+SWAPPED = {
+    "They ran, two one 4.": "They ran, one two 4.",  # what the next one says
+    "They ran one two, 4.": "They one ran two, 4.",
+    "We saw, one two 3.": "We saw, two one 3.",
+    "We two saw one, 3.": "We saw two one, 3.",  # what the one before it becomes
+    **{f"Go, {word} there {i} times.": f"Go, there {word} {i} times." for i, word in enumerate(pseudo_words(8))},
+}
+
+
+def test_half_of_the_sentences_are_changed_and_none_says_what_another_does() -> None:
+    before, after = list(SWAPPED), list(SWAPPED.values())
+    ((found, _),) = recipes.bigram_shift(recipes.source(corpus_of(before)), [], np.random.default_rng(0))
+    assert found["cluster"].tolist() == [1, 2, *range(4, 12)]  # of two that become alike the first
     assert abs(found["label"].sum() - len(found) / 2) < 1
     for cluster, label, sentence in found[["cluster", "label", "sentence"]].itertuples(index=False):
-        assert sentence == (shifted, sentences)[label][cluster]
-
-
-def swapped(sentence: str) -> str:
-    first, second, *others = sentence.split()
-    return " ".join([second, first, *others])
+        assert sentence == (after, before)[label][cluster]

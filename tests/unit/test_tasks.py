@@ -101,7 +101,7 @@ def test_groups_of_opinosis(data_file) -> None:
     assert (len(task), len(set(task.sentences)), len(sizes), sizes.min()) == (521, 521, 89, 3)
 
 
-@pytest.mark.parametrize("name", tasks._SETS)
+@pytest.mark.parametrize("name", [*SHIPPED, *FOLDERS])
 def test_texts_are_decoded_and_stripped(data_file, name) -> None:
     if name not in SHIPPED:
         data_file(FOLDERS[name])
@@ -323,6 +323,7 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> Non
     ("arguments", "message"),
     [
         ({"name": "STS-Benchmark"}, "did you mean STSBenchmark"),
+        ({"name": "?"}, f"accepted: {', '.join(sorted([*SHIPPED, *FOLDERS]))}"),  # all that there are
         ({"name": "MRPC", "split": "dev"}, "split of MRPC: 'dev' is not known; accepted: all, test, train"),
         ({"name": "MR", "split": "train"}, "split of MR: 'train' is not known; accepted: all, test"),
     ],
