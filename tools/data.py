@@ -40,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         except InputError as error:
             failures[asset.id] = error
     table = catalog.table()
+    unknown = table["size"].isna() & (table["status"] != "missing")
+    table.loc[unknown, "size"] = table.loc[unknown, "id"].map(_on_disk)
     print(_text(table[table["id"].isin([asset.id for asset in chosen])]))
     if failures:
         if all(isinstance(error, download.UnreachableError) for error in failures.values()):
@@ -48,6 +50,12 @@ def main(arguments: list[str] | None = None) -> int:
             print(*failures.values(), sep="\n", file=sys.stderr)
         print(f"{len(failures)} could not be fetched: {', '.join(failures)}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _on_disk(id: str) -> int:
+    """Bytes of an asset's files, of which some may be folders."""
+    inside = [file for place in catalog.locate(id) for file in (place, *place.rglob("*"))]
+    return sum(file.stat().st_size for file in inside if file.is_file())
 
 
 def _text(table: pd.DataFrame) -> str:

@@ -120,7 +120,9 @@ def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(nowhe
 
 def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
     assert command.main(["--asset", "wordfreq"]) == 0
-    assert "pip install" not in capsys.readouterr().out  # it is here
+    printed = capsys.readouterr().out
+    assert "pip install" not in printed  # it is here
+    assert re.search(r" here +\d+\.\d  ", printed)  # in MB: what it takes on the disk
     assert command.main(["--asset", "gigaword"]) == 1
     assert "LDC2011T07" in capsys.readouterr().err
 
