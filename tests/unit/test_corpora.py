@@ -37,18 +37,13 @@ def test_ledes_are_ascending_and_open_documents(corpus) -> None:
     assert len(set(documents.tolist())) > 0.95 * len(set(corpus.documents.tolist()))
 
 
-# README: "English Bible translations, of which we know which sentences mean the same"
-def test_counts_of_the_gospels() -> None:
+# README: "The default text is a sample of Wikipedia (18,000 sentences)", and "English Bible translations, of which we
+# know which sentences mean the same"
+def test_counts_of_the_default_texts() -> None:
+    assert round(len(corpora.load("wikipedia-sample")), -3) == 18_000
     corpus = corpora.load("bible-gospels")
     assert (len(corpus), len(corpus.ledes)) == (23_797, 579)
     assert (np.unique(corpus.groups[corpus.groups >= 0], return_counts=True)[1] == 5).sum() > 4_600
-
-
-def test_every_fifth_verse_stands_in_all_five_translations() -> None:
-    corpus = corpora.load("bible-gospels-fifth")
-    assert len(corpus) == 4_565
-    assert set(corpus.sentences) <= set(corpora.load("bible-gospels").sentences)
-    assert (np.unique(corpus.groups, return_counts=True)[1] == 5).mean() > 0.98
 
 
 # -- alignment ----------------------------------------------------------------------------------
@@ -58,7 +53,7 @@ def test_every_fifth_verse_stands_in_all_five_translations() -> None:
 def gospels() -> dict[str, dict[int, frozenset[str]]]:
     """translation -> number of the World English verse that it should match -> word types"""
     verses: dict[str, dict[int, frozenset[str]]] = {name: {} for name in bible.TRANSLATIONS}
-    for verse in bible.verses(bible.MATTHEW, bible.ROMANS):
+    for verse in bible.verses(*bible.PARTS["bible-gospels"]):
         if verse.meaning != bible.UNALIGNED:
             verses[verse.translation][verse.meaning] = frozenset(verse.text.lower().replace(",", "").split())
     return verses
@@ -78,26 +73,6 @@ def test_a_verse_shares_more_words_with_its_translation_than_with_that_ones_neig
         assert windows.min() > 0.1
 
 
-@pytest.mark.parametrize("translation", bible.TRANSLATIONS)
-def test_no_verse_is_cut_inside_a_word(translation) -> None:
-    verses = [verse.text for verse in bible.verses(bible.MATTHEW, bible.END) if verse.translation == translation]
-    # A verse that is cut elsewhere ends in a letter; a whole one nearly always ends in a punctuation mark.
-    assert np.mean([verse[-1].isalnum() for verse in verses]) < 0.02
-
-
-@pytest.mark.parametrize(
-    ("translation", "number", "meaning"),
-    [
-        ("dr", 41_009_001, 41_009_002),
-        ("wmth", 42_002_052, 42_002_051),
-    ],
-)
-def test_verses_are_aligned_where_a_translation_counts_otherwise(translation, number, meaning) -> None:
-    chapter = bible.verses(number // 1000 * 1000, (number // 1000 + 1) * 1000)
-    places = {verse.number: verse.meaning for verse in chapter if verse.translation == translation}
-    assert places[number] == meaning
-
-
 @pytest.mark.parametrize(
     ("number", "words"),
     [
@@ -107,13 +82,8 @@ def test_verses_are_aligned_where_a_translation_counts_otherwise(translation, nu
     ],
 )
 def test_montgomery_has_the_spaces_and_apostrophes_that_its_package_lacks(number, words) -> None:
-    verses = bible.verses(bible.MATTHEW, bible.ROMANS)
+    verses = bible.verses(*bible.PARTS["bible-gospels"])
     assert words in next(verse.text for verse in verses if verse[:2] == ("mont", number))
-
-
-def test_no_verse_is_a_filler_or_holds_the_number_of_another() -> None:
-    odd = re.compile(r"dummy|fehlt|^\[\]$|[\\`]|;\d|[.:!?] \d\d? [A-Z]|---")
-    assert [verse for verse in bible.verses(bible.MATTHEW, bible.END) if odd.search(verse.text)] == []
 
 
 # -- one translation ----------------------------------------------------------------------------
@@ -141,10 +111,50 @@ def test_groups_of_a_translation_alone_are_those_of_all_five(alone) -> None:
         assert corpus.groups.tolist() == [groups[sentence] for sentence in corpus.sentences]
 
 
+# -- the New Testament, after the Gospels: the verses of one part are kept in memory ---------------
+
+
+@pytest.fixture(scope="module")
+def new_testament() -> list[bible.Verse]:
+    return bible.verses(*bible.PARTS["bible-nt"])
+
+
+@pytest.mark.parametrize("translation", bible.TRANSLATIONS)
+def test_no_verse_is_cut_inside_a_word(new_testament, translation) -> None:
+    verses = [verse.text for verse in new_testament if verse.translation == translation]
+    # A verse that is cut elsewhere ends in a letter; a whole one nearly always ends in a punctuation mark.
+    assert np.mean([verse[-1].isalnum() for verse in verses]) < 0.02
+
+
+def test_no_verse_is_a_filler_or_holds_the_number_of_another(new_testament) -> None:
+    odd = re.compile(r"dummy|fehlt|^\[\]$|[\\`]|;\d|[.:!?] \d\d? [A-Z]|---")
+    assert [verse for verse in new_testament if odd.search(verse.text)] == []
+
+
 def test_a_translation_of_the_new_testament_has_its_verses() -> None:
     corpus = corpora.load("bible-nt:mont")
     assert len(corpus) > 7_900
     assert len(np.unique(corpus.groups)) > 0.99 * len(corpus)
+
+
+@pytest.mark.parametrize(
+    ("translation", "number", "meaning"),
+    [
+        ("dr", 41_009_001, 41_009_002),
+        ("wmth", 42_002_052, 42_002_051),
+    ],
+)
+def test_verses_are_aligned_where_a_translation_counts_otherwise(translation, number, meaning) -> None:
+    chapter = bible.verses(number // 1000 * 1000, (number // 1000 + 1) * 1000)
+    places = {verse.number: verse.meaning for verse in chapter if verse.translation == translation}
+    assert places[number] == meaning
+
+
+def test_every_fifth_verse_stands_in_all_five_translations() -> None:
+    corpus = corpora.load("bible-gospels-fifth")
+    assert len(corpus) == 4_565
+    assert set(corpus.sentences) <= set(corpora.load("bible-gospels").sentences)
+    assert (np.unique(corpus.groups, return_counts=True)[1] == 5).mean() > 0.98
 
 
 # -- unique sentences ---------------------------------------------------------------------------
