@@ -229,6 +229,11 @@ def without_output(name: str, array: np.ndarray) -> np.ndarray | None:
     return None if "layer.1.output" in name else array
 
 
+def other_options(folder: Path) -> None:
+    write_elmo(folder.with_name("wide"), projection_dim=6)
+    (folder / "options.json").write_bytes((folder.with_name("wide") / "options.json").read_bytes())
+
+
 def other_tokenizer(folder: Path) -> None:
     write_bert(folder.with_name("bert"))
     (folder / "tokenizer.json").write_bytes((folder.with_name("bert") / "tokenizer.json").read_bytes())
@@ -236,6 +241,7 @@ def other_tokenizer(folder: Path) -> None:
 
 NUMBERS = "vectors are NaN or infinite"
 MISFITS = [
+    ("elmo weights", other_options, "give the official options.json and weights.hdf5 of one ELMo model"),
     ("infersent", not_a_number, NUMBERS),
     ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
     ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),

@@ -266,7 +266,10 @@ def test_a_malformed_address_gets_a_sentence(address) -> None:
         cluster.connect(address).__enter__()
 
 
-def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(monkeypatch) -> None:
+def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(scheduler, monkeypatch) -> None:
+    """None is there, or one is there that talks without TLS."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
-    with pytest.raises(InputError, match=r"no Dask scheduler .* answers at tcp://127\.0\.0\.1:1"):
-        cluster.connect("tcp://127.0.0.1:1").__enter__()
+    for address in ("tcp://127.0.0.1:1", "tls://127.0.0.1:1", scheduler.replace("tcp", "tls")):
+        with pytest.raises(InputError, match=f"no Dask scheduler .* answers at {address}") as error:
+            cluster.connect(address).__enter__()
+        assert "\n" not in str(error.value)

@@ -63,6 +63,9 @@ class Handler(BaseHTTPRequestHandler):
         start = 0
         if self.headers.get("Range") and self.headers.get("If-Range") == self.server.version:
             start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        if start and start >= len(content):
+            self.send_error(416)
+            return
         self.send_response(206 if start else 200)
         self.send_header("Content-Length", str(len(content) - start))
         self.send_header("ETag", self.server.version)
@@ -179,6 +182,17 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     first, second = server.ranges
     assert first is None
     assert 0 < int(second.removeprefix("bytes=").rstrip("-")) <= 2_000_000
+
+
+def test_a_download_that_was_killed_when_all_had_arrived_is_finished(server, data) -> None:
+    """A server refuses to send the rest of a file that is whole."""
+    part = data / ".fetch" / "toy" / "0" / "part"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(TEXT)
+    part.with_suffix(".tag").write_text(server.version)
+    download.download(text(server))
+    assert left_over(data) == {"toy/text.txt"}
+    assert (data / "toy/text.txt").read_bytes() == TEXT
 
 
 def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) -> None:
