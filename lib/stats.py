@@ -48,7 +48,7 @@ class Interval(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
-    def table(self, index: Iterable, name: str) -> pd.DataFrame:
+    def table(self, index: Iterable, name: str | tuple) -> pd.DataFrame:
         """A row for each estimate, indexed by `name`: columns value, low, high, and constant where it has no width."""
         columns = {"value": self.estimate, "low": self.low, "high": self.high}
         columns["constant"] = np.subtract(self.high, self.low) < ROUNDING

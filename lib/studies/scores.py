@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +21,8 @@ from lib.neighbors.contract import unit
 from lib.retrieval import ranks
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
-from lib.studies.orders import frame
 
 HAYSTACK = "bible-gospels:web"
-ROUNDING = 1e-6  # of scores; what varies less is constant
 
 
 class Fitted(NamedTuple):
@@ -130,7 +130,7 @@ def labelled(name: str, group: str, **options: Any) -> ScoredSet:
     def answers(embedder: Embedder) -> np.ndarray:
         return transfer.on_task(name, embedder.fit_encode, **options).correct.astype(np.float64)
 
-    return ScoredSet(name, group, answers, np.arange(len(task)) if groups is None else groups, key=str(options))
+    return ScoredSet(name, group, answers, np.arange(len(task)) if groups is None else groups)
 
 
 def verses(first: int, last: int, seed: int, group: str = "verses", translation: str = "ylt") -> list[ScoredSet]:
@@ -203,11 +203,11 @@ class Scores:
         return {name: self.score(name) for name in self.answers}
 
     def interval(
-        self, derive: Callable[[Mapping], np.ndarray], sampling: stats.Sampling, **options: Any
+        self, derive: Callable[[Callable], np.ndarray], sampling: stats.Sampling, **options: Any
     ) -> stats.Interval:
-        """The bootstrap interval of what `derive` makes of scores by name: items of all sets are drawn together.
+        """The bootstrap interval of what `derive` makes of `score`: items of all sets are drawn together.
 
-        Options are those of `stats.bootstrap`.
+        `derive` gets a function from an embedder's name to its score. Options are those of `stats.bootstrap`.
         """
         sizes = [len(each.clusters) for each in self.sets]
         number, item = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([np.arange(size) for size in sizes])
@@ -215,29 +215,17 @@ class Scores:
 
         def statistic(number: np.ndarray, item: np.ndarray) -> np.ndarray:
             rows = [item[number == i] for i in range(len(self.sets))]
-            return derive(_Resampled(lambda name: self.score(name, rows)))
+            return derive(cache(lambda name: self.score(name, rows)))
 
         found = stats.bootstrap(statistic, number, item, sampling=sampling, clusters=clusters, **options)
         return stats.Interval(*map(np.ravel, found))
 
-    def frame(self, derive: Callable[[Mapping], dict], sampling: stats.Sampling) -> pd.DataFrame:
-        """What `derive` makes of the scores, by name: columns what, group, vectors, value, low, high, constant."""
-        found = self.interval(lambda scores: np.stack(list(derive(scores).values())), sampling)
-        table = frame(found, what=derive(self.of()), group=self.groups, vectors=self.variants)
-        return table.assign(constant=table["high"] - table["low"] < ROUNDING)
+    def frame(self, derive: Callable[[Callable], dict], sampling: stats.Sampling) -> pd.DataFrame:
+        """What `derive` makes of `score`, by name: columns what, group, vectors, value, low, high, constant."""
+        found = self.interval(lambda score: np.stack(list(derive(score).values())), sampling)
+        index = product(derive(self.score), self.groups, self.variants)
+        return found.table(index, ("what", "group", "vectors")).reset_index()
 
     def differences(self, pairs: Sequence[tuple[str, str]], sampling: stats.Sampling) -> pd.DataFrame:
         """By how much the first embedder of each pair scores higher than the second; as `frame`."""
-        return self.frame(lambda s: {f"{one} - {other}": s[one] - s[other] for one, other in pairs}, sampling)
-
-
-class _Resampled(dict):
-    """The scores of one resample by name, each computed when it is needed."""
-
-    def __init__(self, score: Callable[[str], np.ndarray]) -> None:
-        super().__init__()
-        self._score = score
-
-    def __missing__(self, name: str) -> np.ndarray:
-        self[name] = self._score(name)
-        return self[name]
+        return self.frame(lambda s: {f"{one} - {other}": s(one) - s(other) for one, other in pairs}, sampling)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from joblib import Parallel, delayed
 from lib import embedders, stats
 from lib.corpora import text
 from lib.embedders.base import Embeddings
+from lib.embedders.composition import Average
 from lib.run import paths
 from lib.run.cache import Entry
 from lib.run.environment import cores
@@ -76,8 +78,6 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
     dictionary = model.dictionary
     rows = np.array([i for i in range(1, dictionary.n_words) if dictionary.words[i] != END_OF_LINE])
     frequency = dictionary.counts[rows] / dictionary.tokens
-    logarithm = np.log(frequency)
-    edges = np.linspace(logarithm.min(), logarithm.max(), len(BANDS) + 1)[1:-1]
     return pd.DataFrame(
         {
             "word": [dictionary.words[i].decode(errors="replace") for i in rows],
@@ -85,7 +85,7 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
             "frequency": frequency,
             "norm": np.linalg.norm(model.input_matrix[rows], axis=1),
             "sif": SIF_A / (SIF_A + frequency),
-            "band": np.digitize(logarithm, edges),
+            "band": pd.cut(np.log(frequency), len(BANDS), labels=False),
         }
     )
 
@@ -119,13 +119,8 @@ def gensim_words(lines: Sequence[str], settings: Settings, skip_gram: bool) -> E
         negative=settings.negatives, sample=settings.subsample, min_count=settings.min_count, sg=int(skip_gram),
         seed=settings.seed,
     )  # fmt: skip
-
-    def encode(sentences: Sequence[str]) -> np.ndarray:
-        nothing = np.zeros(settings.dim, np.float32)
-        known = [[model.wv[word] for word in line.split() if word in model.wv] for line in tokenized(sentences)]
-        return np.array([np.mean(vectors, axis=0) if vectors else nothing for vectors in known])
-
-    return encode
+    vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
+    return Average("gensim", vectors, text.lower_word_tokens).encode
 
 
 class Training(NamedTuple):
@@ -211,23 +206,19 @@ class Results:
 
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
         """Train and ask the models of each name, one a seed, on all cores; what was asked before is in the cache."""
-        entries = {name: [answers_of(each, self.sets) for each in some] for name, some in trainings.items()}
-        missing = [
-            training
-            for name, some in trainings.items()
-            for training, entry in zip(some, entries[name], strict=True)
-            if entry.facts() is None
-        ]
-        Parallel(n_jobs=cores())(delayed(measure)(training, self.sets) for training in missing)
-        for name, some in entries.items():
-            runs = [np.load(entry.folder / ANSWERS, allow_pickle=False) for entry in some]
+        every = chain.from_iterable(trainings.values())
+        missing = [each for each in every if answers_of(each, self.sets).facts() is None]
+        Parallel(n_jobs=cores())(delayed(measure)(each, self.sets) for each in missing)
+        for name, some in trainings.items():
+            runs = [np.load(answers_of(each, self.sets).folder / ANSWERS) for each in some]
             self.found[name] = {key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]}
 
     def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:
         """Ask an embedder of the registry, fitted on some sentences, under a name."""
         fitted = Fitted(partial(EmbeddingStore().embed, fit(embedders.load(embedder), sentences)))
-        some = [each for each in self.sets if each.group in groups]
-        self.found[name] = {f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in some}
+        self.found[name] = {
+            f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in self.sets if each.group in groups
+        }
 
     def answers(self, name: str, sets: Sequence[ScoredSet]) -> list[np.ndarray]:
         """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni"."""
@@ -241,8 +232,8 @@ class Results:
         sets = [each for each in self.sets if each.group in groups]
         scores = Scores(sets, [], {name: self.answers(name, sets) for name in names})
 
-        def value(found: dict[str, np.ndarray]) -> np.ndarray:
-            means = [found[name].mean(axis=0) for name in names]
+        def value(score: Callable[[str], np.ndarray]) -> np.ndarray:
+            means = [score(name).mean(axis=0) for name in names]
             return statistic(np.stack(np.broadcast_arrays(*means)))  # what is not trained is the same for each seed
 
         return scores.interval(value, self.sampling, seeds=True, **options)
@@ -253,6 +244,5 @@ class Results:
 
     def apart(self, pairs: Sequence[tuple[str, str]], *groups: str) -> stats.Interval:
         """The score of the first of each two less that of the second, paired, with Holm's correction."""
-        names = sorted({name for pair in pairs for name in pair})
-        first, second = ([names.index(pair[side]) for pair in pairs] for side in (0, 1))
-        return self.bootstrap(lambda scores: scores[first] - scores[second], names, *groups, holm=True)
+        names = list(chain.from_iterable(pairs))
+        return self.bootstrap(lambda scores: scores[::2] - scores[1::2], names, *groups, holm=True)

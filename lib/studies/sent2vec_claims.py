@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.stats import pearsonr
 
 from lib import stats
 from lib.catalog import published
@@ -123,13 +124,18 @@ def printed() -> pd.DataFrame:
 
     Values are fractions. The error is that of a share of the set's sentences, or of a correlation of its pairs.
     """
-    table = pd.concat(published.load(f"sent2vec_table{number}") for number in (1, 2, 7))
-    table = table[table["dataset"].isin(SIZES) & (table["measure"] != "f1")].dropna(subset="value")
+    cells = _cells()
+    table = cells[cells["dataset"].isin(SIZES)].dropna(subset="value")
     share = table["measure"] == "accuracy"
     value = table["value"].where(~share, table["value"] / 100)
     size = table["dataset"].map(SIZES)
     error = np.sqrt(value * (1 - value) / size).where(share, (1 - value**2) / np.sqrt(size - 3))
     return table.assign(value=value, error=error)[["model", "dataset", "measure", "value", "error"]]
+
+
+def _cells() -> pd.DataFrame:
+    tables = {number: published.load(f"sent2vec_table{number}") for number in (1, 2, 7)}
+    return pd.concat(tables, names=["table"]).query("measure != 'f1'")
 
 
 def leads(model: str, rivals: Sequence[str]) -> pd.DataFrame:
@@ -140,19 +146,19 @@ def leads(model: str, rivals: Sequence[str]) -> pd.DataFrame:
     DataFrame with columns dataset, measure, rival, lead, low, high
     """
     table = printed()
-    own = table[table["model"] == model].set_index(["dataset", "measure"])
     best = table[table["model"].isin(rivals)].sort_values("value").groupby(["dataset", "measure"]).last()
-    both = own.join(best.add_suffix(" of rival"), how="inner")
+    best = best.rename(columns={"model": "rival"})
+    both = table[table["model"] == model].merge(best, on=["dataset", "measure"], suffixes=("", " of rival"))
     lead = both["value"] - both["value of rival"]
     half = 1.96 * np.hypot(both["error"], both["error of rival"])
-    found = {"rival": both["model of rival"], "lead": lead.round(6), "low": lead - half, "high": lead + half}
-    return pd.DataFrame(found).reset_index()
+    found = both.assign(lead=lead.round(6), low=lead - half, high=lead + half)
+    return found[["dataset", "measure", "rival", "lead", "low", "high"]]
 
 
-def sets_led(table: pd.DataFrame) -> tuple[int, int, int]:
-    """On how many sets a model is ahead by every measure: in print, beyond doubt, and at most, given the intervals."""
+def sets_led(table: pd.DataFrame) -> pd.DataFrame:
+    """On how many sets a model is ahead by every measure: in print (lead), beyond doubt (low), at most (high)."""
     weakest = table.groupby("dataset")[["lead", "low", "high"]].min()
-    return tuple(int((weakest[column] > 0).sum()) for column in weakest)
+    return (weakest > 0).sum().to_frame().T
 
 
 def misprints() -> pd.DataFrame:
@@ -162,8 +168,7 @@ def misprints() -> pd.DataFrame:
     -------
     DataFrame with columns table, model, measure, printed, parts (their mean)
     """
-    tables = {number: published.load(f"sent2vec_table{number}") for number in (1, 2, 7)}
-    cells = pd.concat(tables, names=["table"]).query("measure != 'f1'")
+    cells = _cells()
     kind = np.where(cells["dataset"] == "average", "printed", "parts")
     found = cells.assign(kind=kind).pivot_table("value", ["table", "model", "measure"], "kind", sort=False)
     macro = macro_averages().reset_index().assign(table=3, measure="macro average")
@@ -186,27 +191,20 @@ def judge_printed(ledger: stats.Ledger, profile: str) -> dict[str, pd.DataFrame]
     toronto, others = rivals[rivals != "C-PHRASE"], rivals[rivals != "SkipThought"]
     ahead = {model: leads(model, rivals) for model in ("Sent2Vec uni.", "Sent2Vec uni. + bi.")}
 
-    def judge(claim: str, tables: Sequence[pd.DataFrame], where: str = "") -> None:
-        table = pd.concat(tables)
-        chosen = table.query(where) if where else table
-        ledger.interval(f"sent2vec-{claim}", *chosen[["lead", "low", "high"]].to_numpy().T, analogue=PRINTED)
+    def judge(claim: str, *tables: pd.DataFrame) -> None:
+        columns = pd.concat(tables)[["lead", "low", "high"]].to_numpy().T
+        ledger.interval(f"sent2vec-{claim}", *columns, analogue=PRINTED)
 
-    counts = [sets_led(table) for table in ahead.values()]
-    ledger.interval("sent2vec-most-benchmarks", *np.transpose(counts), analogue=PRINTED)
-    alike = [leads(model, toronto).query("measure != 'accuracy'") for model in ahead]
-    ledger.interval(
-        "sent2vec-similarity-majority", *np.transpose([sets_led(table) for table in alike]), analogue=PRINTED
-    )
+    judge("most-benchmarks", *map(sets_led, ahead.values()))
+    judge("similarity-majority", *(sets_led(leads(each, toronto).query("measure != 'accuracy'")) for each in ahead))
     second = leads("Sent2Vec uni. + bi.", others).query("dataset in ('MR', 'SUBJ', 'TREC')")
-    judge("cr-and-half-of-tasks", [second, *(table.query("dataset == 'CR'") for table in ahead.values())])
-    accuracy = published.load("sent2vec_table1").query("measure == 'accuracy'")
-    accuracy = accuracy.pivot(index="model", columns="dataset", values="value")
-    r = np.corrcoef(accuracy["MSRP"], accuracy[["MR", "CR", "SUBJ", "MPQA", "TREC"]].mean(axis=1))[0, 1]
-    bounds = np.tanh(np.arctanh(r) + np.array([-1.96, 1.96]) / np.sqrt(len(accuracy) - 3))  # Fisher's z
-    ledger.interval("sent2vec-msrp-lack-of-generality", r, *bounds)
+    judge("cr-and-half-of-tasks", second, *(table.query("dataset == 'CR'") for table in ahead.values()))
+    accuracy = published.cells("sent2vec_table1", ["model", "dataset"], measure="accuracy").unstack()
+    r = pearsonr(accuracy["MSRP"], accuracy[["MR", "CR", "SUBJ", "MPQA", "TREC"]].mean(axis=1))
+    ledger.interval("sent2vec-msrp-lack-of-generality", r.statistic, *r.confidence_interval())
     if profile != "paper":
-        phrase = [leads(model, ["C-PHRASE"]) for model in ahead]
-        judge("cphrase-lag", phrase, "dataset in ('STS 2014 News', 'STS 2014 WordNet')")
+        lag = "dataset in ('STS 2014 News', 'STS 2014 WordNet')"
+        judge("cphrase-lag", *(leads(model, ["C-PHRASE"]).query(lag) for model in ahead))
         captions = [leads(model, ["CaptionRep BOW", "CaptionRep RNN"]) for model in ahead]
-        judge("images-beats-captionrep", captions, "dataset == 'STS 2014 Images'")
+        judge("images-beats-captionrep", *(table.query("dataset == 'STS 2014 Images'") for table in captions))
     return ahead

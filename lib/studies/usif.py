@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import logsumexp, softmax
+from scipy.stats import variation
 
 from lib import corpora, embedders, similarity, stats, tasks
 from lib.catalog import published
@@ -138,8 +140,7 @@ def log_linear(sentence: Sentence, words: np.ndarray) -> Objective:
 def log_partition(c: np.ndarray, words: np.ndarray) -> tuple[float, np.ndarray]:
     """log of the mean of exp<c, v> over float64[v, d], which is log Z(c) - log |V|, and its gradient by c."""
     inner = words @ c
-    terms = np.exp(inner - inner.max())
-    return float(np.log(terms.mean()) + inner.max()), terms @ words / terms.sum()
+    return logsumexp(inner) - np.log(len(words)), softmax(inner) @ words
 
 
 def maximum(objective: Objective, starts: np.ndarray, candidates: np.ndarray) -> np.ndarray:
@@ -237,8 +238,7 @@ def unevenness(changed: np.ndarray, raw: np.ndarray) -> float:
 
     Both are float[words, d]; above 0 the change makes the variances less even.
     """
-    after, before = changed.var(axis=0), raw.var(axis=0)
-    return float(np.log(after.std() / after.mean()) - np.log(before.std() / before.mean()))
+    return float(np.log(variation(changed.var(axis=0)) / variation(raw.var(axis=0))))
 
 
 def beyond_the_fifth(rows: np.ndarray) -> float:
