@@ -61,6 +61,7 @@ BESIDE = {
 }
 VERDICTS = ("holds", "fails", "undecided", "not testable here")
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
+QUOTE = re.compile(r"(?:^>.*\n)+", re.MULTILINE)
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
 
@@ -82,15 +83,15 @@ def renew(job: Job) -> Path:
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
     if job.profile == "paper":
-        lesson = lesson.replace("\n\n", f"\n\n{_remark(job.name)}\n\n", 1)
+        lesson = lesson.replace("\n\n", f"\n\n{REMARK}\n\n", 1)
     (folder / "README.md").write_text(withhold(lesson, instead), encoding="utf-8")
     return folder
 
 
-def _remark(study: str) -> str:
+def head(study: str) -> str:
     """What stands at the head of a page of the paper profile: its text was written for the default run."""
     if not (REFERENCE / "paper" / study / "claims.csv").exists():  # study 0 judges nothing
-        return REMARK
+        return f"{REMARK}\n"
     default, paper = (_claims(REFERENCE / profile / study) for profile in PROFILES)
     both = default.join(paper["verdict"].rename("here"), how="inner")
     lines = [REMARK, ">", "> Other verdicts than in the default run:", ">"]
@@ -98,7 +99,7 @@ def _remark(study: str) -> str:
         words = {row.verdict.split()[0], row.here.split()[0]}
         if len(words) == 2 and "not" not in words:
             lines.append(f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**.")
-    return "\n".join(lines) if len(lines) > 4 else REMARK
+    return "".join(f"{line}\n" for line in (lines if len(lines) > 4 else [REMARK]))
 
 
 def _claims(folder: Path) -> pd.DataFrame:
@@ -304,7 +305,10 @@ PAGES = {
 
 
 def write_pages() -> None:
-    """Renew the gallery and what other pages take from the results."""
+    """Renew the gallery, the heads of the paper profile's pages, and what other pages take from the results."""
+    for lesson in (REFERENCE / "paper").glob("*/README.md"):
+        text = lesson.read_text(encoding="utf-8")
+        lesson.write_text(text.replace(QUOTE.search(text)[0], head(lesson.parent.name), 1), encoding="utf-8")
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
     for name, (mark, made) in PAGES.items():
         (paths.ROOT / name).write_text(between(name, mark, f"\n{made()}"), encoding="utf-8")

@@ -12,7 +12,7 @@ import pytest
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
 from tools.exercises import append_solutions, exercises
-from tools.reference import page, renew, withhold
+from tools.reference import REFERENCE, head, page, renew, withhold
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
@@ -126,6 +126,20 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
         "# One\n\n[two](../02_two/README.md#end), [terms](../../../../docs/glossary.md), [site](https://x.org)\n\n"
         "```python\ndraw()\n```\n\n![A map.](map.png)\n\n<table></table>\n\n    3\n"
     )
+
+
+@pytest.mark.parametrize("notebook", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda notebook: notebook.stem)
+def test_the_committed_page_is_of_the_lesson_as_it_is(notebook) -> None:
+    """Pages of the paper profile are not compared: who changes a lesson need not have the papers' data."""
+    found = (REFERENCE / "default" / notebook.stem / "README.md").read_text(encoding="utf-8")
+    for line in page(nbformat.read(notebook, as_version=4)).splitlines():
+        assert line in found, "make figures reference"
+
+
+@pytest.mark.parametrize("lesson", sorted((REFERENCE / "paper").glob("*/README.md")), ids=lambda page: page.parent.name)
+def test_the_head_of_a_page_of_the_paper_profile_names_the_verdicts_that_differ(lesson) -> None:
+    _, _, rest = lesson.read_text(encoding="utf-8").partition("\n\n")
+    assert rest.startswith(f"{head(lesson.parent.name)}\n")
 
 
 def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_are_escaped() -> None:
