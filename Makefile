@@ -71,7 +71,7 @@ lock: ## resolve requirements.txt anew and write requirements.lock and environme
 	@"$$PYTHON" -I tools/bootstrap.py lock
 
 cache: ## show the cache's place and size
-	@for part in "$${SENTENCE_CACHE:-.cache}"/*; do [ ! -e "$$part" ] || du -sh "$$part"; done
+	@du -hd1 "$${SENTENCE_CACHE:-.cache}" 2>/dev/null || echo "no cache in $${SENTENCE_CACHE:-.cache}"
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
 	@$(BIN)/python -m lib.run.cache --prune

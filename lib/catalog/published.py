@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lib.run.errors import InputError
@@ -52,13 +53,18 @@ def cells(name: str, by: str | list[str], value: str = "value", **where: object)
     Raises
     ------
     InputError
-        A value that a column never has, or two numbers under one name.
+        An unknown column, a value that a column never has, or two numbers under one name.
     """
     table = load(name)
+    for column in [*np.atleast_1d(by), value, *where]:
+        one_of("column", str(column), table.columns)
     for column, wanted in where.items():
         content = table[column].astype(str)
         table = table[content == one_of(column, str(wanted), content.dropna().unique())]
     found = table.set_index(by)[value]
     if not found.index.is_unique:
-        raise InputError(f"by: {by!r} names two numbers of {name}; name another column too, or select by one")
+        twice = found.index[found.index.duplicated()][0]
+        raise InputError(
+            f"by: {by!r} names two numbers of {name} ({twice!r}); name another column too, or select by one"
+        )
     return found

@@ -156,8 +156,8 @@ def reason(error: Exception, job: Job) -> str:
         return message
     if isinstance(error, OSError):
         return f"{error.filename or job.results}: {error.strerror}"
-    if kind == "DeadKernelError":
-        return "the kernel died, most often for lack of memory"
+    if kind == "DeadKernelError" or message.startswith("Kernel died"):
+        return f"the kernel died, often for lack of memory (what it printed: {job.log.with_suffix('.err')})"
     cell = f" in cell {error.exec_count}" if hasattr(error, "exec_count") else ""
     return f"{kind}{cell}: {message} (executed so far: {job.failed})"
 

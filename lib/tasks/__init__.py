@@ -45,6 +45,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from lib import catalog
+from lib.run.errors import InputError
 from lib.run.parameters import one_of
 from lib.tasks import local, readers
 from lib.tasks.readers import WESTERN, ClassificationTask, PairTask, ParaphraseGroups, Task
@@ -90,7 +91,10 @@ def load(name: str, split: str = "test") -> Task:
     """
     official = splits(name)
     whole = official == [_WHOLE]
-    one_of(f"split of {name}", split, ["test", _WHOLE] if whole else [*official, _WHOLE])
+    accepted = ["test", _WHOLE] if whole else [*official, _WHOLE]
+    if split not in accepted:
+        why = " (it has no official splits, so both are all of it)" if whole else ""
+        raise InputError(f"split: {name} has no {split!r}; accepted: {', '.join(accepted)}{why}")
     read, parts = _SETS[name]
     chosen = official if whole or split == _WHOLE else [split]
     return read(*chain(*(parts[part] for part in chosen)))

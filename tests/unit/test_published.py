@@ -140,6 +140,8 @@ def test_usif_improves_by_the_stated_percentages() -> None:
 def test_unknown_names_get_the_nearest_ones() -> None:
     with pytest.raises(InputError, match="did you mean usif_table"):
         published.load("usif_tabel1")
+    with pytest.raises(InputError, match="column: 'models' is not known; did you mean model"):
+        published.cells("usif_table1", "models")
     with pytest.raises(InputError, match="dataset: \"STS'16\" is not known; did you mean STS'1"):
         published.cells("usif_table1", "model", dataset="STS'16")
     with pytest.raises(InputError, match="reference: 'Arora, 2017' is not known; did you mean Arora et al"):
@@ -147,5 +149,5 @@ def test_unknown_names_get_the_nearest_ones() -> None:
 
 
 def test_cells_refuse_a_name_that_stands_for_two_numbers() -> None:
-    with pytest.raises(InputError, match="by: 'model' names two numbers of usif_table1"):
+    with pytest.raises(InputError, match=r"by: 'model' names two numbers of usif_table1 \('PP'\)"):
         published.cells("usif_table1", "model")

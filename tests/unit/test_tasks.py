@@ -324,8 +324,11 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> Non
     [
         ({"name": "STS-Benchmark"}, "did you mean STSBenchmark"),
         ({"name": "?"}, f"accepted: {', '.join(sorted([*SHIPPED, *FOLDERS]))}"),  # all that there are
-        ({"name": "MRPC", "split": "dev"}, "split of MRPC: 'dev' is not known; accepted: all, test, train"),
-        ({"name": "MR", "split": "train"}, "split of MR: 'train' is not known; accepted: all, test"),
+        ({"name": "MRPC", "split": "dev"}, "split: MRPC has no 'dev'; accepted: train, test, all"),
+        (
+            {"name": "MR", "split": "train"},
+            "split: MR has no 'train'; accepted: test, all (it has no official splits, so both are all of it)",
+        ),
     ],
 )
 def test_a_request_that_cannot_be_met_gets_a_sentence(arguments, message) -> None:
