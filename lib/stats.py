@@ -84,9 +84,10 @@ def bootstrap(
         together. A negative number stands for a cluster of its own.
     method : {"percentile", "bca", "normal", "fisher"}
         "percentile" for means and their differences; "bca" corrects for bias and skewness (Efron 1987), of a
-        number or a list of numbers; "normal" is the estimate and 1.96 standard deviations of the draws, for
-        statistics that resampling biases; "fisher" is the same on Fisher's z, for rank correlations near 1, which
-        percentiles miss; a draw of 1, where z is infinite, counts as the highest draw below 1.
+        number or a list of numbers; "normal" is the estimate plus and minus 1.96 standard deviations of the draws
+        (at 95 % confidence), for statistics that resampling biases; "fisher" is the same on Fisher's z, for rank
+        correlations near 1, which percentiles miss; a draw of 1, where z is infinite, counts as the highest draw
+        below 1.
     seeds : bool
         The statistic's last axis has a value for each training seed. The estimate is their mean, and the interval
         covers other items and other seeds: both half-widths add as squares, the seeds' by Student's t.

@@ -329,7 +329,7 @@ def deal(labels: np.ndarray, folds: int, rng: np.random.Generator, groups: np.nd
 
     Parameters
     ----------
-    labels : float[n] or str[n]
+    labels : int[n] or str[n]
     groups : int[n], optional
         Equal for sentences that must be in one fold; a negative number stands for a group of its own. InputError for a
         class with members in fewer groups than there are folds.

@@ -4,7 +4,7 @@
 name                      text
 ========================  ============================================================================
 ``bible-gospels``         Gospels and Acts in five English translations, one verse a sentence
-``bible-gospels-fifth``   every fifth verse of these, in all five: as long as one translation of all
+``bible-gospels-fifth``   every fifth verse of these in all five: about as many sentences as one translation has
 ``bible-nt``, ``bible``   the New Testament in the same five; the whole Bible in those that have it
 ``bible-gospels:web``     one translation of the five: web, wmth, ylt, dr or mont (`lib.corpora.bible`); the same
                           for ``bible-nt`` and ``bible``. Groups have the numbers that they have in all five, so

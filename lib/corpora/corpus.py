@@ -108,7 +108,7 @@ def assemble(name: str, records: Iterable[Record]) -> Corpus:
     batches = iter(lambda: list(islice(remaining, BATCH)), [])
     tables = [pa.table(list(zip(*batch, strict=True)), schema=SCHEMA) for batch in batches]
     if not tables:
-        raise InputError(f"corpus: {name!r} holds no sentence")
+        raise InputError(f"corpus: {name!r} holds no sentence; give a text with at least one")
     table = pa.concat_tables(tables)
     encoded = table["sentence"].dictionary_encode().combine_chunks()
     place = encoded.indices.to_numpy()  # of each record's sentence among the unique ones, by first appearance

@@ -56,7 +56,8 @@ def reuters_files() -> list[Path]:
     folder = catalog.file("corpora/reuters21578")
     found = sorted(folder.glob("reut2-*.sgm"))
     if not found:
-        raise InputError(f"corpus: 'reuters' needs files reut2-000.sgm ... reut2-021.sgm, and {folder} holds none")
+        needed = "needs files reut2-000.sgm ... reut2-021.sgm"
+        raise InputError(f"corpus: 'reuters' {needed}, and {folder} holds none; make data ASSET=reuters21578")
     return found
 
 

@@ -38,12 +38,13 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
                 text = content.removesuffix(b"\n").decode(encoding, errors)
                 yield Line(place, text.removesuffix("\r"))
     except UnicodeDecodeError as error:
-        raise InputError(f"{place}: byte {error.object[error.start]:#04x} is not {encoding}; get it again") from error
+        byte = f"{error.object[error.start]:#04x}"
+        raise InputError(f"{place}: byte {byte} is not {encoding}; save it as {encoding}, or get it again") from error
     except (EOFError, OSError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"{place}: cannot be read ({reason}); give a text file, plain or gzip") from error
     if place == str(path):
-        raise InputError(f"{path}: the file is empty; get it again")
+        raise InputError(f"{path}: the file is empty; give one with text, or get it again")
 
 
 def elements(path: Path, tag: str, encoding: str, errors: str = "strict") -> Iterator[str]:

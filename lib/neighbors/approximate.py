@@ -309,7 +309,7 @@ class Tuning(NamedTuple):
     Attributes
     ----------
     effort : float
-        For ``Index.search(effort=...)``; where it does not reach the recall, the most that there is.
+        For ``Index.search(effort=...)``; the largest that there is if none reaches the recall.
     recall_by_ids : float
         Mean over the held-out queries. Chosen as the least that suffices, the effort may fall a little short on other
         queries: report the recall on those.

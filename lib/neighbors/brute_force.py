@@ -1,6 +1,6 @@
 """Exact nearest neighbors by cosine similarity: every query is compared with every vector, block by block.
 
-A `Screen` (dense: `lib.neighbors.dense`; sparse: `lib.neighbors.sparse`) computes scores that lie within a
+A *screen* (one of the classes in `lib.neighbors.dense` and `lib.neighbors.sparse`) computes scores that lie within a
 margin of the similarities. What a score lets through is compared again in float64, so that neither the screen nor the
 blocks nor the number of threads have a part in the result.
 """
@@ -91,7 +91,7 @@ def nearest(
 
     Parameters
     ----------
-    screen : Screen
+    screen : object
         From `choose`.
     excluded : Exclusions
         From `lib.neighbors.contract.check`.

@@ -37,7 +37,7 @@ def exact(
     shards: int | None = None,
     show_progress_bar: bool = False,
 ) -> Neighbors:
-    """What `lib.neighbors.exact` returns, with its arguments, found by the workers of a cluster.
+    """What `lib.neighbors.exact` returns, with its arguments but `device`, found by the workers of a cluster.
 
     Parameters
     ----------

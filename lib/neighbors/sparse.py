@@ -38,7 +38,7 @@ class Sparse:
         return sp.csc_array(unit(slice_rows(self.corpus, block.start, block.stop), "corpus", block.start))
 
     def scores(self, some: slice, index: sp.csc_array) -> np.ndarray:
-        """Of some queries with all sentences: float64[s, n]."""
+        """Of some queries with the vectors of a block: float64[s, b]."""
         starts = self.queries.indptr[some.start : some.stop + 1]
         sums = np.zeros((len(starts) - 1, index.shape[0]))
         _add(starts, self.queries.indices, self.queries.data, index.indptr, index.indices, index.data, sums)
@@ -54,7 +54,7 @@ class Sparse:
     def similarities(
         self, some: slice, i: np.ndarray, j: np.ndarray, index: sp.csc_array, scores: np.ndarray
     ) -> np.ndarray:
-        """Float64[m], of the i-th of some queries and sentence j."""
+        """Float64[m], of the i-th of some queries and row j of a block."""
         return scores[i, j]
 
     def enter_thread(self) -> None:

@@ -15,7 +15,7 @@ from lib.plotting.style import COLORS, frame, look
 def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label: str) -> None:
     """A line for each name, marked and colored, with a band where its table gives an interval.
 
-    Each table has a column value, its index is the abscissa; columns low and high give the band.
+    Each table has a column value; its index gives the positions on the x-axis, columns low and high the band.
     """
     for i, (name, table) in enumerate(tables.items()):
         axes.plot(table.index, table["value"], markersize=4, linewidth=1.2, label=name, **look(i))

@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from lib.plotting.style import COLORS, bars, frame, look
 
 NAMED = "0.2"  # the grey of points with a name
-LINE = 0.055  # height of a line of text, as a share of the ordinate
+LINE = 0.055  # height of a line of text, as a share of the y-axis
 
 
 def before_and_after(table: pd.DataFrame, axes: Axes, label: str) -> None:
@@ -56,9 +56,9 @@ def by_family(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, x_l
 
 
 def named_places(points: pd.DataFrame, axes: Axes) -> None:
-    """Single points with intervals, each named on its left, the largest on their right, where the abscissa grows.
+    """Single points with intervals, each named on its left, the largest on their right, where the x-axis grows.
 
-    `points` has columns size, value, low and high; its index names the points. The ordinate is drawn already.
+    `points` has columns size, value, low and high; its index names the points. The range of the y-axis is set before.
     """
     mark = {"marker": "*", "markersize": 8, "linestyle": "", "elinewidth": 0.7, "color": NAMED}
     axes.errorbar(points["size"], points["value"], bars(points, "value"), **mark)

@@ -47,7 +47,7 @@ def bars(table: pd.DataFrame, column: str) -> np.ndarray:
 
 
 def frame(axes: Axes, x_label: str, y_label: str | None = None) -> None:
-    """Name the axes, and draw a light grid behind the data; only across the abscissa where the ordinate is none."""
+    """Label the axes, and draw a light grid behind the data; without a label of the y-axis only its vertical lines."""
     axes.set(xlabel=x_label, ylabel=y_label or "")
     axes.grid(axis="x" if y_label is None else "both", color="0.9")
     axes.set_axisbelow(True)

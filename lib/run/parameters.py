@@ -146,7 +146,7 @@ def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
 
 
 def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
-    """What texts such as ``k=10`` change in a notebook's parameters; what is no text there is written as in YAML.
+    """What texts such as ``k=10`` change in a notebook's parameters; values other than text are written as in YAML.
 
     Raises InputError for a parameter that the notebook does not have, and for a value that is not accepted.
     """
@@ -200,7 +200,7 @@ def one_of(parameter: str, value: str, choices: Iterable[str]) -> str:
 
 
 def in_range(parameter: str, value: float, low: float, high: float, why: str = "") -> float:
-    """Return `value` if low <= value <= high; raise InputError that says why not otherwise.
+    """Return `value` if low <= value <= high; otherwise raise InputError, with the reason `why` if there is one.
 
     Where both bounds are whole numbers, so must be the value. True and False are no numbers.
     """

@@ -29,11 +29,11 @@ class Line:
 
     Attributes
     ----------
+    kind : str
+        Which way to larger vectors this is, such as `TRAINED`.
     sizes : list of int
     encoders : list of list
         What encodes, for each size and seed.
-    names : str[sizes, seeds]
-        Of the results.
     """
 
     kind: str

@@ -145,8 +145,8 @@ def answer(
     models : mapping
         Of names to vectors, or to a tuple of vectors and the transformers that they pass.
     labels : int[n]
-    seeds
-        As for `classify`.
+    seeds : sequence of int
+        One classification for each; `classify` calls it `seed`.
     ensembles : mapping, optional
         Of names to models, whose scores are divided by their standard deviation and added.
     **options

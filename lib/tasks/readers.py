@@ -118,7 +118,7 @@ def _table(path: Path, columns: Sequence[str], header: str = "", extra: int = 0,
         cells = [cell.strip() for cell in text.split("\t")]
         width = width or len(cells)
         if not width <= len(cells) <= width + extra:
-            raise InputError(f"{place}: {len(cells)} tab-separated columns; this file has {width}")
+            raise InputError(f"{place}: {len(cells)} tab-separated columns; this file has {width} on each line")
         rows[place] = cells[:width]
     if not rows:
         raise InputError(f"{path}: nothing below its header; get the file again")
