@@ -94,6 +94,7 @@ def test_every_page_is_there_and_sphinx_complains_only_of_notebooks_that_have_no
     assert [page for page in expected if not (site / page).is_file()] == []
     assert 'id="lib.n2o.overlap"' in (site / "tools/site/api/lib.n2o.html").read_text()
     about = (site / "tools/site/about.html").read_text()
+    # README: "CITATION.cff is for the studies themselves. The license of the code is MIT"
     assert all(words in about for words in ("Situating sentence embedders", "MIT License"))
 
 

@@ -71,6 +71,7 @@ def make(tmp_path):
     return call
 
 
+# README: "run one notebook: `make figures NOTEBOOK=01`", "`make figures JOBS=1`"
 def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_path) -> None:
     touched = tmp_path / "touched"
     for text in (f'"; touch {touched}; "', f"'`touch {touched}`", f"$(shell touch {touched})", "#", "a  b", "é"):

@@ -41,6 +41,7 @@ def test_every_entry_is_complete(asset) -> None:
     assert bool(asset.package) == (asset.access == "package")
 
 
+# README: "references.bib has them all, and the data, weights and tools beside them"
 def test_every_citation_is_in_the_bibliography(asset) -> None:
     keys = re.findall(r"^@\w+\{(\w+),", (paths.ROOT / "references.bib").read_text(encoding="utf-8"), re.M)
     assert asset.citation in keys

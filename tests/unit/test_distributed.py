@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from lib import neighbors, store
 from lib.neighbors import distributed
-from lib.run import cluster, paths
+from lib.run import cluster, parameters, paths
 from lib.run.errors import InputError
 from tests.unit.test_store import SENTENCES, Letters, dense, files
 
@@ -258,6 +258,12 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler
     for _ in range(2):
         with cluster.connect(scheduler) as joined:
             assert joined.submit(sum, [1, 2]).result() == 3
+
+
+# SECURITY: "The default is `none`"
+def test_no_notebook_has_a_cluster_of_its_own() -> None:
+    chosen = [parameters.of_notebook(notebook).get("cluster", "none") for notebook in paths.NOTEBOOKS.glob("*.ipynb")]
+    assert set(chosen) == {"none"}
 
 
 @pytest.mark.parametrize("address", ["Local", "host:8786", "tcp://host", "http://host:80", None])

@@ -15,6 +15,7 @@ from lib.run.errors import InputError
 from tests.trust import wild
 
 HERE = [name for name in embedders.names() if name not in embedders.missing(embedders.names())]
+# README: "any set of word vectors takes a composition as a suffix"
 COMPOSED = [
     *(f"glove-6b-50d{suffix}" for suffix in embedders.compositions()["suffix"] if "random-lstm" not in suffix),
     "glove-6b-50d+random-lstm-64d", "w2v-corpus-40d+usif", "fasttext-corpus-sub+sif",

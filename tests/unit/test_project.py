@@ -70,6 +70,7 @@ def imported() -> set[str]:
 
 
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a network"
+# SECURITY: "versions are pinned"
 def test_every_import_is_pinned_alike_in_all_files() -> None:
     direct, locked = pins("requirements.txt"), pins("requirements.lock")
     assert {name for name in imported() if name not in direct and ALONG.get(name) not in direct} == set()
@@ -117,6 +118,12 @@ def test_make_alone_prints_every_target_with_its_help() -> None:
     assert [target for target in targets if not re.search(rf"make {target} +\S", shown)] == []
 
 
+# README: "compare speeds on your machine: `make bench`"
+def test_every_part_of_make_bench_is_there() -> None:
+    (parts,) = re.findall(r"for part in (.*?); do \$\(BIN\)/python -m benchmarks", (ROOT / "Makefile").read_text())
+    assert [part for part in parts.split() if find_spec(f"benchmarks.{part}") is None] == []
+
+
 # README: "From Python, anything whose `encode(sentences)` returns an array can take an embedder's place", and its table
 def test_the_python_of_the_readme_runs_and_its_modules_are_there(tmp_path) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
@@ -129,6 +136,7 @@ def test_the_python_of_the_readme_runs_and_its_modules_are_there(tmp_path) -> No
     assert [module for module in modules if find_spec(module) is None] == []
 
 
+# README: "the messages", "the glossary", "the claims" and other pages; SECURITY: the tests that "hold them"
 @pytest.mark.parametrize("folder", [".", "docs", "figures/reference"])
 def test_every_link_of_every_page_leads_to_a_file(folder) -> None:
     broken = []
@@ -137,6 +145,7 @@ def test_every_link_of_every_page_leads_to_a_file(folder) -> None:
         targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)\s]*)?\)", text) + re.findall(r'(?:href|src)="([^"]+)"', text)
         local = [target for target in targets if not re.match(r"https?:|data:|#", target)]
         broken += [f"{page.relative_to(ROOT)}: {target}" for target in local if not (page.parent / target).exists()]
+        broken += [test for test in re.findall(r"`(tests/\w+/\w+\.py)`", text) if not (ROOT / test).exists()]
     assert broken == []
 
 

@@ -12,7 +12,8 @@ import pytest
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
 from tools.exercises import append_solutions, exercises
-from tools.reference import REFERENCE, head, page, renew, withhold
+from tools.pages import between
+from tools.reference import PAGES, REFERENCE, head, page, renew, withhold
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
@@ -148,6 +149,7 @@ def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_ar
     assert withhold(shown, instead) == 'a,"[text 1]"\n| [text 1] |\n<td>[text 2]</td>'
 
 
+# README: "the exercises with what their solutions print"
 def test_solutions_follow_the_notebook_in_their_order(tmp_path) -> None:
     folded = "**1.** Why?\n\n<details><summary>Solution</summary>\n\n```python\nprint(1)\n```\n\nSo.\n\n</details>"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(folded)])
@@ -158,6 +160,13 @@ def test_solutions_follow_the_notebook_in_their_order(tmp_path) -> None:
     assert (added.source, added.metadata["exercise"]) == ("print(1)", 1)
 
 
+# README: "Every claim with its verdict, by paper", "Which embedder for my task?", "What is in each table"
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_says_what_the_committed_results_say(name) -> None:
+    mark, made = PAGES[name]
+    assert (paths.ROOT / name).read_text(encoding="utf-8") == between(name, mark, f"\n{made()}")
+
+
 FINDINGS = [
     line.strip()
     for name, end in (("README.md", "## Two commands"), ("docs/replication.md", "<!-- claims -->"))
@@ -166,6 +175,7 @@ FINDINGS = [
 ]
 
 
+# README: "What replicates", with its numbers
 @pytest.mark.parametrize("finding", FINDINGS)
 def test_a_number_of_a_finding_stands_in_a_table_of_its_study(finding) -> None:
     """Every number with a decimal point, as the tables round it."""

@@ -110,6 +110,7 @@ def test_one_thread_and_one_seed_give_the_same_bytes(variant) -> None:
     assert_same(training.train(sentences(), settings), training.train(sentences(), settings))
 
 
+# README: "a trainer for text of any size"
 def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path) -> None:
     content = "".join(f"{line}\n" for line in sentences()).encode()
     plain, compressed = tmp_path / "text.txt", tmp_path / "text.gz"
