@@ -10,24 +10,30 @@ from matplotlib.figure import Figure
 
 from lib.plotting.style import PAGE_WIDTH, bars, frame, look
 
+CLOSE = 0.6  # of the distance between two names: what rows of one name share
+
 
 def dots_with_intervals(
     table: pd.DataFrame, axes: Axes, label: str, kinds: pd.Series | None = None, level: float | None = None
 ) -> None:
     """A dot with its interval for each row: columns value, low, high; the index names them from top to bottom.
 
-    `kinds` names each row's kind, which it is colored and marked by. `level` draws a dotted line, such as chance.
+    Rows of one name stand close together beside it. `kinds` names each row's kind, which it is colored and marked by.
+    `level` draws a dotted line, such as chance.
     """
     kinds = pd.Series("", table.index) if kinds is None else kinds
     errors = bars(table, "value")
+    places, names = pd.factorize(table.index)
+    same = pd.Series(places).groupby(places)
+    places = places + CLOSE * ((same.cumcount() + 0.5) / same.transform("size") - 0.5).to_numpy()
     for i, kind in enumerate(sorted(kinds.unique())):
         rows = np.flatnonzero(kinds == kind)
         values = table["value"].iloc[rows]
-        axes.errorbar(values, rows, xerr=errors[:, rows], linestyle="", markersize=5, label=kind, **look(i))
+        axes.errorbar(values, places[rows], xerr=errors[:, rows], linestyle="", markersize=5, label=kind, **look(i))
     if level is not None:
         axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
-    axes.set_yticks(range(len(table)), table.index)
-    axes.set_ylim(len(table) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     frame(axes, label)
     if kinds.nunique() > 1 and not axes.figure.legends:  # one for all panels
         axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
