@@ -94,7 +94,7 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ScoredSet]:
     if task.ids is not None:
         return [_documents(name, group, task)]
     files = np.array(task.genre if name.startswith("STS1") else [name] * len(task))
-    return [_pairs(file, group, task, np.flatnonzero(files == file)) for file in dict.fromkeys(files.tolist())]
+    return [_pairs(file, group, task, np.flatnonzero(files == file)) for file in pd.unique(files)]
 
 
 def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> ScoredSet:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,17 +162,16 @@ def measure(training: Training, sets: Sequence[ScoredSet]) -> None:
     entry = answers_of(training, sets)
 
     def learn() -> dict[str, Any]:
-        arrays, encoders = {}, {}
         if training.gensim:
-            encoders[""] = gensim_words(training.lines, training.settings, training.gensim == "skip-gram")
+            arrays = {}
+            encoders = {"": gensim_words(training.lines, training.settings, training.gensim == "skip-gram")}
         else:
             model = training.model or Sent2Vec.train(training.lines, training.settings)
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
-        for variant, encode in encoders.items():
-            for each in sets:
-                if each.group in training.groups and (each.group != "supervised" or variant in ("", "SIF")):
-                    arrays[f"{variant}/{each.group}/{each.name}"] = each.answers(Fitted(encode))
+        for variant, each in product(encoders, sets):
+            if each.group in training.groups and (each.group != "supervised" or variant in ("", "SIF")):
+                arrays[f"{variant}/{each.group}/{each.name}"] = each.answers(Fitted(encoders[variant]))
         with entry.writing(ANSWERS) as stream:
             np.savez(stream, **arrays)
         return {}

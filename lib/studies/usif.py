@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -354,12 +354,12 @@ def with_published(scores: Scores, tables: Sequence[str], compositions: Mapping[
     `compositions` gives the paper's name of each; one that begins with + follows the vectors': {"uSIF": "+UP"}.
     """
     stated = pd.concat([published.load(table) for table in tables]).set_index(["model", "dataset"])["value"]
-    rows, found = [], scores.of()
+    rows = []
     for composition, model in compositions.items():
-        for (i, group), (j, name) in product(enumerate(scores.groups), enumerate(scores.variants)):
+        table = pd.DataFrame(100 * scores.score(composition), scores.groups, scores.variants)
+        for (group, name), ours in table.stack().items():
             row = VECTORS.get(name, "GloVe") + model if model.startswith("+") else model
             for dataset in PAPER.get(group, []):
                 if (row, dataset) in stated.index:
-                    ours = 100 * found[composition][i, j]
                     rows.append((group, name, composition, ours, row, stated[row, dataset]))
     return pd.DataFrame(rows, columns=["set", "vectors", "composition", "ours", "row", "paper"])
