@@ -68,7 +68,8 @@ def judge_identities(ledger: stats.Ledger, model: Sent2Vec, lines: Sequence[str]
     means = np.abs(model.encode(lines)).sum(axis=1)
     norms = {word: np.abs(vector).sum() for word, vector in model.word_vectors().items()}
     each = [np.mean([norms[word] for word in line.split() if word in norms] or [0]) for line in lines]
-    ledger.identity("sent2vec-l1-proximal-step", max(0, (means - each).max()), part="mean")
+    excess = (means - each) / np.maximum(means, 1e-9)
+    ledger.identity("sent2vec-l1-proximal-step", max(0, excess.max()), part="mean")
     ids, starts = model.dictionary.ids([line.encode() for line in lines])
     plain = input_rows(ids, starts, 1, model.dictionary.n_words, 0)[0]
     ledger.identity("sent2vec-constant-cost-per-word", len(plain) / len(ids) - 1, part="exactly")
