@@ -93,8 +93,8 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ScoredSet]:
         raise InputError(f"task_names: {name!r} has no rated pairs; give Lee, WS353, STS12 ... STS15, SICK-R")
     if task.ids is not None:
         return [_documents(name, group, task)]
-    files = np.array(task.genre if name.startswith("STS1") else [name] * len(task))
-    return [_pairs(file, group, task, np.flatnonzero(files == file)) for file in pd.unique(files)]
+    files = pd.Series(task.genre if name.startswith("STS1") else [name] * len(task))
+    return [_pairs(file, group, task, np.flatnonzero(files == file)) for file in files.unique()]
 
 
 def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> ScoredSet:

@@ -164,13 +164,9 @@ def maximum(objective: Objective, starts: np.ndarray, candidates: np.ndarray) ->
 # -- estimates ----------------------------------------------------------------------------------
 
 
-def equation_9(sentence: Sentence, a: float, vectors: np.ndarray | None = None) -> np.ndarray:
-    """The direction of equation (9): the sum of a / (p + a/2) times vector, as a unit vector, float64[d].
-
-    `vectors`, float[t, d], stand for the sentence's own.
-    """
-    weights = a / (sentence.p + a / 2)
-    return unit(weights @ (sentence.vectors if vectors is None else vectors))
+def equation_9(sentence: Sentence, a: float) -> np.ndarray:
+    """The direction of equation (9): the sum of a / (p + a/2) times vector, as a unit vector, float64[d]."""
+    return unit(a / (sentence.p + a / 2) @ sentence.vectors)
 
 
 def estimates(sentence: Sentence, a: float, center: np.ndarray) -> dict[str, np.ndarray]:
@@ -179,8 +175,8 @@ def estimates(sentence: Sentence, a: float, center: np.ndarray) -> dict[str, np.
     return {
         "equation (9)": equation_9(sentence, a),
         "plain mean": unit(sentence.vectors.sum(axis=0)),
-        "(9), unit vectors": equation_9(sentence, a, units),
-        "(9), centered unit vectors": equation_9(sentence, a, units - center),
+        "(9), unit vectors": equation_9(sentence._replace(vectors=units), a),
+        "(9), centered unit vectors": equation_9(sentence._replace(vectors=units - center), a),
     }
 
 
