@@ -109,9 +109,8 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
         same; document, whether they are of one document.
     """
     query_rows, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
-    sentences = {i: corpus.sentences[i] for i in np.union1d(query_rows, found).tolist()}
-    words = {i: text.content_types(sentence) for i, sentence in sentences.items()}
-    named = {i: names(sentence) for i, sentence in sentences.items()}
+    words = {i: text.content_types(corpus.sentences[i]) for i in np.union1d(query_rows, found).tolist()}
+    named = {i: names(corpus.sentences[i]) for i in words}
     both = list(zip(query_rows.tolist(), found.tolist(), strict=True))
     group, document = corpus.groups, corpus.documents
     return pairs.assign(
@@ -129,27 +128,13 @@ def names(sentence: str) -> frozenset[str]:
 
 def paraphrases(corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
     """Every sentence of the corpus that is known to mean the same as a query: columns query, sentence."""
-    members = pd.DataFrame({"group": corpus.groups, "sentence": np.arange(len(corpus))})
-    grouped = pd.DataFrame({"query": np.arange(len(queries)), "group": corpus.groups[queries], "itself": queries})
-    both = grouped[grouped["group"] >= 0].merge(members, on="group")
-    return both.loc[both["sentence"] != both["itself"], ["query", "sentence"]].reset_index(drop=True)
+    same = (corpus.groups[queries][:, None] == corpus.groups) & (corpus.groups >= 0)
+    same[np.arange(len(queries)), queries] = False
+    query, sentence = np.nonzero(same)
+    return pd.DataFrame({"query": query, "sentence": sentence})
 
 
 # -- differences within a query -----------------------------------------------------------------
-
-
-def words_of_the_popular(near: pd.DataFrame, embedders: int, share: float = 0.9) -> pd.Series:
-    """Word overlap of very popular neighbors less that of the other neighbors, for each query that has both.
-
-    `near` is from `popular`, described; very popular is a sentence with at least this share of the embedders.
-    """
-    means = (
-        near.groupby(["query", near["popularity"] >= share * embedders])["overlap"]
-        .mean()
-        .unstack()
-        .reindex(columns=[True, False])
-    )
-    return (means[True] - means[False]).dropna()
 
 
 def theme_of_outliers(outlying: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Series:
@@ -177,10 +162,9 @@ def choose(near: pd.DataFrame, outlying: pd.DataFrame, near_copy: float = 0.7) -
     is none such); of these the one with most outliers; of these the first.
     """
     apart = near[near["overlap"] < near_copy]
-    best = (apart if len(apart) else near).groupby("query")["popularity"].max()
-    counts = outlying.groupby("query").size().reindex(best.index, fill_value=0)
-    order = pd.DataFrame({"popularity": best, "outliers": counts})
-    return int(order.sort_values(["popularity", "outliers"], ascending=False, kind="stable").index[0])
+    best = (apart if len(apart) else near).groupby("query")[["popularity"]].max()
+    best["outliers"] = outlying["query"].value_counts()  # missing where there is none, which sorts last
+    return int(best.sort_values(["popularity", "outliers"], ascending=False, kind="stable").index[0])
 
 
 def of_query(near: pd.DataFrame, outlying: pd.DataFrame, query: int, corpus: Corpus, rows: int) -> pd.DataFrame:

@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import sparse
 from scipy.stats import rankdata
 
-from lib import corpora, embedders, n2o, stats
+from lib import embedders, n2o, stats
 from lib.corpora import Corpus
 from lib.embedders.base import Embeddings
 from lib.neighbors import approximate, exact
@@ -102,29 +102,7 @@ def overlap(ids: Ids) -> np.ndarray:
     return n2o.per_query(ids).to_numpy()
 
 
-def elsewhere(name: str, names: Sequence[str], queries: int, k: int, seed: int) -> np.ndarray:
-    """What `overlap` gives for queries drawn from another corpus.
-
-    Parameters
-    ----------
-    name : str
-        Of the corpus.
-    names : sequence of str
-        Embedders; those that learn from text learn from this one.
-    queries, k, seed : int
-
-    """
-    corpus = corpora.load(name)
-    drawn = np.random.default_rng(seed).choice(len(corpus), queries, replace=False)
-    return overlap(nearest(embeddings(names, corpus), drawn, k))
-
-
 # -- rankings -----------------------------------------------------------------------------------
-
-
-def rankings_correlation(values: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of every two rows of N2O, float[c, pairs]: float64[c, c]."""
-    return np.corrcoef(rankdata(values, axis=1))
 
 
 def agreement(x: np.ndarray, y: np.ndarray, sampling: Sampling) -> Interval:
@@ -184,7 +162,7 @@ def _samples(overlaps: np.ndarray, n: int) -> np.ndarray:
 
 
 def _mean_correlation(rows: np.ndarray) -> float:
-    rho = rankings_correlation(rows.mean(axis=0))
+    rho = np.corrcoef(rankdata(rows.mean(axis=0), axis=1))
     return rho[np.triu_indices(len(rho), 1)].mean()
 
 
@@ -194,21 +172,7 @@ def inner_products(vectors: Embeddings) -> np.ndarray:
     return products.toarray() if sparse.issparse(products) else products
 
 
-# -- the size of the corpus ---------------------------------------------------------------------
-
-
-def halves(n: int, share: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Two random parts of a corpus of n sentences, each of this share of it, that have no sentence in common."""
-    order, size = rng.permutation(n), int(share * n)
-    return np.sort(order[:size]), np.sort(order[size : 2 * size])
-
-
 # -- approximate search -------------------------------------------------------------------------
-
-
-def suited(vectors: Vectors, dimensions: int) -> dict[str, np.ndarray]:
-    """The dense embeddings of at most so many dimensions: no index takes sparse ones, and long ones take long."""
-    return {name: v for name, v in vectors.items() if not sparse.issparse(v) and v.shape[1] <= dimensions}
 
 
 def trials(
@@ -277,8 +241,7 @@ def growth(sampling: Sampling) -> pd.DataFrame:
             "seconds": 100 * seconds[largest] * PAPERS_CORPUS / (largest * dimensions[vectors]),
             "times_as_fast": by_search[vectors, "exact", queries][largest] / seconds[largest],
         }
-        row = rows[vectors, search, queries] = {}
-        for name, values in found.items():
-            interval = stats.bootstrap(stats.mean, values, sampling=sampling)
-            row[name], row[f"{name}_low"], row[f"{name}_high"] = interval
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["vectors", "search", "queries"])
+        intervals = stats.bootstrap(stats.mean, pd.DataFrame(found), sampling=sampling)
+        rows[vectors, search, queries] = np.transpose(intervals).ravel()
+    columns = [name + end for name in found for end in ("", "_low", "_high")]
+    return pd.DataFrame(rows, columns).T.rename_axis(["vectors", "search", "queries"])

@@ -75,9 +75,7 @@ def test_paraphrases_are_the_other_members_of_a_group(corpus) -> None:
 
 
 def test_differences_within_a_query_by_hand(corpus) -> None:
-    near = pd.DataFrame({"query": [0, 0, 0, 1], "popularity": [4, 1, 1, 4], "overlap": [0.9, 0.2, 0.4, 0.5]})
-    near["names"] = [0.5, 0.0, 0.0, np.nan]
-    assert popularity.words_of_the_popular(near, embedders=4).to_dict() == pytest.approx({0: 0.6})
+    near = pd.DataFrame({"query": [0, 0, 0, 1], "names": [0.5, 0.0, 0.0, np.nan]})
     lonely = pd.DataFrame({"query": [0, 0, 1], "document": [True, False, False], "names": [0.2, 0.0, np.nan]})
     theme = popularity.theme_of_outliers(lonely, corpus, np.array([0, 3]))
     assert theme.to_dict() == pytest.approx({0: 1 / 2 - 2 / 4, 1: 0 - 1 / 4})
