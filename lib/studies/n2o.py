@@ -118,28 +118,28 @@ class Evidence:
     ledger: stats.Ledger
 
     @cached_property
-    def overlaps(self) -> dict[tuple[str, str], np.ndarray]:
-        """The overlap of every two embedders in both orders, float[q] each."""
-        found = {pair: column.to_numpy() for pair, column in n2o.per_query({**self.ids, **self.more}).items()}
-        return found | {pair[::-1]: column for pair, column in found.items()}
+    def overlaps(self) -> pd.DataFrame:
+        """The overlap of every two embedders in both orders: a row for each query, two levels of columns."""
+        found = n2o.per_query({**self.ids, **self.more})
+        return found.join(found.swaplevel(axis=1))
 
-    def mean(self, some: Iterable[str], others: Iterable[str]) -> np.ndarray:
-        """The mean overlap of some embedders with others, none with itself, float[q]."""
-        return self.mean_of((a, b) for a, b in product(some, others) if a != b)
+    def mean(self, pairs: Iterable[tuple[str, str]]) -> pd.Series:
+        """The mean overlap of some pairs, for each query."""
+        return self.overlaps[list(pairs)].mean(axis=1)
 
-    def mean_of(self, pairs: Iterable[tuple[str, str]]) -> np.ndarray:
-        """The mean overlap of some pairs, float[q]."""
-        return np.mean([self.overlaps[pair] for pair in pairs], axis=0)
+    def mean_with(self, name: str, others: Iterable[str]) -> pd.Series:
+        """The mean overlap of an embedder with others, for each query; it may be one of these."""
+        return self.mean((name, other) for other in others if other != name)
 
-    def gains(self, average: str, token: str, others: Iterable[str]) -> dict[str, np.ndarray]:
-        """How much more of its neighbors the average of all tokens shares with each other embedder, float[q] each."""
-        return {name: self.overlaps[average, name] - self.overlaps[token, name] for name in others}
+    def gains(self, average: str, token: str, others: Sequence[str]) -> pd.DataFrame:
+        """How much more of its neighbors the average of all tokens shares with each other embedder than one token."""
+        return self.overlaps[average][others] - self.overlaps[token][others]
 
     def judge(
         self,
         id: str,
         part: str,
-        *families: Sequence[np.ndarray],
+        *families: Sequence[pd.Series] | np.ndarray,
         analogue: str = "",
         statistic: Callable[[np.ndarray], np.ndarray] = stats.mean,
         **options: bool | str,
@@ -195,7 +195,7 @@ MEDIAN = {"statistic": _above_median, "method": "normal"}  # resampling biases m
 
 
 def _range(evidence: Evidence) -> None:
-    values = np.stack(list(evidence.overlaps.values()))
+    values = evidence.overlaps.to_numpy()
     some = next(iter(evidence.ids.values()))
     constructed = [n2o.overlap(some, some[:, ::-1]) - 1, n2o.overlap(some, -1 - some)]
     evidence.ledger.identity("n2o-output-range", [(values < 0).sum(), (values > 1).sum(), *np.ravel(constructed)])
@@ -223,8 +223,8 @@ def _averages(evidence: Evidence) -> None:
             kinds = [list(combinations(rest, 2)), list(combinations(encoders, 2)), list(product(averages, encoders))]
             unlike = [[pair for pair in pairs if not near_copies(*pair)] for pairs in kinds]
             for part, (inside, *compared) in zip(values, (kinds, unlike), strict=True):
-                means = [evidence.mean_of(pairs) for pairs in compared if inside and pairs]
-                values[part] += [evidence.mean_of(inside) - mean for mean in means]
+                means = [evidence.mean(pairs) for pairs in compared if inside and pairs]
+                values[part] += [evidence.mean(inside) - mean for mean in means]
     for part, differences in values.items():
         what = "averages and encoders, pretrained and trained here apart"
         evidence.judge("n2o-static-averages-alike", part, differences, analogue=what)
@@ -235,16 +235,17 @@ def _variants(evidence: Evidence) -> None:
     (one_text, another), second = evidence.stand_ins(*TEXTS)
     static = [name for name in evidence.others("w2v-corpus") if is_average(name) and origin(name) == "pretrained"]
 
-    def unlike(variant: str) -> list[str]:
-        """Those whose method, the beginning of the name, is another."""
-        return [name for name in static if name.split("-")[0] != variant.split("-")[0]]
+    def with_other_methods(*variants: str) -> pd.Series:
+        """Mean overlap with those of another method, which is the beginning of the name."""
+        method = variants[0].split("-")[0]
+        return evidence.mean(product(variants, [name for name in static if name.split("-")[0] != method]))
 
     sizes, texts = evidence.overlaps[small, large], evidence.overlaps[one_text, another]
     values = [
         sizes - evidence.overlaps[large, other],
         sizes - evidence.overlaps[small, other],
-        texts - evidence.mean((one_text, another), unlike(one_text)),
-        sizes - evidence.mean((small, large), unlike(small)),
+        texts - with_other_methods(one_text, another),
+        sizes - with_other_methods(small, large),
     ]
     analogue = "; ".join(filter(None, (first, second)))
     evidence.judge("n2o-same-method-variants", "", values, analogue=analogue, holm=True)
@@ -259,8 +260,8 @@ def _subwords(evidence: Evidence) -> None:
     texts = evidence.overlaps[one_sub, two_sub]
     apart = [texts - evidence.overlaps[pair] for pair in pairs]
     evidence.judge("n2o-subword-effect", "pair", apart, analogue=analogue, holm=True)
-    same_method = evidence.mean_of([(one, two), (one_sub, two_sub)])
-    same_text = evidence.mean_of([(one, one_sub), (two, two_sub)])
+    same_method = evidence.mean([(one, two), (one_sub, two_sub)])
+    same_text = evidence.mean([(one, one_sub), (two, two_sub)])
     evidence.judge("n2o-subword-effect", "corpus", [same_method - same_text], analogue=analogue)
     own, lowest = [], []
     for shares in evidence.repeated.values():
@@ -284,7 +285,7 @@ def _tfidf(evidence: Evidence) -> None:
         for source in ORIGINS[:2]:
             of_source = [name for name in partners if origin(name) == source]
             unlike = {name: [one for one in evidence.others(name) if one in of_source] for name in ["tfidf", *rivals]}
-            families.append([evidence.mean([name], unlike[name]) for name in unlike])
+            families.append([evidence.mean_with(*each) for each in unlike.items()])
         analogue = "with pretrained embedders, and with those trained here"
         evidence.judge("n2o-tfidf-low-n2o", part, *families, analogue=analogue, **MEDIAN)
 
@@ -292,10 +293,9 @@ def _tfidf(evidence: Evidence) -> None:
 def _tokens(evidence: Evidence) -> None:
     """The gain of averaging a transformer's tokens over the vector of one token."""
     (token, average), analogue = evidence.stand_ins("bert-base-cls", "bert-base-avg")
-    gains = evidence.gains(average, token, evidence.others(token, "gpt-last"))
-    means = [np.mean([gains[name] for name in gains if origin(name) == source], axis=0) for source in ORIGINS]
-    evidence.judge("n2o-averaging-raises-n2o", "mean", means, analogue=analogue)
-    evidence.judge("n2o-averaging-raises-n2o", "each", list(gains.values()), analogue=analogue, holm=True)
+    gains = evidence.gains(average, token, evidence.others(token, "gpt-last")).T
+    evidence.judge("n2o-averaging-raises-n2o", "mean", gains.groupby(origin).mean().to_numpy(), analogue=analogue)
+    evidence.judge("n2o-averaging-raises-n2o", "each", gains.to_numpy(), analogue=analogue, holm=True)
 
 
 # -- claims that need the weights of all embedders of the paper's Table 1 -----------------------
@@ -316,7 +316,7 @@ def _elmo(evidence: Evidence) -> None:
 
 def _outliers(evidence: Evidence) -> None:
     others = _outside()
-    typical = {name: evidence.mean([name], others) for name in (*TOKENS, *others)}
+    typical = {name: evidence.mean_with(name, others) for name in (*TOKENS, *others)}
     values = [typical[token] - typical[other] for token, other in product(TOKENS, others)]
     evidence.judge("n2o-specific-token-outliers", "", values, holm=True)
 
@@ -324,10 +324,10 @@ def _outliers(evidence: Evidence) -> None:
 def _gains_with_elmo(evidence: Evidence) -> None:
     means, each = [], []
     for token, average in TOKENS.items():
-        with_elmo = np.mean(list(evidence.gains(average, token, ELMO).values()), axis=0)
-        others = list(evidence.gains(average, token, _outside(*ELMO)).values())
-        means.append(with_elmo - np.mean(others, axis=0))
-        each += [with_elmo - gain for gain in others]
+        with_elmo = evidence.gains(average, token, [*ELMO]).mean(axis=1)
+        others = evidence.gains(average, token, _outside(*ELMO))
+        means.append(with_elmo - others.mean(axis=1))
+        each += [with_elmo - others[name] for name in others]
     evidence.judge("n2o-averaging-nears-elmo", "mean", means)
     evidence.judge("n2o-averaging-nears-elmo", "maximum", each, holm=True)
 
@@ -337,7 +337,7 @@ def _infersent(evidence: Evidence) -> None:
     static = [name for name in _outside() if is_average(name)]
     values = []
     for averages in (static, [*static, *ELMO, *TOKENS.values()]):
-        near = evidence.mean(["infersent-v1"], averages)
+        near = evidence.mean_with("infersent-v1", averages)
         values += [near - overlap for name, overlap in own.items() if name not in averages]
     evidence.judge("n2o-infersent-near-averages", "averages", values)
     start = own["glove-840b-300d"]
@@ -349,5 +349,5 @@ def _use(evidence: Evidence) -> None:
     others = [*_outside(*USE), *TOKENS, *TOKENS.values()]
     values = [evidence.overlaps[USE] - evidence.overlaps[pair] for pair in product(USE, others)]
     evidence.judge("n2o-use-distinct", "each other", values)
-    rivals = [evidence.mean([name], others) for name in others]
-    evidence.judge("n2o-use-distinct", "distinct", [evidence.mean(USE, others), *rivals], **MEDIAN)
+    rivals = [evidence.mean_with(name, others) for name in others]
+    evidence.judge("n2o-use-distinct", "distinct", [evidence.mean(product(USE, others)), *rivals], **MEDIAN)
