@@ -216,15 +216,14 @@ def _averages(evidence: Evidence) -> None:
     values = {"all pairs": [], "unlike pairs": []}
     for source in ORIGINS[:2]:
         names = [name for name in evidence.ids if origin(name) == source and "+" not in name]
-        averages = [name for name in names if is_average(name)]
         for left_out in ["", *names]:
-            rest = [name for name in averages if name != left_out]
-            encoders = [name for name in names if name not in (*averages, left_out)]
-            kinds = [list(combinations(rest, 2)), list(combinations(encoders, 2)), list(product(averages, encoders))]
-            unlike = [[pair for pair in pairs if not near_copies(*pair)] for pairs in kinds]
-            for part, (inside, *compared) in zip(values, (kinds, unlike), strict=True):
-                means = [evidence.mean(pairs) for pairs in compared if inside and pairs]
-                values[part] += [evidence.mean(inside) - mean for mean in means]
+            pairs = list(combinations((name for name in names if name != left_out), 2))
+            unlike = [pair for pair in pairs if not near_copies(*pair)]
+            for part, some in zip(values, (pairs, unlike), strict=True):
+                of_pair = evidence.overlaps[some].T  # a row for each pair, by how many of the two are averages
+                means = of_pair.groupby(lambda pair: is_average(pair[0]) + is_average(pair[1])).mean()
+                if 2 in means.index:
+                    values[part] += [means.loc[2] - means.loc[averages] for averages in means.index.drop(2)]
     for part, differences in values.items():
         what = "averages and encoders, pretrained and trained here apart"
         evidence.judge("n2o-static-averages-alike", part, differences, analogue=what)
