@@ -12,6 +12,7 @@ from sklearn.pipeline import Pipeline
 from lib.plotting.style import look
 
 POINT, HIGHLIGHTED = 28, 70  # sizes of marks, square points
+ROOM = np.array([0.22, 0.12])  # for names around a map, as shares of its width and height
 
 
 def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, highlighted: str | None = None) -> None:
@@ -23,7 +24,8 @@ def scatter_map(points: pd.DataFrame, families: Mapping[str, str], axes: Axes, h
         if highlighted in members.index:
             place = members.loc[highlighted, ["x", "y"]]
             axes.scatter(*place, edgecolors="0.1", s=HIGHLIGHTED, zorder=3, **look(i))
-    axes.margins(0.18, 0.15)
+    room = ROOM * (points.max() - points.min())
+    axes.update_datalim([points.min() - room, points.max() + room])
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color="0.8")
@@ -52,14 +54,12 @@ def label_points(points: pd.DataFrame, axes: Axes, bold: str | None = None) -> N
 
 
 def _avoided(points: pd.DataFrame, axes: Axes, bold: str | None) -> np.ndarray:
-    """Places that no name may cover: the points, and the corners of the larger mark of the one whose name is bold."""
-    places = points[["x", "y"]].to_numpy()
-    if bold is None:
-        return places
-    reach = axes.figure.dpi / 72 * np.sqrt(HIGHLIGHTED) / 2  # pixels
-    center = axes.transData.transform(points.loc[bold, ["x", "y"]])
-    corners = center + reach * np.array([(-1, -1), (-1, 1), (1, -1), (1, 1)])
-    return np.vstack([places, axes.transData.inverted().transform(corners)])
+    """Places that no name may cover: the middles and the corners of the marks."""
+    sizes = np.where(points.index == bold, HIGHLIGHTED, POINT)
+    reach = axes.figure.dpi / 72 * np.sqrt(sizes)[:, None] / 2  # pixels
+    centers = axes.transData.transform(points[["x", "y"]])
+    corners = [centers + reach * corner for corner in ((0, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))]
+    return axes.transData.inverted().transform(np.concatenate(corners))
 
 
 def parted_plane(points: pd.DataFrame, model: Pipeline, axes: Axes) -> None:
