@@ -256,11 +256,11 @@ def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) 
 
     `query` is a position in ``placed.queries``.
     """
-    own = placed.ids[name][query].tolist()
-    others = {other: set(ids[query].tolist()) for other, ids in placed.ids.items() if other != name}
-    shared = set.intersection(*(others[relative] for relative in relatives))
-    found = set().union(*others.values())
-    return {"shared": [i for i in own if i in shared], "alone": [i for i in own if i not in found]}
+    lists = {other: ids[query] for other, ids in placed.ids.items()}
+    own = lists.pop(name)
+    shared = np.all([np.isin(own, lists[relative]) for relative in relatives], axis=0)
+    alone = ~np.isin(own, list(lists.values()))
+    return {"shared": own[shared].tolist(), "alone": own[alone].tolist()}
 
 
 def typical(placed: Neighborhoods, name: str, other: str) -> int:
