@@ -75,6 +75,8 @@ def _locked(job: Job, stopping: threading.Event) -> Iterator[int]:
 
 def _execute(job: Job, output: Path, lock: int) -> None:
     """Execute the notebook into `output`; what a failing one has executed until then is kept beside its log."""
+    # A grammar of addresses that jsonschema takes two seconds to build, and that no notebook needs.
+    sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
 
     job.log.write_text("", encoding="utf-8")
