@@ -332,12 +332,13 @@ def _gains_with_elmo(evidence: Evidence) -> None:
 
 
 def _infersent(evidence: Evidence) -> None:
-    own = {name: evidence.overlaps["infersent-v1", name] for name in (*_outside("infersent-v1"), *TOKENS)}
-    static = [name for name in _outside() if is_average(name)]
+    own = evidence.overlaps["infersent-v1"]
+    others = [*_outside("infersent-v1"), *TOKENS]
+    static = [name for name in others if is_average(name)]
     values = []
     for averages in (static, [*static, *ELMO, *TOKENS.values()]):
-        near = evidence.mean_with("infersent-v1", averages)
-        values += [near - overlap for name, overlap in own.items() if name not in averages]
+        near = own[averages].mean(axis=1)
+        values += [near - own[name] for name in others if name not in averages]
     evidence.judge("n2o-infersent-near-averages", "averages", values)
     start = own["glove-840b-300d"]
     values = [start - own[name] for name in static if name != "glove-840b-300d"]

@@ -173,12 +173,12 @@ def of_query(near: pd.DataFrame, outlying: pd.DataFrame, query: int, corpus: Cor
     Returns
     -------
     DataFrame
-        Columns found by (an embedder, or how many), rank (0 for popular neighbors) and sentence. Of each embedder only
-        the outlier of highest rank.
+        Columns found by (an embedder, or how many), rank (empty for popular neighbors) and sentence. Of each embedder
+        only the outlier of highest rank.
     """
     popular = near[near["query"] == query].head(rows)
+    popular = popular.assign(embedder=popular["popularity"].astype(str) + " embedders", rank="")
     outlying = outlying[outlying["query"] == query].drop_duplicates("embedder").head(rows)
-    sentences = [corpus.sentences[i] for i in [*popular["sentence"], *outlying["sentence"]]]
-    finders = [f"{count} embedders" for count in popular["popularity"]] + list(outlying["embedder"])
-    ranks = [""] * len(popular) + [str(rank) for rank in outlying["rank"]]
-    return pd.DataFrame({"found by": finders, "rank": ranks, "sentence": sentences})
+    both = pd.concat([popular, outlying.astype({"rank": str})], ignore_index=True)
+    sentences = [corpus.sentences[i] for i in both["sentence"]]
+    return pd.DataFrame({"found by": both["embedder"], "rank": both["rank"], "sentence": sentences})

@@ -135,8 +135,8 @@ def less_than_samples(exactly: np.ndarray, otherwise: np.ndarray, n: int, sampli
     """
 
     def difference(one: np.ndarray, other: np.ndarray) -> float:
-        sides = zip(*(each.mean(axis=0) for each in (one, other)), strict=True)
-        return np.mean([stats.spearman(*side) for side in sides]) - _mean_correlation(one)
+        samples = zip(one.mean(axis=0), other.mean(axis=0), strict=True)
+        return np.mean([stats.spearman(*sample) for sample in samples]) - _mean_correlation(one)
 
     columns = _samples(exactly, n), _samples(otherwise, n)
     return stats.bootstrap(difference, *columns, sampling=sampling, method="normal")
