@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,9 @@ class Sent2VecTrained(Embedder):
     def state(self) -> dict[str, np.ndarray]:
         from lib.sent2vec import binary
 
-        return {"model": np.frombuffer(binary.dumps(self._model.file), np.uint8)}
+        stream = BytesIO()
+        binary.write(stream, self._model.file)
+        return {"model": np.frombuffer(stream.getvalue(), np.uint8)}
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         from lib.sent2vec import Sent2Vec, binary

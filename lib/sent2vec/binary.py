@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import mmap
 import os
-from io import BytesIO
 from pathlib import Path
 from struct import Struct
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from lib.run import files
 from lib.run.errors import InputError
 from lib.sent2vec.text import Dictionary
 
@@ -171,23 +169,8 @@ def matrix(part: Parts, dim: int, n_rows: range) -> np.ndarray:
 # -- writing ------------------------------------------------------------------------------------
 
 
-def write(path: str | Path, model: ModelFile) -> None:
-    """Write a model to a file: to another name, flushed, then moved into place.
-
-    A process that is killed leaves the old file as it was. Raises InputError if the file cannot be written.
-    """
-    with files.replacing(Path(path)) as stream:
-        _write(stream, model)
-
-
-def dumps(model: ModelFile) -> bytes:
-    """The bytes of a model's file."""
-    stream = BytesIO()
-    _write(stream, model)
-    return stream.getvalue()
-
-
-def _write(stream: BinaryIO, model: ModelFile) -> None:
+def write(stream: BinaryIO, model: ModelFile) -> None:
+    """Write the bytes of a model's file."""
     dictionary = model.dictionary
     n_words, entries = dictionary.n_words, len(dictionary.words)
     stream.write(START.pack(MAGIC, VERSION) + HEADER.pack(*model.header))

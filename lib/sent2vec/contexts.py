@@ -65,16 +65,16 @@ class Workspace(NamedTuple):
         Each element's place in `keys` and `counts`.
     lost : int64
         Numbers of elements.
+    chosen : int64
+        The words whose n-grams are dropped for this target; in variant "paper" the n-grams that are dropped.
     firsts : int64
         At i the number of elements before the n-grams that begin at word i.
-    chosen : int64
-        The words whose n-grams are dropped for this target.
     targets : int64
         Positions of the targets of a line.
     keys, counts : int64
         A hash table: how often a row is among the elements.
     dropped : bool
-        Whether a word is among those `chosen`.
+        Whether a word or n-gram is among those `chosen`.
     changed : int64
         The rows of the lost elements, then those gained.
     drawn : int64[2, 1 + negatives]
@@ -92,8 +92,8 @@ class Workspace(NamedTuple):
     rows: Array
     slots: Array
     lost: Array
-    firsts: Array
     chosen: Array
+    firsts: Array
     targets: Array
     keys: Array
     counts: Array
@@ -111,11 +111,11 @@ def workspace_for(longest: int, negatives: int, width: int, method: Method) -> W
     size = 1 << (2 * elements).bit_length()
     return Workspace(
         *np.zeros((4, width), np.float32),
-        *np.empty((3, elements), np.int64),
-        *np.empty((3, longest), np.int64),
+        *np.empty((4, elements), np.int64),
+        *np.empty((2, longest), np.int64),
         keys=np.full(size, ABSENT),
         counts=np.zeros(size, np.int64),
-        dropped=np.zeros(longest, np.bool_),
+        dropped=np.zeros(elements, np.bool_),
         changed=np.empty(elements + method.word_ngrams**2, np.int64),
         drawn=np.empty((2, 1 + negatives), np.int64),
         state=np.zeros(1, np.uint64),
@@ -200,24 +200,34 @@ def list_elements(words, method, workspace):
         workspace.rows[size] = PLACEHOLDER
         return size + 1
     if longest > 1:
-        _drop_ngrams(len(words), size, method, workspace)
+        ngrams = size - len(words)
+        for c in range(choose_dropped(ngrams, ngrams, method, workspace)):
+            workspace.rows[len(words) + workspace.chosen[c]] = ABSENT
+            workspace.dropped[workspace.chosen[c]] = False
     return size
 
 
 @njit_inline
-def _drop_ngrams(first, size, method, workspace):
-    """Variant "paper": n-grams are dropped, once for all targets of a line."""
+def choose_dropped(n, most, method, workspace):
+    """Choose which of `n` words or n-grams are dropped, `most` of them if K is larger; returns how many.
+
+    In variant "reference" words whose n-grams are dropped, for each target; in "paper" n-grams, for all of a line.
+    """
+    chosen = 0
     if method.dropout_probability > 0:
-        for e in range(first, size):
+        for i in range(n):
             if uniform(workspace.state) < method.dropout_probability:
-                workspace.rows[e] = ABSENT
-        return
-    left = min(method.dropout_k, size - first)
-    while left > 0:
-        e = first + below(workspace.state, size - first)
-        if workspace.rows[e] != ABSENT:
-            workspace.rows[e] = ABSENT
-            left -= 1
+                workspace.dropped[i] = True
+                workspace.chosen[chosen] = i
+                chosen += 1
+        return chosen
+    while chosen < min(method.dropout_k, most):
+        i = below(workspace.state, n)
+        if not workspace.dropped[i]:
+            workspace.dropped[i] = True
+            workspace.chosen[chosen] = i
+            chosen += 1
+    return chosen
 
 
 @njit_inline
@@ -271,7 +281,7 @@ def change_context(words, target, method, workspace):
     workspace.lost[0], workspace.changed[0] = target, words[target]
     if method.word_ngrams == 1:
         return lost, gained
-    chosen = choose_dropped(len(words), method, workspace) if method.reference else 0
+    chosen = choose_dropped(len(words), len(words) - 2, method, workspace) if method.reference else 0
     was_dropped = workspace.dropped[target]
     if not was_dropped:
         workspace.dropped[target] = True
@@ -285,26 +295,6 @@ def change_context(words, target, method, workspace):
     for c in range(chosen):
         workspace.dropped[workspace.chosen[c]] = False
     return lost, gained
-
-
-@njit_inline
-def choose_dropped(n, method, workspace):
-    """Variant "reference": choose the words whose n-grams are dropped, so that two are left; returns how many."""
-    chosen = 0
-    if method.dropout_probability > 0:
-        for i in range(n):
-            if uniform(workspace.state) < method.dropout_probability:
-                workspace.dropped[i] = True
-                workspace.chosen[chosen] = i
-                chosen += 1
-        return chosen
-    while chosen < min(method.dropout_k, n - 2):
-        i = below(workspace.state, n)
-        if not workspace.dropped[i]:
-            workspace.dropped[i] = True
-            workspace.chosen[chosen] = i
-            chosen += 1
-    return chosen
 
 
 @njit_inline

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lib.corpora.text import decoded, mend
-from lib.run import progress
+from lib.run import files
 from lib.run.compiled import njit
 from lib.run.errors import InputError
 from lib.sent2vec import binary
@@ -19,6 +19,8 @@ from lib.sent2vec.contexts import input_rows
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE, PLACEHOLDER
 from lib.sent2vec.training import Step, train
+
+BATCH = 1024  # sentences whose rows are listed at a time
 
 
 class Sent2Vec:
@@ -104,9 +106,11 @@ class Sent2Vec:
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `load` and the authors' program read.
 
-        The file appears at once when it is whole: a process that is killed leaves the old one.
+        The file appears at once when it is whole: a process that is killed leaves the old one. Raises InputError if it
+        cannot be written.
         """
-        binary.write(path, self.file)
+        with files.replacing(Path(path)) as stream:
+            binary.write(stream, self.file)
 
     # -- using ----------------------------------------------------------------------------------
 
@@ -121,7 +125,7 @@ class Sent2Vec:
                 vectors.setdefault(decoded(word), self.input_matrix[row])
         return vectors
 
-    def encode(self, sentences: Sequence[str], batch_size: int = 1024, show_progress_bar: bool = False) -> np.ndarray:
+    def encode(self, sentences: Sequence[str]) -> np.ndarray:
         """float32[n, dim]: the mean of the vectors of a sentence's words and of all its n-grams.
 
         A token is what stands between white space of ASCII; tokens are neither split nor lower-cased. An item is one
@@ -134,12 +138,10 @@ class Sent2Vec:
             raise InputError("sentences: give a list of strings")
         longest, n_words = max(1, self.header.word_ngrams), self.dictionary.n_words
         vectors = np.zeros((len(sentences), self.dim), np.float32)
-        with progress.bar(len(sentences), "encode", show=show_progress_bar) as bar:
-            for start in range(0, len(sentences), batch_size):
-                lines = [mend(sentence).encode() for sentence in sentences[start : start + batch_size]]
-                rows, starts = input_rows(*self.dictionary.ids(lines), longest, n_words, self.header.bucket)
-                _add_means(self.input_matrix, rows, starts, vectors[start : start + len(lines)])
-                bar.update(len(lines))
+        for start in range(0, len(sentences), BATCH):
+            lines = [mend(sentence).encode() for sentence in sentences[start : start + BATCH]]
+            rows, starts = input_rows(*self.dictionary.ids(lines), longest, n_words, self.header.bucket)
+            _add_means(self.input_matrix, rows, starts, vectors[start : start + len(lines)])
         if not np.isfinite(vectors).all():
             raise InputError(f"{self._name}: its vectors hold NaN or infinity; train with a lower lr, or get it again")
         return vectors

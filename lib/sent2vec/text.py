@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import SEEK_END, BufferedReader, BytesIO
 from itertools import chain, repeat
 from pathlib import Path
 from typing import BinaryIO
@@ -45,46 +46,37 @@ class Text:
     """
 
     def __init__(self, source: Sequence[str] | str | Path) -> None:
-        self.file = Path(source) if isinstance(source, str | Path) else None
-        if self.file and not self.file.is_file():
-            raise InputError(f"{self.file}: no such file; give a text with one sentence a line, or a list of sentences")
-        if not self.file and not hasattr(source, "__len__"):
+        self.source = Path(source) if isinstance(source, str) else source
+        if isinstance(self.source, Path) and not self.source.is_file():
+            raise InputError(f"{source}: no such file; give a text with one sentence a line, or a list of sentences")
+        if not isinstance(self.source, Path) and not hasattr(source, "__len__"):
             raise InputError(f"sentences: a {type(source).__name__} can be read only once; give a list, or a file")
-        self._sentences = source
 
     def blocks(self, description: str, show: bool) -> Iterator[list[bytes]]:
         """All lines with their newlines, some 130 kB at a time, under a progress bar.
 
         Raises InputError for a text that cannot be read.
         """
-        unit, total = ("bytes", self.file.stat().st_size) if self.file else ("sentences", len(self._sentences))
-        with progress.bar(total, description, unit, show=show) as bar:
-            block, size = [], 0
-            for line, position in self._read() if self.file else self._encode():
-                block.append(line)
-                size += len(line)
-                if size >= BLOCK:
-                    yield block
-                    bar.update(position - bar.n)
-                    block, size = [], 0
-            if block:
-                yield block
-            bar.update(total - bar.n)
+        try:
+            with self._opened() as raw:
+                size = raw.seek(0, SEEK_END)
+                raw.seek(0)
+                lines = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
+                with progress.bar(size, description, "bytes", show=show) as bar:
+                    while block := lines.readlines(BLOCK - 1):
+                        yield block
+                        bar.update(raw.tell() - bar.n)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{self.source}: cannot be read ({one_line(error)}); give a readable text") from error
 
-    def _encode(self) -> Iterator[tuple[bytes, int]]:
-        for number, sentence in enumerate(self._sentences):
+    def _opened(self) -> BufferedReader:
+        if isinstance(self.source, Path):
+            return self.source.open("rb")
+        for number, sentence in enumerate(self.source):
             if not isinstance(sentence, str):
                 raise InputError(f"sentences: number {number} is a {type(sentence).__name__}; give strings")
-            yield mend(sentence).replace("\n", " ").encode() + b"\n", number
-
-    def _read(self) -> Iterator[tuple[bytes, int]]:
-        try:
-            with self.file.open("rb") as raw:
-                stream = gzip.GzipFile(fileobj=raw) if raw.peek(2).startswith(GZIP) else raw
-                for line in stream:
-                    yield line, raw.tell()
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{self.file}: cannot be read ({one_line(error)}); give a readable text") from error
+        lines = (mend(sentence).replace("\n", " ").encode() + b"\n" for sentence in self.source)
+        return BufferedReader(BytesIO(b"".join(lines)))
 
 
 @dataclass(frozen=True, eq=False)
