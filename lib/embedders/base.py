@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +20,7 @@ from lib.run.errors import InputError, one_line
 
 Embeddings = np.ndarray | sp.csr_array
 Tokenizer = Callable[[str], list[str]]
-FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin"}  # of a model's files
+FORMATS = {".json", ".txt", ".model", ".safetensors", ".bin", ".pb", ".index"}  # of a model's files
 
 
 class Embedder(ABC):
@@ -204,10 +204,11 @@ def finite(vectors: np.ndarray, weights: Path) -> np.ndarray:
 
 def narrow(matrix: sp.csr_array) -> sp.csr_array:
     """The matrix with index arrays of int32, which is all that some libraries take, unless it is too large for them."""
-    if matrix.indices.dtype == np.int32 or max(matrix.nnz, *matrix.shape) > np.iinfo(np.int32).max:
+    try:
+        index = sp.safely_cast_index_arrays(matrix)
+    except ValueError:
         return matrix
-    arrays = matrix.data, matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
-    return sp.csr_array(arrays, shape=matrix.shape)
+    return sp.csr_array((matrix.data, *index), shape=matrix.shape)
 
 
 # -- text ---------------------------------------------------------------------------------------
@@ -279,14 +280,10 @@ def reading(file: Path, remedy: str) -> Iterator[None]:
         raise InputError(f"{file}: cannot be read ({reason}); {remedy}") from error
 
 
-def digest(folder: Path, paths: Iterable[Path]) -> str:
-    """32 hexadecimal digits that change with the name below `folder` or any byte of these files."""
-    total = hashlib.blake2b(digest_size=16)
-    for path in sorted(paths):
-        total.update(f"{path.relative_to(folder).as_posix()} {files.sha256(path)}\n".encode())
-    return total.hexdigest()
-
-
 def digest_of_model(folder: Path, pattern: str = "*") -> str:
-    """The `digest` of a model's files, by default of those in the folder itself."""
-    return digest(folder, (file for file in folder.glob(pattern) if file.suffix in FORMATS))
+    """32 hexadecimal digits that change with the name below `folder` or any byte of a model's files there."""
+    total = hashlib.blake2b(digest_size=16)
+    for file in sorted(folder.glob(pattern)):
+        if file.suffix in FORMATS:
+            total.update(f"{file.relative_to(folder).as_posix()} {files.sha256(file)}\n".encode())
+    return total.hexdigest()

@@ -80,14 +80,9 @@ class Elmo(Embedder):
         self.options, self.weights = Path(options), Path(weights)
         self.switches = read_options(self.options)
 
-    @property
-    def dim(self) -> int:
-        """The dimension of a sentence vector."""
-        return 2 * self.switches["projection_dim"]
-
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         tokens = [self.tokenize(sentence) for sentence in sentences]
-        vectors = np.zeros((len(sentences), self.dim), np.float32)
+        vectors = np.zeros((len(sentences), 2 * self.switches["projection_dim"]), np.float32)
         with_end = [len(words) + 1 if words else 0 for words in tokens]
         with reading(self.weights, REMEDY):
             for rows in longest_first(with_end, TOKENS_PER_BATCH):
@@ -226,15 +221,15 @@ class BiLanguageModel:
         import torch
 
         weights, bias, projection = (self.tensors[f"{cell}/{name}"] for name in ("W_0", "B", "W_P_0"))
-        memory_clip, state_clip = (self.options[name] for name in CLIPS)
+        memory_clip, state_clip = (self.options[name] or torch.inf for name in CLIPS)
         outputs = torch.zeros_like(inputs)
         state, memory = torch.zeros_like(inputs[0]), inputs.new_zeros(inputs.shape[1], len(projection))
         for t, n in enumerate(active):
             gates = torch.cat([inputs[t, :n], state[:n]], dim=1) @ weights + bias
             input_gate, candidate, forget_gate, output_gate = gates.chunk(4, dim=1)
             kept = memory[:n] * (forget_gate + 1).sigmoid()  # the file leaves the 1 out of its bias
-            memory = _clipped(kept + input_gate.sigmoid() * candidate.tanh(), memory_clip)
-            state = _clipped((output_gate.sigmoid() * memory.tanh()) @ projection, state_clip)
+            memory = (kept + input_gate.sigmoid() * candidate.tanh()).clamp(-memory_clip, memory_clip)
+            state = ((output_gate.sigmoid() * memory.tanh()) @ projection).clamp(-state_clip, state_clip)
             outputs[t, :n] = state
         return outputs
 
@@ -249,7 +244,3 @@ def character_ids(word: bytes | Sequence[int], length: int) -> np.ndarray:
     marked = [BEGIN_WORD, *word[: length - 2], END_WORD]
     ids[: len(marked)] = marked
     return ids
-
-
-def _clipped(x: Tensor, limit: float | None) -> Tensor:
-    return x if limit is None else x.clamp(-limit, limit)

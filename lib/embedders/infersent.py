@@ -81,14 +81,9 @@ class InferSent(Embedder):
                 "give those that it was trained on (GloVe 840B, 300-d)"
             )
 
-    @property
-    def dim(self) -> int:
-        """The dimension of a sentence vector."""
-        return 2 * self._lstm.hidden_size
-
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = [self._words(sentence) for sentence in sentences]
-        embeddings = np.zeros((len(sentences), self.dim), np.float32)
+        embeddings = np.zeros((len(sentences), 2 * self._lstm.hidden_size), np.float32)
         for rows in longest_first([len(sentence) for sentence in words], TOKENS_PER_BATCH):
             embeddings[rows] = max_over_time(self._lstm, [self._vectors(words[row]) for row in rows])
         return finite(embeddings, self.weights)

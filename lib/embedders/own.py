@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 from types import ModuleType
 from typing import Any
 
@@ -118,11 +119,10 @@ def _run(file: Path) -> ModuleType:
     """
     if not file.is_file():
         raise InputError(f"embedder: {file}: no such file; give {WAYS}")
-    module = ModuleType(file.stem)
-    module.__file__ = str(file)
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
-    exec(compile(file.read_bytes(), file, "exec"), vars(module))
+    module = ModuleType(file.stem)
+    vars(module).update(run_path(str(file), run_name=file.stem))
     return module
 
 

@@ -150,26 +150,16 @@ class SubwordVectors(WordVectors):
 
     Parameters
     ----------
-    name, words, index
-        As for WordVectors.
-    matrix : float32[v, d]
-        Vectors of the words, n-grams included (the mean of the word's own row and of its n-grams').
     buckets : float32[b, d]
         Vectors of the n-grams; the one of an n-gram lies at its hash, modulo b.
     lengths : (int, int)
         Of the shortest and the longest n-gram in code points, the angle brackets around the word among them.
+    *vectors
+        What `WordVectors` takes; a row of the matrix is the mean of the word's own vector and of its n-grams'.
     """
 
-    def __init__(
-        self,
-        name: str,
-        words: Sequence[str],
-        matrix: np.ndarray,
-        buckets: np.ndarray,
-        lengths: tuple[int, int],
-        index: Sequence[np.ndarray] | None = None,
-    ) -> None:
-        super().__init__(name, words, matrix, index)
+    def __init__(self, buckets: np.ndarray, lengths: tuple[int, int], *vectors: Any) -> None:
+        super().__init__(*vectors)
         self.buckets, self.lengths = buckets, lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
@@ -236,13 +226,12 @@ class _Words(Sequence[str]):
 
 def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     """The vectors that `write` has put into an entry of the cache."""
-    words, matrix = _Words(entry.array(WORDS)), entry.array(MATRIX)
     index = entry.array(HASHES), entry.array(ORDER)
+    parts = entry.name, _Words(entry.array(WORDS)), entry.array(MATRIX), index
     if facts["lengths"] is None:
-        vectors = WordVectors(entry.name, words, matrix, index)
+        vectors = WordVectors(*parts)
     else:
-        lengths = tuple(facts["lengths"])
-        vectors = SubwordVectors(entry.name, words, matrix, entry.array(BUCKETS), lengths, index)
+        vectors = SubwordVectors(entry.array(BUCKETS), tuple(facts["lengths"]), *parts)
     if "fingerprint" in facts:
         vectors.fingerprint = facts["fingerprint"]  # in the place of the cached property
     return vectors
@@ -354,13 +343,12 @@ class WordLlama(Embedder):
 
 @lru_cache(maxsize=1)
 def _model() -> Any:
-    root = logging.getLogger()
-    level, handlers = root.level, list(root.handlers)
+    # Importing the package opens the root logger for everybody's INFO messages, unless that has a handler.
+    silence = logging.NullHandler()
+    logging.root.addHandler(silence)
     import wordllama
 
-    # Importing the package opens the root logger for everybody's INFO messages.
-    root.setLevel(level)
-    root.handlers[:] = handlers
+    logging.root.removeHandler(silence)
     return wordllama.WordLlama.load(dim=WORDLLAMA_DIM, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 
 

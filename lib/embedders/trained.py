@@ -152,13 +152,8 @@ class ParagraphVectors(Embedder):
     Parameters
     ----------
     model : {"pv-dm", "pv-dbow"}
-    dim, window : int
-        Dimensions; words on either side that PV-DM sees.
-    epochs : int
-        Passes over the text.
-    inference_epochs : int
-        Passes over a sentence; with a `tolerance`, the first number that is tried.
-    seed : int
+    dim, epochs, seed : int
+        Dimensions, passes over the text, seed of the random numbers.
     tokenize : callable
         From a sentence to its tokens.
     name : str
@@ -172,14 +167,13 @@ class ParagraphVectors(Embedder):
     parameters = ("inference_epochs", "alpha", "tokenize", "tolerance")
     needs_fit = True
     alpha = 0.1  # the learning rate of inference, which falls to 0.0001
+    inference_epochs = 20  # passes over a sentence; with a tolerance, the first number that is tried
 
     def __init__(
         self,
         model: str = "pv-dbow",
         dim: int = 100,
-        window: int = 8,
         epochs: int = 20,
-        inference_epochs: int = 20,
         seed: int = 1,
         tokenize: Tokenizer = text.lower_word_tokens,
         name: str = "",
@@ -187,11 +181,11 @@ class ParagraphVectors(Embedder):
     ) -> None:
         self.tolerance = tolerance if tolerance is None else in_range("tolerance", tolerance, 1.0e-6, 1)
         self.model, self.name = one_of("model", model, ("pv-dm", "pv-dbow")), name or f"{model}-corpus"
-        self.inference_epochs, self.seed, self.tokenize = inference_epochs, seed, tokenize
+        self.seed, self.tokenize = seed, tokenize
         concatenated = model == "pv-dm"
         self.options = COMMON | {
             "dm": int(concatenated), "dm_concat": int(concatenated),
-            "vector_size": dim, "window": window, "epochs": epochs, "seed": seed,
+            "vector_size": dim, "window": 8, "epochs": epochs, "seed": seed,
         }  # fmt: skip
 
     @property

@@ -138,12 +138,9 @@ class Transformer(Embedder):
 
     def _tokens(self, sentences: list[str], tokenizer: Any) -> list[list[int]]:
         """The ids of each sentence's subwords, cut to what the model can take."""
-        if self.tokenize is None:
-            encodings = tokenizer.encode_batch_fast(sentences)
-        else:
-            words = [self.tokenize(sentence) for sentence in sentences]
-            encodings = tokenizer.encode_batch_fast(words, is_pretokenized=True)
-        return [encoding.ids for encoding in encodings]
+        has_words = self.tokenize is not None
+        given = [self.tokenize(sentence) for sentence in sentences] if has_words else sentences
+        return [encoding.ids for encoding in tokenizer.encode_batch_fast(given, is_pretokenized=has_words)]
 
 
 # -- text for GPT -------------------------------------------------------------------------------

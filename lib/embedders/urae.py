@@ -35,11 +35,16 @@ if TYPE_CHECKING:
     from lib.embedders.urae_network import Weights
 
 
+SENTENCES = 2000  # that are trained on
+
+
 @composition("urae", "unfolding recursive autoencoder", "Socher et al. 2011")
 class URAE(WordComposition):
     """An unfolding recursive autoencoder over word vectors, trained on the text that `fit` is given.
 
-    A sentence of one known word has that word's vector, of unit length, one without any a zero vector.
+    It is trained on 2,000 sentences of the text, drawn by the seed; those of fewer than two known words, or of more
+    than 128, then drop out. Word vectors that are trained take the whole text. A sentence of one known word has that
+    word's vector, of unit length, one without any a zero vector.
 
     Parameters
     ----------
@@ -50,12 +55,8 @@ class URAE(WordComposition):
     name : str
     trees : {"greedy", "balanced"}
         Greedy by reconstruction error.
-    epochs, batch : int
-        Passes over the sentences, and sentences in a step.
-    sentences : int
-        How many of the text, drawn by the seed, the autoencoder is trained on; those of fewer than two known words, or
-        of more than 128, then drop out. Word vectors that are trained take the whole text.
-    seed : int
+    epochs, seed : int
+        Passes over the sentences, seed of the random numbers.
 
     Raises
     ------
@@ -65,7 +66,7 @@ class URAE(WordComposition):
 
     version = 1
     libraries = ("torch",)
-    parameters = (*WordComposition.parameters, "trees", "sentences", "epochs", "batch", "seed")
+    parameters = (*WordComposition.parameters, "trees", "epochs", "seed")
     needs_fit = True
     learned = ("_arrays",)
     batch_size = 512
@@ -78,14 +79,11 @@ class URAE(WordComposition):
         name: str = "urae",
         trees: str = "greedy",
         epochs: int = 3,
-        batch: int = 16,
-        sentences: int = 2000,
         seed: int = 1,
     ) -> None:
         super().__init__(name, vectors, tokenize)
         self.trees = one_of("trees", trees, ("greedy", "balanced"))
-        self.epochs, self.batch, self.sentences = epochs, batch, sentences
-        self.seed = seed
+        self.epochs, self.seed = epochs, seed
 
     def _leaves(self, sentences: Sequence[str]) -> list[Tensor]:
         """The vectors of the known words of each sentence, float32[n, d]."""
@@ -112,14 +110,14 @@ class URAE(WordComposition):
         weights = urae_network.initial(self.word_dim, self.seed)
         total = self.epochs * len(words)
         with urae_network.one_thread(), progress.bar(total, f"train {self.name}", show=show_progress_bar) as bar:
-            for number in urae_network.train(weights, words, self._grown, self.epochs, self.batch, self.seed):
+            for number in urae_network.train(weights, words, self._grown, self.epochs, self.seed):
                 bar.update(number)
         self._arrays = [tensor.tolist() for tensor in weights]
 
     def _training_set(self, sentences: Sequence[str]) -> list[Tensor]:
         from lib.embedders import urae_network
 
-        rng, size = np.random.default_rng(self.seed), min(self.sentences, len(sentences))
+        rng, size = np.random.default_rng(self.seed), min(SENTENCES, len(sentences))
         chosen = np.sort(rng.choice(len(sentences), size, replace=False))
         words = self._leaves([sentences[i] for i in chosen])
         usable = [vectors for vectors in words if 2 <= len(vectors) <= urae_network.LONGEST]

@@ -24,6 +24,7 @@ LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 TIE = 1.0e-5
 RATE = 3.0e-3  # of Adam
 DECAY = 1.0e-4  # the weight of the L2 regularization
+BATCH = 16  # sentences in a step
 AT_ONCE = 256  # sentences whose trees are chosen with the same weights
 
 
@@ -196,7 +197,6 @@ def train(
     sentences: Sequence[Tensor],
     grown: Callable[[Weights, Sequence[Tensor]], list[np.ndarray]],
     epochs: int,
-    batch: int,
     seed: int,
 ) -> Iterator[int]:
     """Train `weights` in place with Adam; yields the number of sentences of each batch when it is done.
@@ -208,14 +208,13 @@ def train(
     for tensor in weights:
         tensor.requires_grad_()
     optimizer = torch.optim.Adam(list(weights), lr=RATE)
-    together = batch * max(1, AT_ONCE // batch)
     for _ in range(epochs):
         order = rng.permutation(len(sentences))
-        for start in range(0, len(order), together):
-            chosen = [sentences[i] for i in order[start : start + together]]
+        for start in range(0, len(order), AT_ONCE):
+            chosen = [sentences[i] for i in order[start : start + AT_ONCE]]
             trees = grown(weights, chosen)
-            for first in range(0, len(chosen), batch):
-                part = slice(first, first + batch)
+            for first in range(0, len(chosen), BATCH):
+                part = slice(first, first + BATCH)
                 optimizer.zero_grad()
                 objective(weights, torch.cat(chosen[part]), forest(trees[part])).backward()
                 optimizer.step()

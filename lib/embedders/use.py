@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lib.embedders.base import Embedder, digest, reading
+from lib.embedders.base import Embedder, digest_of_model, reading
 from lib.embedders.registry import ENCODER, embedder
 from lib.run.environment import cores
 
@@ -55,20 +55,13 @@ class UniversalSentenceEncoder(Embedder):
     @property
     def settings(self) -> dict[str, Any]:
         # The checksums of the arrays, the large part, are in variables.index.
-        files = [file for file in self.folder.rglob("*") if file.is_file() and "variables.data" not in file.name]
-        return {
-            "module": digest(self.folder, files),
-            "tensorflow": version(packages_distributions()["tensorflow"][0]),
-        }
-
-    @property
-    def dim(self) -> int:
-        """The dimension of a sentence vector."""
-        return self._encoder.structured_outputs["default"].shape[-1]
+        module = digest_of_model(self.folder, "**/*")
+        return {"module": module, "tensorflow": version(packages_distributions()["tensorflow"][0])}
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         tf = import_module("tensorflow")
-        embeddings = np.zeros((len(sentences), self.dim), np.float32)
+        dim = self._encoder.structured_outputs["default"].shape[-1]
+        embeddings = np.zeros((len(sentences), dim), np.float32)
         (text_input,) = self._encoder.structured_input_signature[1]
         by_length = np.argsort([len(sentence) for sentence in sentences], kind="stable")
         for start in range(0, len(sentences), SENTENCES_PER_BATCH):

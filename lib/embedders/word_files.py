@@ -20,16 +20,19 @@ from __future__ import annotations
 import gzip
 import mmap
 import re
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 
 from lib.corpora.text import decoded
 from lib.embedders.base import reading
+from lib.run import paths
 from lib.run.errors import InputError
 
 BLOCK = 1 << 22  # bytes read at a time
@@ -195,9 +198,7 @@ def _fasttext(stream: IO[bytes], path: Path) -> Vectors:
     """
     from lib.sent2vec import binary
 
-    is_packed = isinstance(stream, gzip.GzipFile)
-    data = stream.read() if is_packed else mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    part = binary.Parts(data, path)
+    part = binary.Parts(_mapped(stream), path)
     version, header, dictionary = binary.head(part)
     if version not in (11, 12):
         raise ValueError(f"has version {version} of fastText's format, which is not 11 or 12")
@@ -210,6 +211,16 @@ def _fasttext(stream: IO[bytes], path: Path) -> Vectors:
     if not header.bucket or header.longest < max(header.shortest, 1):
         return Vectors(header.dim, count, blocks)
     return Vectors(header.dim, count, blocks, lengths, _slices(rows[count:]))
+
+
+def _mapped(stream: IO[bytes]) -> mmap.mmap:
+    """The bytes of a file. One that is packed is unpacked on disk first: cc.en.300.bin.gz is 7 GB then."""
+    if not isinstance(stream, gzip.GzipFile):
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    with TemporaryFile(dir=paths.CACHE) as unpacked:
+        shutil.copyfileobj(stream, unpacked)
+        unpacked.flush()
+        return _mapped(unpacked)
 
 
 def _slices(rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -41,26 +41,27 @@ class Words(NamedTuple):
         """float32[t, d]: the vectors of the words of one sentence."""
         return self.vectors[self.ids[self.starts[sentence] : self.starts[sentence + 1]]]
 
-    def sums(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word) times weights."""
+    def _pooled(self, rows: np.ndarray, **options: Any) -> np.ndarray:
+        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word); zero without."""
         from torch import from_numpy, nn
 
         bags = map(from_numpy, (self.ids, rows, self.starts))
-        options = {"mode": "sum", "include_last_offset": True, "per_sample_weights": from_numpy(weights)}
-        return nn.functional.embedding_bag(*bags, **options).numpy()
+        return nn.functional.embedding_bag(*bags, include_last_offset=True, **options).numpy()
+
+    def sums(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word) times weights."""
+        from torch import from_numpy
+
+        return self._pooled(rows, mode="sum", per_sample_weights=from_numpy(weights))
+
+    def maxima(self, rows: np.ndarray) -> np.ndarray:
+        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word); zero without."""
+        return self._pooled(rows, mode="max")
 
     def means(self) -> np.ndarray:
         """float32[n, d]: of weight times vector; zero for a sentence without a word that has one."""
         lengths = np.repeat(self.known, self.known).astype(np.float32)
         return self.sums(self.vectors, self.weights / lengths)
-
-    def maxima(self, rows: np.ndarray) -> np.ndarray:
-        """float32[n, d]: over the words of each sentence, of their rows (one for each distinct word); zero without."""
-        highest = np.zeros((len(self.known), rows.shape[1]), np.float32)
-        worded = np.flatnonzero(self.known)
-        if len(worded):
-            highest[worded] = np.maximum.reduceat(rows[self.ids], self.starts[worded], axis=0)
-        return highest
 
 
 def max_over_time(lstm: Any, sentences: Sequence[np.ndarray]) -> np.ndarray:

@@ -80,6 +80,20 @@ def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
     assert mine.encode(["abcd", "e"]).tolist() == [[4, 4, 4]] * 2
 
 
+def test_a_file_may_define_dataclasses(tmp_path) -> None:
+    file = tmp_path / "settings.py"
+    file.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass\n"
+        "@dataclass\n"
+        "class Model:\n"
+        "    dim: int = 2\n"
+        "    def encode(self, sentences):\n"
+        "        return [[len(sentence)] * self.dim for sentence in sentences]\n"
+    )
+    assert own.load(f"{file}:Model").encode(["abc", "d"]).tolist() == [[3, 3], [1, 1]]
+
+
 def test_a_relative_path_counts_from_the_project_wherever_one_stands(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     mine = own.load("notebooks/own_embedder.py:encode")

@@ -13,7 +13,7 @@ from lib.run.errors import InputError
 ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
 MONEY = ["the bank lends money at interest", "money in the bank", "interest on money that the bank lends"] * 16
 TEXT = ANIMALS + MONEY
-OPTIONS = {"dim": 12, "window": 2, "epochs": 40}
+OPTIONS = {"dim": 12, "epochs": 40}
 
 
 @pytest.fixture(scope="module", params=["pv-dm", "pv-dbow"])
@@ -31,7 +31,8 @@ def test_sentences_about_one_thing_are_nearer(fitted) -> None:
 @pytest.mark.parametrize("sentence", ["the cat and the dog sleep", "money in the bank", "interest"])
 def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(fitted, sentence) -> None:
     def encoded(passes: int, tolerance: float | None = None) -> np.ndarray:
-        model = ParagraphVectors(fitted.model, tolerance=tolerance, inference_epochs=passes, **OPTIONS)
+        model = ParagraphVectors(fitted.model, tolerance=tolerance, **OPTIONS)
+        model.inference_epochs = passes
         return model.restore(fitted.state(), "a text").encode([sentence])[0]
 
     tried = [encoded(5 * 2**i) for i in range(7)]  # up to 320 passes, the most that there are

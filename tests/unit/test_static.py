@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,15 @@ def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng) -> None:
     for word in [*some(rng), *UNSEEN]:
         np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
     np.testing.assert_array_equal(ours["</s>"], 1)
+
+
+def test_a_packed_model_is_not_read_into_memory(tmp_path, rng) -> None:
+    write_fasttext_bin(tmp_path / "model.bin.gz", some(rng, dim=50), np.zeros((60_000, 50), np.float32), 3, 6)
+    tracemalloc.start()
+    load(tmp_path / "model.bin.gz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6_000_000  # of 12 MB
 
 
 def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed() -> None:

@@ -21,7 +21,7 @@ TEXT = [
     "fish",
     "the dog sleeps",
 ] * 4
-SMALL = {"epochs": 2, "batch": 4, "tokenize": str.split}
+SMALL = {"epochs": 2, "tokenize": str.split}
 
 
 def word_vectors(dim: int = 6, seed: int = 0) -> dict[str, np.ndarray]:
