@@ -24,7 +24,7 @@ def test_the_kernel_is_the_projects_whatever_the_user_has_at_home(lab) -> None:
 
 
 # README: "`make lab` opens JupyterLab on this machine only, with a token"
-# SECURITY: "nobody else listens: JupyterLab on 127.0.0.1 with a token"
+# SECURITY: "nobody else can connect: JupyterLab on 127.0.0.1 with a token"
 def test_only_this_machine_reaches_it_and_only_with_the_token(lab) -> None:
     family = [psutil.Process(lab.process), *psutil.Process(lab.process).children(recursive=True)]
     sockets = [socket for member in family for socket in member.net_connections() if socket.status == "LISTEN"]

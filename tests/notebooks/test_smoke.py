@@ -70,7 +70,8 @@ def scratch(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("scratch")
 
 
-# README: "make figures: execute the notebooks and regenerate every figure and table", "run notebooks side by side"
+# README: "make figures # execute the notebooks and regenerate every figure and table"
+# README: "two notebooks run at a time"
 @EVERY
 def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name) -> None:
     executed = smoke / name / f"{name}.ipynb"

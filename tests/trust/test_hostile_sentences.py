@@ -89,7 +89,7 @@ def test_text_is_segmented_without_losing_any(sentence) -> None:
     assert all(part == text.squeeze(part) and part for part in found)
 
 
-# README: "Set `corpus_name = "lines:PATH"`, for a file with one sentence a line"
+# README: "Set `corpus_name = "lines:PATH"` in a notebook's parameters cell, for a file with one sentence a line"
 @settings(max_examples=max(1, CASES // 5))
 @given(wild.batches)
 def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:

@@ -108,7 +108,7 @@ def test_encode_before_fit_is_an_error(name) -> None:
         embedders.load(name).encode(["a sentence"])
 
 
-# README: "What is trained inside a study is trained on the text at hand, with one thread, and named so."
+# README: "What is trained inside a study (the `-corpus` embedders) is trained on the text at hand, with one thread, and named so."
 @pytest.mark.parametrize("name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"])
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2))
@@ -181,7 +181,7 @@ def test_bad_requests_get_a_sentence(call, message) -> None:
     assert message in str(error.value)
 
 
-# README: "The papers' embedders that are not here are listed by name; nothing takes their place under their name."
+# README: "The papers' embedders that are not here are listed by name ... nothing takes their place under their name."
 @pytest.mark.parametrize(
     ("name", "file", "address"),
     [

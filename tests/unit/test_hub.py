@@ -72,7 +72,7 @@ def test_a_folder_is_pooled_and_normalized_as_it_says(model) -> None:
     assert embedder.encode([]).shape[0] == 0
 
 
-# README: "compare today's encoders: any id or folder does as a name"
+# README: "compare today's encoders", "any model id or folder can be a name in `embedder_names`"
 def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache) -> None:
     put(model, hub_cache, "organization/tiny")
     assert embedders.missing(["organization/tiny"]) == {}
@@ -95,7 +95,7 @@ def test_the_catalog_names_the_prompt_of_what_it_lists(model, hub_cache) -> None
     np.testing.assert_array_equal(listed.encode(SENTENCES), asking.encode(SENTENCES))
 
 
-# README: "where need be with `POOLING=` and `PROMPT=`"
+# README: "if necessary with `POOLING=` and `PROMPT=`"
 def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path) -> None:
     folder = write_bert(tmp_path / "plain")
     with pytest.raises(InputError, match=r"plain does not say how its tokens are pooled; give cls, last, avg"):
@@ -121,7 +121,7 @@ def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
         embedders.load("a/b/c")
 
 
-# README: "an id of the model hub or a model's folder does as well"
+# README: "an id of the model hub ... or a model's folder works, too"
 def test_a_users_own_may_be_an_id_or_a_folder(model, hub_cache) -> None:
     put(model, hub_cache, "organization/tiny")
     expected = embedders.load(str(model)).encode(SENTENCES)

@@ -136,7 +136,7 @@ def test_the_python_of_the_readme_runs_and_its_modules_are_there(tmp_path) -> No
     assert [module for module in modules if find_spec(module) is None] == []
 
 
-# README: "the messages", "the glossary", "the claims" and other pages; SECURITY: the tests that "hold them"
+# README: "the messages", "the glossary", "the claims" and other pages; SECURITY: what "test these promises"
 @pytest.mark.parametrize("folder", [".", "docs", "figures/reference"])
 def test_every_link_of_every_page_leads_to_a_file(folder) -> None:
     broken = []

@@ -57,7 +57,7 @@ def job(name: str, profile: str = "default") -> jobs.Job:
     return found
 
 
-# README: "Run again, it takes seconds." "A notebook whose source, parameters ... are unchanged is skipped."
+# README: "seconds when run again", "A notebook whose source, parameters ... are unchanged is skipped."
 def test_done_then_unchanged_then_done_again_when_anything_changes(project, capsys) -> None:
     project("01_good", GOOD)
     assert runner.run(job("01")).startswith("done (")
