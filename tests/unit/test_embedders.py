@@ -108,7 +108,7 @@ def test_encode_before_fit_is_an_error(name) -> None:
         embedders.load(name).encode(["a sentence"])
 
 
-# README: "What is trained inside a study (the `-corpus` embedders) is trained on the text at hand, with one thread, and named so."
+# README: "What is trained inside a study ... is trained on the text at hand, with one thread, and named so."
 @pytest.mark.parametrize("name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"])
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2))
