@@ -271,7 +271,7 @@ def _subwords(evidence: Evidence) -> None:
 
 
 def _tfidf(evidence: Evidence) -> None:
-    """Token overlap, and the mean N2O with those of each origin, but for near copies, less the median embedder's."""
+    """Token overlap; mean N2O with those of each origin less the median embedder's, with and without near copies."""
     kinds = [name for name in evidence.ids if origin(name) == "pretrained" and "+" not in name]
     values = [shares["tfidf"] - shares[name] for shares in evidence.repeated.values() for name in kinds]
     for part in ("largest", "by far"):
@@ -279,14 +279,18 @@ def _tfidf(evidence: Evidence) -> None:
     others = evidence.others("tfidf")
     averages = [name for name in others if is_average(name)]
     rest = [name for name in others if name not in averages]
-    for part, partners, rivals in (("all", others, others), ("static", averages, rest)):
+    compared = {"all": (others, others), "static": (averages, rest)}
+    for (part, (partners, rivals)), unlike in product(compared.items(), (False, True)):
         families = []
         for source in ORIGINS[:2]:
-            of_source = [name for name in partners if origin(name) == source]
-            unlike = {name: [one for one in evidence.others(name) if one in of_source] for name in ["tfidf", *rivals]}
-            families.append([evidence.mean_with(*each) for each in unlike.items()])
+            company = {}
+            for name in ["tfidf", *rivals]:
+                counted = evidence.others(name) if unlike else others
+                company[name] = [one for one in partners if one in counted and one != name and origin(one) == source]
+            families.append([evidence.mean_with(*each) for each in company.items() if each[1]])
         analogue = "with pretrained embedders, and with those trained here"
-        evidence.judge("n2o-tfidf-low-n2o", part, *families, analogue=analogue, **MEDIAN)
+        label = f"{part}, no near copies" if unlike else part
+        evidence.judge("n2o-tfidf-low-n2o", label, *filter(None, families), analogue=analogue, **MEDIAN)
 
 
 def _tokens(evidence: Evidence) -> None:

@@ -101,6 +101,13 @@ def test_lists_drawn_at_random_do_not_hold_against_chance() -> None:
     assert table.loc["n2o-averaging-raises-n2o", "verdict"] != "holds (analogue)"
 
 
+def test_the_only_average_may_be_a_near_copy_of_another_embedder() -> None:
+    rng = np.random.default_rng(0)
+    chosen = [name for name in NAMES if name not in ("wordllama", "bow", "use-multilingual-q8")]
+    table = _judged({name: _lists(rng, 60) for name in chosen})
+    assert table.loc["n2o-tfidf-low-n2o", "ours"].count("no near copies: ") == 2
+
+
 def test_an_average_that_agrees_with_all_others_raises_n2o() -> None:
     rng = np.random.default_rng(0)
     common = _lists(rng, 60)
