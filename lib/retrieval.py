@@ -40,9 +40,9 @@ def ranks(queries: Vectors, needles: Vectors, corpus: Vectors, exclude: Exclude 
     """The rank of each query's needle among the vectors of a corpus, by cosine similarity.
 
     Ranks are counted, not sorted: 1 + how many corpus vectors have a greater similarity to the query than its needle
-    has. The needle of a query is in the haystack of no other. The result is that of float64 brute force: dense
-    vectors are compared in float32, and where that cannot tell, within a proven margin (`lib.neighbors.dense`), once
-    more in float64.
+    has. Needles are not added to the corpus: one counts for other queries only if the corpus has it. The result is that
+    of float64 brute force: dense vectors are compared in float32, and where that cannot tell, within a proven margin
+    (`lib.neighbors.dense`), once more in float64.
 
     Parameters
     ----------

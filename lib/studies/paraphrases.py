@@ -74,7 +74,7 @@ def load(source: str, haystack: Corpus) -> Pairs:
         found = _of_translations(corpora.load(source), haystack)
     pairs = _independent(found)
     if not pairs.queries:
-        raise InputError(f"pairs_source: {source!r} has no pair; give another translation of the same text")
+        raise InputError(f"pairs_source: {source!r} has no pair; give other pairs, or another translation")
     return pairs
 
 

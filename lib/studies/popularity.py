@@ -104,9 +104,9 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
     Returns
     -------
     DataFrame
-        `pairs` with columns more: overlap, the Jaccard index of both's words; names, that of their names (capitalized
-        words that do not open the sentence), NaN for a query without one; same, whether they are known to mean the
-        same; document, whether they are of one document.
+        `pairs` with four more columns: overlap, the Jaccard index of both's words; names, that of their names
+        (capitalized words that do not open the sentence), NaN for a query without one; same, whether they are known
+        to mean the same; document, whether they are of one document.
     """
     query_rows, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
     words = {i: text.content_types(corpus.sentences[i]) for i in np.union1d(query_rows, found).tolist()}

@@ -90,7 +90,8 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ScoredSet]:
     """
     task, group = tasks.load(name, split), group or name
     if getattr(task, "score", None) is None:
-        raise InputError(f"task_names: {name!r} has no rated pairs; give Lee, WS353, STS12 ... STS15, SICK-R")
+        known = "Lee, WS353, STS12 ... STS15, STSBenchmark or SICK-R"
+        raise InputError(f"task_names: {name!r} has no rated pairs; give {known}")
     if task.ids is not None:
         return [_documents(name, group, task)]
     files = pd.Series(task.genre if name.startswith("STS1") else [name] * len(task))

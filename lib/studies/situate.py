@@ -79,8 +79,9 @@ class Neighborhoods:
         """Raise InputError unless `corpus` is the text that the neighbors were found in, sentence for sentence."""
         if corpus.fingerprint != self.fingerprint:
             raise InputError(
-                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences) is not the text of the stored neighbors, "
-                f"{self.corpus!r} ({self.size} sentences); load that one, or search anew"
+                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the "
+                f"text of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint "
+                f"{self.fingerprint}); load that one, or search anew"
             )
 
     def up_to(self, k: int) -> Neighborhoods:
@@ -149,7 +150,7 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
     corpus, k = description["corpus"], description["k"]
     about = pd.DataFrame(description["embedders"]).set_index("name")[["family", "dim"]]
     queries = np.unique(np.concatenate(description["samples"]))
-    incomplete = InputError(f"has not ranks 1 to {k} of each query for each embedder once")
+    incomplete = InputError(f"does not have each rank from 1 to {k} once for each query and embedder")
     if len(rows) != len(about) * len(queries) * k:
         raise incomplete
     places = pd.MultiIndex.from_product([about.index, queries, range(1, k + 1)], names=KEY)

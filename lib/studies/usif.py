@@ -64,7 +64,7 @@ def sentences(
     known = ([word for word in tokenize(each) if word in vectors and word in probabilities] for each in shuffled)
     found = list(islice((words for words in known if len(words) > 2), count))
     if len(found) < 10:
-        raise InputError(f"checked_sentences: {len(found)} have three known words; give another corpus")
+        raise InputError(f"checked_sentences: {len(found)} have three known words, ten are needed; give another corpus")
     return [
         Sentence(
             np.array([vectors[word] for word in words], np.float64), np.array([probabilities[word] for word in words])
