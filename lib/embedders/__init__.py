@@ -204,5 +204,5 @@ def _sized(parameter: str, name: str, known: Mapping[str, Entry | Composition]) 
     if not match or match[1] not in known:
         return name, {}
     if not known[match[1]].sized:
-        raise InputError(f"{parameter}: {name!r} is not known: {match[1]} comes in one size only")
+        raise InputError(f"{parameter}: {name!r} is not known: {match[1]} comes in one size only; give {match[1]}")
     return match[1], {"dim": int(match[2])}

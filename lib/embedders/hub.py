@@ -20,7 +20,7 @@ from lib.run.errors import InputError, one_line
 SECONDS = 5  # that the hub has to answer
 COMMAND = "nothing: fetched from the model hub when it is first loaded"
 ID = r"[\w.-]+/[\w.-]+"
-REMEDY = "give the folder of a SentenceTransformer that needs no code of its own; one in the hub's cache, delete"
+REMEDY = "give the folder of a SentenceTransformer without code of its own; if the hub's cache has it, delete it there"
 
 
 def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:

@@ -92,7 +92,7 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> tuple[Any, str, 
     if not (place and attribute):
         is_folder = spec and os.path.isdir(paths.from_root(spec))
         if not is_folder and not re.fullmatch(hub.ID, spec):
-            raise InputError(f"embedder: {spec!r} is no folder; give {WAYS}")
+            raise InputError(f"embedder: {spec!r} is no folder and no id of the model hub; give {WAYS}")
         given = {"pooling": pooling, "prompt": prompt}
         entry = ENTRIES.get(spec) or hub.entry(spec)
         embedder = entry.make(spec, **{key: value for key, value in given.items() if value})

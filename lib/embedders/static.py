@@ -317,7 +317,7 @@ def published(file: Path, name: str) -> WordVectors:
     vectors = WordVectors.load(file)
     row = ENTRIES[name]
     if vectors.dim != row.dim:
-        wanted = f"put the file of {row.source} with {row.dim} there"
+        wanted = f"put the file of {row.source} with {row.dim} dimensions there"
         raise InputError(f"{file}: has vectors of {vectors.dim} dimensions; {wanted}")
     return vectors
 

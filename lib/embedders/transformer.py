@@ -153,7 +153,7 @@ _RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
 def gpt_words(sentence: str) -> list[str]:
     """spaCy's words in lower case of a sentence in the characters that GPT was trained on, punctuation set apart.
 
-    So do its authors and the N2O paper (Radford et al. 2018; appendix A).
+    Its authors (Radford et al. 2018) and the N2O paper (appendix A) prepare text in this way.
     """
     import ftfy
 

@@ -61,7 +61,7 @@ class URAE(WordComposition):
     Raises
     ------
     InputError
-        Options out of range; from `fit`, a text without a sentence of two known words.
+        An unknown kind of `trees`; from `fit`, a text without a sentence of two known words.
     """
 
     version = 1

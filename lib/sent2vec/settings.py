@@ -68,7 +68,7 @@ class Settings:
     variant : {"reference", "paper"}
         Where program and paper differ, which of them is followed.
     max_vocabulary : int
-        Words and labels at most, the most frequent; -1 for all.
+        Words at most, the most frequent, ``<PLACEHOLDER>`` and ``</s>`` among them; -1 for all.
     subsample_context : bool
         C-BOW's first trick (section 2.3): words that subsampling leaves out leave the context, too.
     window : int

@@ -42,7 +42,7 @@ class Text:
     Raises
     ------
     InputError
-        Here or while it is read: what is neither, a file that cannot be read.
+        From here or while the text is read: `source` is neither of the two, or the file cannot be read.
     """
 
     def __init__(self, source: Sequence[str] | str | Path) -> None:

@@ -189,8 +189,8 @@ def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "embedder: '' is no folder; give a model's folder"),
-        ("{file}", "mine.py' is no folder; give a model's folder, its id on the model hub"),
+        ("", "embedder: '' is no folder and no id of the model hub; give a model's folder"),
+        ("{file}", "mine.py' is no folder and no id of the model hub; give a model's folder, its id on the model hub"),
         ("{file}:encod", "has no attribute 'encod'"),
         ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
         ("no_such_module:encode", "no_such_module:encode raised ModuleNotFoundError"),
