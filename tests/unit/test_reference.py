@@ -134,7 +134,7 @@ def test_the_committed_page_is_of_the_lesson_as_it_is(notebook) -> None:
     """Pages of the paper profile are not compared: who changes a lesson need not have the papers' data."""
     found = (REFERENCE / "default" / notebook.stem / "README.md").read_text(encoding="utf-8")
     for line in page(nbformat.read(notebook, as_version=4)).splitlines():
-        assert line in found, "make figures reference"
+        assert line in found, "run make figures, then make reference"
 
 
 @pytest.mark.parametrize("lesson", sorted((REFERENCE / "paper").glob("*/README.md")), ids=lambda page: page.parent.name)

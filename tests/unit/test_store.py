@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -191,15 +192,14 @@ def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
 
 
 # README: "see or delete the cache: `make cache`, `make prune`"
-def test_a_cache_is_shown_and_deleted_and_one_at_work_is_left(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(paths, "CACHE", tmp_path)
+def test_a_cache_is_shown_and_deleted_and_one_at_work_is_left(tmp_path) -> None:
     embed(tmp_path, Letters())
     (entry,) = tmp_path.iterdir()
     options = {"cwd": paths.ROOT, "env": os.environ | {"SENTENCE_CACHE": str(tmp_path)}, "text": True}
     assert str(entry) in subprocess.check_output(["make", "cache"], **options)
     with FileLock(entry / cache.LOCK), pytest.raises(InputError, match="a run is at work in"):
         cache.delete(tmp_path)
-    assert cache.main(["--prune"]) == 0
+    subprocess.check_call([sys.executable, "-m", "lib.run.cache", "--prune"], **options)
     assert not tmp_path.exists()
 
 
