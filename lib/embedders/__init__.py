@@ -23,7 +23,7 @@ from lib.run.errors import InputError
 from lib.run.parameters import nearest, one_of, texts
 
 # They register nothing, and are imported where they are used.
-WITHOUT_ENTRIES = {"finetuning", "own", "urae_network", "words"}
+WITHOUT_ENTRIES = {"bert", "finetuning", "own", "urae_network", "words"}
 
 for module in pkgutil.iter_modules(__path__):
     if module.name not in WITHOUT_ENTRIES:  # it may register embedders

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,9 @@ from lib.run.files import read_json
 from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel
 
-VERSION = 3
+VERSION = 4
 POOLINGS = ("cls", "last", "avg")
 GPT = "openai-gpt"
 # Padding included. A processor is fastest while a batch stays in its cache: in batches of 8192, a token takes it half
@@ -224,10 +223,15 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
         if longest := _longest(folder, model):
             tokenizer.enable_truncation(longest)
     model.config.use_cache = False  # of a decoder's states, for words to come
+    # glibc keeps what is freed once a block of almost 32 MB was, instead of asking the system for cleared memory anew
+    # in every layer.
+    torch.empty(31 << 20, dtype=torch.uint8)
     if lowered:
         _lower(model)
         if device == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            _pack(model)
+            from lib.embedders import bert  # with a compiler, which is large
+
+            bert.pack(model)
     return model.eval().to(device), tokenizer
 
 
@@ -265,48 +269,6 @@ def _lower(model: PreTrainedModel) -> None:
     for module in model.modules():
         if isinstance(module, (torch.nn.Linear, Conv1D)):
             module.to(torch.bfloat16)
-
-
-def _pack(model: PreTrainedModel) -> None:
-    """Lay out the matrices of linear layers once as oneDNN multiplies them; otherwise it would for every batch.
-
-    In BERT, one product then gives queries, keys and values, and GELU is a part of the product before it.
-    """
-    import torch
-    from transformers.models.bert.modeling_bert import BertIntermediate, BertSelfAttention
-
-    activations = {}
-    for module in model.modules():
-        if type(module) is BertSelfAttention and not module.is_decoder:
-            parts = module.query, module.key, module.value
-            joined = torch.cat([part.weight for part in parts]), torch.cat([part.bias for part in parts])
-            module.forward = partial(_attention, _packed(*joined), module.num_attention_heads)
-        elif type(module) is BertIntermediate and model.config.hidden_act == "gelu":
-            activations[module.dense] = "gelu"
-            module.intermediate_act_fn = torch.nn.Identity()
-        elif type(module) is torch.nn.Linear:
-            module.forward = _packed(module.weight, module.bias, activations.get(module, "none"))
-
-
-def _packed(weight: torch.Tensor, bias: torch.Tensor | None, activation: str = "none") -> Callable:
-    """A linear layer of bfloat16 and what follows it, as a function."""
-    import torch
-
-    packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), None)
-    multiply = torch.ops.mkldnn._linear_pointwise
-    return lambda states: multiply(states.bfloat16(), packed, bias, activation, [], "none")
-
-
-def _attention(
-    project: Callable, heads: int, hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
-) -> tuple[torch.Tensor, None]:
-    """BERT's attention, from one product for queries, keys and values."""
-    from torch.nn.functional import scaled_dot_product_attention
-
-    # (batch, tokens, 3 * hidden) -> 3 of (batch, heads, tokens, hidden / heads)
-    projected = project(hidden_states).unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
-    attended = scaled_dot_product_attention(*projected, attn_mask=attention_mask)
-    return attended.transpose(1, 2).flatten(2), None
 
 
 def _longest(folder: Path, model: PreTrainedModel) -> int | None:

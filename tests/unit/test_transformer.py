@@ -13,6 +13,7 @@ import torch
 import transformers
 
 from lib import embedders, similarity
+from lib.embedders.bert import softmax
 from lib.embedders.transformer import Transformer
 from tests.official.transformers import write_bert, write_gpt
 
@@ -125,6 +126,17 @@ def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only() -> None:
     for vectors in (together, np.vstack([embedder.encode([sentence]) for sentence in sentences])):
         read = np.linalg.norm(full, axis=1) > 0
         assert similarity.similarities(vectors[read], full[read]).min() > 0.9999
+
+
+@pytest.mark.parametrize("size", [1, 100, 1e6])
+@pytest.mark.parametrize("tokens", [1, 7, 40])
+def test_compiled_attention_weights_are_those_of_pytorch(rng, size, tokens) -> None:
+    scores = torch.tensor(size * rng.normal(size=(2, 3, tokens, tokens)), dtype=torch.float32)
+    beyond = torch.zeros(2, 1, 1, tokens)
+    beyond[1, ..., tokens // 2 + 1 :] = -torch.inf
+    expected = (0.25 * scores + beyond).softmax(-1)
+    softmax(scores.numpy(), np.array([tokens, tokens // 2 + 1]), 0.25)
+    np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-6)
 
 
 def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> None:

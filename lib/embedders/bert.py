@@ -1,0 +1,141 @@
+"""Models on a processor that multiplies in bfloat16: products by oneDNN and, in BERT, float32 between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lib.run.compiled import njit
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+njit_fast = njit(nogil=True, fastmath=True, error_model="numpy")
+SQUARES = 8
+ONE, HALF, FAR_BELOW = np.float32(1), np.float32(0.5), np.float32(-1e30)
+
+
+def pack(model: PreTrainedModel) -> None:
+    """Lay out the matrices of linear layers once as oneDNN multiplies them; otherwise it would for every batch."""
+    import torch
+    from transformers.models.bert.modeling_bert import BertModel
+
+    if type(model) is BertModel and model.config.hidden_act == "gelu" and not model.config.is_decoder:
+        model.encoder.forward = _encoder(model.encoder)
+        model.pooler = None  # its vector is not used
+        return
+    for module in model.modules():
+        if type(module) is torch.nn.Linear:
+            module.forward = _packed(module)
+
+
+def _packed(*parts: torch.nn.Linear, activation: str = "none") -> Callable[[torch.Tensor], torch.Tensor]:
+    """Linear layers side by side as one product, and what follows it."""
+    import torch
+
+    weight = torch.ops.mkldnn._reorder_linear_weight(torch.cat([part.weight for part in parts]).detach(), None)
+    bias = None if parts[0].bias is None else torch.cat([part.bias for part in parts])
+    multiply = torch.ops.mkldnn._linear_pointwise
+    return lambda states: multiply(states.bfloat16(), weight, bias, activation, [], "none")
+
+
+def _encoder(encoder: torch.nn.Module) -> Callable:
+    from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Output
+
+    layers = [_layer(layer) for layer in encoder.layer]
+
+    def compute(states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any) -> Output:
+        batch, tokens, _ = states.shape
+        lengths = np.full(batch, tokens) if attention_mask is None else attention_mask[:, 0, 0].sum(1).numpy()
+        for layer in layers:
+            states = layer(states, lengths)
+        return Output(states)
+
+    return compute
+
+
+def _layer(layer: torch.nn.Module) -> Callable[[torch.Tensor, np.ndarray], torch.Tensor]:
+    attention, after, output = layer.attention.self, layer.attention.output, layer.output
+    project = _packed(attention.query, attention.key, attention.value)
+    mix, narrow = _packed(after.dense), _packed(output.dense)
+    widen = _packed(layer.intermediate.dense, activation="gelu")
+    heads, scale = attention.num_attention_heads, attention.attention_head_size**-0.5
+
+    def compute(states: torch.Tensor, lengths: np.ndarray) -> torch.Tensor:
+        # (batch, tokens, 3 * hidden) -> 3 of (batch * heads, tokens, hidden / heads)
+        projected = project(states).unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4)
+        queries, keys, values = projected.flatten(1, 2)
+        weights = (queries @ keys.mT).float()
+        softmax(weights.unflatten(0, (-1, heads)).numpy(), lengths, scale)
+        attended = (weights.bfloat16() @ values).unflatten(0, (-1, heads)).transpose(1, 2).flatten(2)
+        states = _added(mix(attended), states, after.LayerNorm)
+        return _added(narrow(widen(states)), states, output.LayerNorm)
+
+    return compute
+
+
+def _added(change: torch.Tensor, states: torch.Tensor, norm: torch.nn.LayerNorm) -> torch.Tensor:
+    total = change.float()
+    weight, bias = norm.weight.detach().numpy(), norm.bias.detach().numpy()
+    add_and_normalize(total.flatten(0, 1).numpy(), states.flatten(0, 1).numpy(), weight, bias, norm.eps)
+    return total
+
+
+@njit_fast
+def softmax(scores, lengths, scale):
+    """Turn scores float32[batch, heads, tokens, tokens] into weights, which are 0 beyond the end of a sentence.
+
+    e**x is the 256th power of e**(x / 256), of which three terms of the series are enough for bfloat16.
+    """
+    batch, heads, tokens, _ = scores.shape
+    step = np.float32(scale / 2**SQUARES)
+    for sentence in range(batch):
+        length = lengths[sentence]
+        for head in range(heads):
+            rows = scores[sentence, head]
+            for i in range(tokens):
+                row = rows[i]
+                highest = FAR_BELOW
+                for j in range(length):
+                    highest = max(highest, row[j])
+                for j in range(length):
+                    row[j] -= highest
+                for j in range(length, tokens):
+                    row[j] = FAR_BELOW
+            flat = rows.reshape(tokens * tokens)  # long enough for vector registers
+            for j in range(tokens * tokens):
+                part = max(flat[j] * step, -ONE)
+                power = ONE + part * (ONE + part * HALF)
+                for _ in range(SQUARES):
+                    power *= power
+                flat[j] = power
+            for i in range(tokens):
+                row = rows[i]
+                total = np.float32(0)
+                for j in range(length):
+                    total += row[j]
+                share = ONE / total
+                for j in range(tokens):
+                    row[j] *= share
+
+
+@njit_fast
+def add_and_normalize(total, states, weight, bias, epsilon):
+    """Layer normalization of the sum of two, float32[tokens, hidden], in the place of the first."""
+    tokens, hidden = total.shape
+    size = np.float32(hidden)
+    for i in range(tokens):
+        mean = variance = np.float32(0)
+        for j in range(hidden):
+            total[i, j] += states[i, j]
+            mean += total[i, j]
+        mean /= size
+        for j in range(hidden):
+            total[i, j] -= mean
+            variance += total[i, j] * total[i, j]
+        factor = np.float32(1 / np.sqrt(variance / size + epsilon))
+        for j in range(hidden):
+            total[i, j] = total[i, j] * factor * weight[j] + bias[j]
