@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 njit_fast = njit(nogil=True, fastmath=True, error_model="numpy")
-SQUARES = 8
+SQUARES = 8  # e**x is squared so many times from e**(x / 256)
 ONE, HALF, FAR_BELOW = np.float32(1), np.float32(0.5), np.float32(-1e30)
 
 
@@ -43,6 +43,7 @@ def _packed(*parts: torch.nn.Linear, activation: str = "none") -> Callable[[torc
 
 
 def _encoder(encoder: torch.nn.Module) -> Callable:
+    """All layers as the function that transformers calls."""
     from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Output
 
     layers = [_layer(layer) for layer in encoder.layer]
@@ -78,6 +79,7 @@ def _layer(layer: torch.nn.Module) -> Callable[[torch.Tensor, np.ndarray], torch
 
 
 def _added(change: torch.Tensor, states: torch.Tensor, norm: torch.nn.LayerNorm) -> torch.Tensor:
+    """What a layer returns, added to its states and normalized, float32."""
     total = change.float()
     weight, bias = norm.weight.detach().numpy(), norm.bias.detach().numpy()
     add_and_normalize(total.flatten(0, 1).numpy(), states.flatten(0, 1).numpy(), weight, bias, norm.eps)

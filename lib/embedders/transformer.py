@@ -223,13 +223,13 @@ def load(folder: Path, files: str, device: str, lowered: bool) -> tuple[PreTrain
         if longest := _longest(folder, model):
             tokenizer.enable_truncation(longest)
     model.config.use_cache = False  # of a decoder's states, for words to come
-    # glibc keeps what is freed once a block of almost 32 MB was, instead of asking the system for cleared memory anew
-    # in every layer.
+    # Once a block of almost 32 MB has been freed, glibc keeps freed memory for the next layer. Otherwise it returns it,
+    # and every layer waits for cleared pages.
     torch.empty(31 << 20, dtype=torch.uint8)
     if lowered:
         _lower(model)
         if device == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
-            from lib.embedders import bert  # with a compiler, which is large
+            from lib.embedders import bert  # imports Numba
 
             bert.pack(model)
     return model.eval().to(device), tokenizer
