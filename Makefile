@@ -1,5 +1,7 @@
-# The first command that needs the environment builds it in .venv from requirements.txt and requirements.lock.
-PYTHON ?= python3
+# The first command that needs the environment builds it in .venv: with PYTHON, or with python3 or another Python that is
+# found, and with PyTorch from TORCH_INDEX (tools/bootstrap.py says more).
+PYTHON ?=
+TORCH_INDEX ?=
 PROFILE ?= default
 NOTEBOOK ?=
 JOBS ?= 2
@@ -11,10 +13,21 @@ EMBEDDER ?=
 POOLING ?=
 PROMPT ?=
 NAME ?=
+OLD ?=
+NEW ?=
+TEXT ?=
+QUERIES ?=
+K ?= 10
+AT_LEAST ?=
+OLD_POOLING ?=
+NEW_POOLING ?=
+OLD_PROMPT ?=
+NEW_PROMPT ?=
 NEIGHBORS ?= figures/default/01_n2o/neighbors.parquet
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
-GIVEN := PYTHON PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS
+GIVEN := PYTHON TORCH_INDEX PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS \
+	OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -23,12 +36,12 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures reference exercises test test-nightly lab data situate finetune bench page site lint lock cache prune clean
+.PHONY: help figures reference exercises test test-nightly lab data situate swap finetune bench page site lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01] [PROFILE=default|smoke|hub|paper] [JOBS=2]
+figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01|replication/n2o] [PROFILE=default|smoke|hub|paper] [JOBS=2]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]
@@ -43,11 +56,14 @@ test-nightly: $(READY) ## run the tests at length: 10 kills a job, 2,000 cases o
 lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
 	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
 
-data: $(READY) ## fetch the free data that the papers use, show what is here and how to get the rest  [ASSET=glove-6b]
+data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here and how to get the rest  [ASSET=glove-6b|all]
 	@$(BIN)/python -m tools.data --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
 	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name=
+
+swap: $(READY) ## ask what users notice if one embedder takes another's place  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=]
+	@$(BIN)/python -m lib.run.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
@@ -67,8 +83,8 @@ site: $(READY) ## build the site of the executed notebooks in site/: open site/i
 lint: $(READY) ## check style, docstrings, which part of lib imports which, and spelling
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests && $(BIN)/lint-imports && $(BIN)/codespell
 
-lock: ## resolve requirements.txt anew and write requirements.lock and environment.yml
-	@"$$PYTHON" -I tools/bootstrap.py lock
+lock: ## resolve the direct pins again and write requirements.lock and environment.yml
+	@"$${PYTHON:-python3}" -I tools/bootstrap.py lock
 
 cache: ## show the cache's place and size
 	@du -hd1 "$${SENTENCE_CACHE:-.cache}" 2>/dev/null || echo "no cache in $${SENTENCE_CACHE:-.cache}"
@@ -79,5 +95,5 @@ prune: $(READY) ## delete the cache: stored embeddings and records of runs (down
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
 	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
 
-$(READY): requirements.txt requirements.lock pyproject.toml tools/bootstrap.py
-	@"$$PYTHON" -I tools/bootstrap.py $^
+$(READY): requirements.txt requirements-dev.txt requirements.lock pyproject.toml tools/bootstrap.py
+	@"$${PYTHON:-python3}" -I tools/bootstrap.py $^

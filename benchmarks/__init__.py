@@ -1,1 +1,4 @@
-"""Side by side with the peers: `make bench` runs these; each asserts that results agree before it times anything."""
+"""Side by side with the peers: `make bench` runs these.
+
+Each asserts that results agree before it times anything.
+"""

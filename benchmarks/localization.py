@@ -1,7 +1,10 @@
-"""How fast sums and means of word vectors encode beside paragraph vectors and the recursive autoencoder.
+"""How fast sums and means of word vectors encode, beside two trained models.
 
-``python -m benchmarks.localization`` writes docs/benchmarks/localization.csv, sentences a second of processor time in
-each of ten runs, by which lesson 8 judges that the former are cheap. Word vectors are loaded and models trained before.
+These are paragraph vectors and the recursive autoencoder.
+
+``python -m benchmarks.localization`` writes docs/benchmarks/localization.csv, sentences
+a second of processor time in each of ten runs. The replication of the paper judges by
+it that the former are cheap. Word vectors are loaded and models trained before.
 """
 
 from __future__ import annotations
@@ -24,10 +27,19 @@ MODELS = {
 def main(folder: Path, small: bool) -> None:
     """Measure and write the table."""
     sentences = measure.sample("lee", 200)
-    fitted = {model: embedders.load(name).fit(sentences) for model, name in MODELS.items()}
-    calls = {model: partial(embedder.encode, sentences) for model, embedder in fitted.items()}
+    fitted = {
+        model: embedders.load(name).fit(sentences) for model, name in MODELS.items()
+    }
+    calls = {
+        model: partial(embedder.encode, sentences) for model, embedder in fitted.items()
+    }
     turns = measure.in_turns(calls, 2 if small else 10, measure.processor_seconds)
-    rates = (len(sentences) / turns).round().astype(int).rename(lambda run: f"run {run + 1}")
+    rates = (
+        (len(sentences) / turns)
+        .round()
+        .astype(int)
+        .rename(lambda run: f"run {run + 1}")
+    )
     rates.T.to_csv(folder / "localization.csv", index_label="model")
     print(rates.median())
 

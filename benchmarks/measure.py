@@ -1,4 +1,7 @@
-"""Timing that can be compared, in one process, in turns, as medians and ratios; and the pages that tell of it."""
+"""Comparable timings and the pages that report them.
+
+Candidates run in one process, in turns; results are medians and ratios.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,23 @@ from lib.run.environment import computes_in_bfloat16, cores, processor
 from tools.pages import table
 
 RUNS = 5
-PAGES, TRIALS = paths.ROOT / "docs" / "benchmarks", paths.CACHE / "benchmarks"
+PAGES = paths.ROOT / "docs" / "benchmarks"
+TRIALS = paths.CACHE / "benchmarks"
 
 
 def command(about: str, main: Callable[..., None], **folders: str) -> None:
-    """Call ``main(folder, small)`` with the folder for its results, which for a small trial is in the cache.
+    """Call ``main(folder, small)`` with the folder for its results.
+
+    For a small trial, that folder is in the cache.
 
     `folders` are further options of the command, each a folder, with their help.
     """
     parser = argparse.ArgumentParser(description=about.partition("\n")[0])
-    parser.add_argument("--small", action="store_true", help=f"a trial with little of everything, kept in {TRIALS}")
+    parser.add_argument(
+        "--small",
+        action="store_true",
+        help=f"a trial with little of everything, kept in {TRIALS}",
+    )
     for name, meaning in folders.items():
         parser.add_argument(f"--{name}", type=Path, metavar="FOLDER", help=meaning)
     options = vars(parser.parse_args())
@@ -40,16 +50,21 @@ def command(about: str, main: Callable[..., None], **folders: str) -> None:
 
 
 def sample(corpus: str, size: int) -> list[str]:
-    """`size` sentences of a corpus, drawn without repetition, in the corpus's order; all if it has fewer."""
+    """`size` sentences of a corpus, without repetition, in the corpus's order.
+
+    All of them if it has fewer.
+    """
     sentences = corpora.load(corpus).sentences
     chosen = np.random.default_rng(0).permutation(len(sentences))[:size]
     return [sentences[i] for i in np.sort(chosen)]
 
 
-# -- seconds ------------------------------------------------------------------------------------
+# -- seconds ---------------------------------------------------------------------------
 
 
-def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+def seconds(
+    call: Callable[[], Any], clock: Callable[[], float] = time.perf_counter
+) -> float:
     """Seconds that a call takes."""
     start = clock()
     call()
@@ -66,11 +81,14 @@ def in_turns(
     timed: Callable[[Callable[[], Any]], float] = seconds,
     tolerance: float | None = None,
 ) -> pd.DataFrame:
-    """Time each candidate `runs` times in turns (A B C A B C ...), after one call of each that is not counted.
+    """Time each candidate `runs` times in turns (A B C A B C ...).
 
-    Turns spread a machine's drift over all of them. With a `tolerance`, what the first calls return is compared: where
-    a number differs by more from that of the first candidate, nothing is timed. Returns seconds, a row for each turn
-    and a column for each candidate.
+    One call of each comes first and is not counted.
+
+    Turns spread a machine's drift over all of them. With a `tolerance`, what the first
+    calls return is compared: where a number differs by more from that of the first
+    candidate, nothing is timed. Returns seconds, a row for each turn and a column for
+    each candidate.
     """
     first, *others = [call() for call in candidates.values()]
     if tolerance is not None:
@@ -81,18 +99,28 @@ def in_turns(
 
 
 def ratios(numbers: pd.DataFrame) -> pd.Series:
-    """For each candidate the median over the turns of its number over the first candidate's in the same turn."""
+    """For each candidate, the median ratio of its number to the first candidate's.
+
+    Ratios are taken within a turn.
+    """
     return numbers.div(numbers.iloc[:, 0], axis=0).median()
 
 
 def summary(numbers: pd.DataFrame, *names: str, form: str = "{:,.0f}") -> pd.DataFrame:
-    """A row of text for each candidate: under the given names median, range, and, if it has a name, `ratios`."""
+    """A row of text for each candidate.
+
+    The names head the median, the range, and, if there is a third name, `ratios`.
+    """
     low, high = (numbers.agg(bound).map(form.format) for bound in ("min", "max"))
-    columns = numbers.median().map(form.format), low + " to " + high, ratios(numbers).map("{:.2f}".format)
+    columns = (
+        numbers.median().map(form.format),
+        low + " to " + high,
+        ratios(numbers).map("{:.2f}".format),
+    )
     return pd.DataFrame(dict(zip(names, columns, strict=False)))
 
 
-# -- the page -----------------------------------------------------------------------------------
+# -- the page --------------------------------------------------------------------------
 
 
 def machine() -> str:
@@ -103,10 +131,21 @@ def machine() -> str:
     return f"{processor()}{extension}, {cores()} cores, {memory:.0f} GiB, {system}"
 
 
-def write_page(file: Path, title: str, about: str, packages: Sequence[str], *parts: str | pd.DataFrame) -> None:
-    """Write and print a page: machine, versions of the packages, what was measured; then Markdown and tables."""
+def write_page(
+    file: Path,
+    title: str,
+    about: str,
+    packages: Sequence[str],
+    *parts: str | pd.DataFrame,
+) -> None:
+    """Write and print a page: machine, package versions, what was measured, results.
+
+    The results are Markdown and tables.
+    """
     versions = ", ".join(f"{package} {version(package)}" for package in packages)
-    shown = [part if isinstance(part, str) else table(part.reset_index()) for part in parts]
+    shown = [
+        part if isinstance(part, str) else table(part.reset_index()) for part in parts
+    ]
     sections = [f"# {title}", f"{machine()}; {versions}. {about}", *shown]
     page = "\n\n".join(section.strip() for section in sections) + "\n"
     file.write_text(page, encoding="utf-8")

@@ -1,7 +1,10 @@
-"""Exact search side by side with its peers, on the same vectors; what they find is compared before any is timed.
+"""Exact search side by side with its peers, on the same vectors.
 
-``python -m benchmarks.search`` writes docs/benchmarks/search.md, a CSV and a figure; with ``--large FOLDER`` it also
-searches a file of 9.6 GB, made in FOLDER and removed afterwards (Linux only).
+What they find is compared before any is timed.
+
+``python -m benchmarks.search`` writes docs/benchmarks/search.md, a CSV and a figure;
+with ``--large FOLDER`` it also searches a file of 9.6 GB, made in FOLDER and removed
+afterwards (Linux only).
 """
 
 from __future__ import annotations
@@ -30,12 +33,25 @@ from lib import corpora, embedders, plotting
 from lib.neighbors import exact
 from lib.run.environment import cores
 
-K, QUERIES, MORE_QUERIES, DIMENSIONS = 50, 100, 500, 300
-CORPUS, LARGE = 1_000_000, 8_000_000  # vectors
+K = 50
+QUERIES = 100
+MORE_QUERIES = 500
+DIMENSIONS = 300
+CORPUS = 1_000_000  # vectors
+LARGE = 8_000_000
 TRIAL = 20_000
 ROUNDING = 1e-5  # of float32 sums of 300 products
 PIECE = 256  # sparse queries that are multiplied at once
-PACKAGES = ["numpy", "scipy", "torch", "numba", "faiss-cpu", "usearch", "scikit-learn", "sparse-dot-topn"]
+PACKAGES = [
+    "numpy",
+    "scipy",
+    "torch",
+    "numba",
+    "faiss-cpu",
+    "usearch",
+    "scikit-learn",
+    "sparse-dot-topn",
+]
 
 
 def main(folder: Path, small: bool, large: Path | None) -> None:
@@ -47,40 +63,73 @@ def main(folder: Path, small: bool, large: Path | None) -> None:
     parts = []
     with threadpool_limits(cores()):
         for some in (queries[:QUERIES], queries):
-            parts += section(f"{len(some)} queries, {n:,} x {DIMENSIONS} float32", dense(some, corpus), ROUNDING)
-        vectors = embedders.load("tfidf").fit_encode(corpora.load("bible-gospels").sentences)
+            parts += section(
+                f"{len(some)} queries, {n:,} x {DIMENSIONS} float32",
+                dense(some, corpus),
+                ROUNDING,
+            )
+        vectors = embedders.load("tfidf").fit_encode(
+            corpora.load("bible-gospels").sentences
+        )
         size = f"tf-idf of {vectors.shape[0]:,} sentences, {vectors.shape[1]:,} words"
         for count in (100, 2000):
             some = vectors[np.sort(rng.choice(vectors.shape[0], count, replace=False))]
-            parts += section(f"{count} queries, {size}", sparse(some, vectors), K * ROUNDING)
+            parts += section(
+                f"{count} queries, {size}", sparse(some, vectors), K * ROUNDING
+            )
         costs = sweep(rng, n)
     costs.to_csv(folder / "search.csv", index=False, float_format="%.4g")
     draw(costs, folder / "search.png")
-    parts.append("![Time of a search over corpus size, dimensions, k and queries](search.png)")
+    parts.append(
+        "![Time of a search over corpus size, dimensions, k and queries](search.png)"
+    )
     if large:
         with tempfile.TemporaryDirectory(dir=large) as scratch:
-            parts += in_a_file(Path(scratch) / "vectors.npy", TRIAL if small else LARGE, queries[:QUERIES])
-    measure.write_page(folder / "search.md", "Exact search", f"{cores()} threads.", PACKAGES, *parts)
+            parts += in_a_file(
+                Path(scratch) / "vectors.npy",
+                TRIAL if small else LARGE,
+                queries[:QUERIES],
+            )
+    measure.write_page(
+        folder / "search.md", "Exact search", f"{cores()} threads.", PACKAGES, *parts
+    )
 
 
-def section(title: str, candidates: dict[str, Callable[[], Any]], tolerance: float) -> tuple[str, pd.DataFrame]:
-    """A heading and a table with a row for each candidate, ours first; they must find the same similarities."""
+def section(
+    title: str, candidates: dict[str, Callable[[], Any]], tolerance: float
+) -> tuple[str, pd.DataFrame]:
+    """A heading and a table with a row for each candidate, ours first.
+
+    All candidates must find the same similarities.
+    """
     turns = measure.in_turns(candidates, tolerance=tolerance)
-    table = measure.summary(turns, "seconds (median)", "least to most", "times ours", form="{:.3f}")
+    table = measure.summary(
+        turns, "seconds (median)", "least to most", "times ours", form="{:.3f}"
+    )
     return f"## {title}, k = {K}", table.rename_axis("")
 
 
-def dense(queries: np.ndarray, corpus: np.ndarray) -> dict[str, Callable[[], np.ndarray]]:
-    """Searches that return similarities, nearest first. Faiss gets vectors of length 1, which takes it no time here."""
+def dense(
+    queries: np.ndarray, corpus: np.ndarray
+) -> dict[str, Callable[[], np.ndarray]]:
+    """Searches that return similarities, nearest first.
+
+    Faiss gets vectors of length 1, which are made outside the timing.
+    """
     import faiss
     from sklearn.neighbors import NearestNeighbors
     from usearch.index import MetricKind, search
 
     faiss.omp_set_num_threads(cores())
-    units, index = normalize(queries), faiss.IndexFlatIP(DIMENSIONS)
+    units = normalize(queries)
+    index = faiss.IndexFlatIP(DIMENSIONS)
     index.add(normalize(corpus))
-    brute = NearestNeighbors(n_neighbors=K, algorithm="brute", metric="cosine", n_jobs=cores()).fit(corpus)
-    by_usearch = partial(search, corpus, queries, K, MetricKind.Cos, exact=True, threads=cores())
+    brute = NearestNeighbors(
+        n_neighbors=K, algorithm="brute", metric="cosine", n_jobs=cores()
+    ).fit(corpus)
+    by_usearch = partial(
+        search, corpus, queries, K, MetricKind.Cos, exact=True, threads=cores()
+    )
     return {
         "lib.neighbors.exact": lambda: exact(queries, corpus, K).similarities,
         "faiss IndexFlatIP (normalized beforehand)": lambda: index.search(units, K)[0],
@@ -89,10 +138,15 @@ def dense(queries: np.ndarray, corpus: np.ndarray) -> dict[str, Callable[[], np.
     }
 
 
-def sparse(queries: sp.csr_array, corpus: sp.csr_array) -> dict[str, Callable[[], np.ndarray]]:
-    """Searches that return for each query the sum of the similarities found: of tied neighbors any may be found.
+def sparse(
+    queries: sp.csr_array, corpus: sp.csr_array
+) -> dict[str, Callable[[], np.ndarray]]:
+    """Searches that return for each query the sum of the similarities found.
 
-    The peers get vectors of length 1. sparse_dot_topn leaves out what has nothing in common with a query.
+    Of tied neighbors, any may be found.
+
+    The peers get vectors of length 1. sparse_dot_topn leaves out what has nothing in
+    common with a query.
     """
     from sparse_dot_topn import sp_matmul_topn
 
@@ -107,19 +161,26 @@ def sparse(queries: sp.csr_array, corpus: sp.csr_array) -> dict[str, Callable[[]
             sums.append(np.take_along_axis(similarities, ids, axis=1).sum(axis=1))
         return np.concatenate(sums)
 
-    by_topn = partial(sp_matmul_topn, units, transposed, top_n=K, n_threads=cores(), sort=True)
+    by_topn = partial(
+        sp_matmul_topn, units, transposed, top_n=K, n_threads=cores(), sort=True
+    )
     return {
-        "lib.neighbors.exact": lambda: exact(queries, corpus, K).similarities.sum(axis=1),
+        "lib.neighbors.exact": lambda: exact(queries, corpus, K).similarities.sum(
+            axis=1
+        ),
         "sparse_dot_topn": lambda: np.ravel(by_topn().sum(axis=1)),
         "scipy product, argpartition": product,
     }
 
 
-# -- what it costs ------------------------------------------------------------------------------
+# -- what it costs ---------------------------------------------------------------------
 
 
 def sweep(rng: np.random.Generator, n: int) -> pd.DataFrame:
-    """Seconds of a search, and of reading its corpus once, with one size after the other varied."""
+    """Seconds of a search, and of reading its corpus once, for various sizes.
+
+    One size after the other is varied.
+    """
     fixed = {"vectors": n // 2, "dimensions": DIMENSIONS, "k": K, "queries": QUERIES}
     varied = {
         "vectors": [n // 8, n // 4, n // 2, n],
@@ -131,10 +192,16 @@ def sweep(rng: np.random.Generator, n: int) -> pd.DataFrame:
     for name, values in varied.items():
         for value in values:
             sizes = fixed | {name: value}
-            corpus = rng.standard_normal((sizes["vectors"], sizes["dimensions"]), dtype=np.float32)
-            queries = rng.standard_normal((sizes["queries"], sizes["dimensions"]), dtype=np.float32)
+            corpus = rng.standard_normal(
+                (sizes["vectors"], sizes["dimensions"]), dtype=np.float32
+            )
+            queries = rng.standard_normal(
+                (sizes["queries"], sizes["dimensions"]), dtype=np.float32
+            )
             search = partial(exact, queries, corpus, sizes["k"], device="cpu")
-            seconds = measure.in_turns({"seconds": search, "reading_seconds": partial(read_once, corpus)})
+            seconds = measure.in_turns(
+                {"seconds": search, "reading_seconds": partial(read_once, corpus)}
+            )
             rows.append({"varied": name, **sizes, **seconds.median()})
     return pd.DataFrame(rows)
 
@@ -147,13 +214,29 @@ def read_once(corpus: np.ndarray) -> None:
 
 
 def draw(table: pd.DataFrame, file: Path) -> None:
-    """Time over each varied quantity, with the time that memory takes to deliver the corpus once."""
+    """Time over each varied quantity, with the time to read the corpus once."""
     plotting.use_style()
-    figure, panels = plt.subplots(2, 2, figsize=(plotting.PAGE_WIDTH, 5), sharey=True, layout="constrained")
-    for axes, (varied, rows) in zip(panels.flat, table.groupby("varied", sort=False), strict=True):
+    figure, panels = plt.subplots(
+        2, 2, figsize=(plotting.PAGE_WIDTH, 5), sharey=True, layout="constrained"
+    )
+    for axes, (varied, rows) in zip(
+        panels.flat, table.groupby("varied", sort=False), strict=True
+    ):
         fixed = rows.iloc[0][["vectors", "dimensions", "k", "queries"]].drop(varied)
-        axes.loglog(rows[varied], rows["seconds"], marker="o", color=plotting.COLORS[0], label="search")
-        axes.loglog(rows[varied], rows["reading_seconds"], "--", color=plotting.COLORS[1], label="reading once")
+        axes.loglog(
+            rows[varied],
+            rows["seconds"],
+            marker="o",
+            color=plotting.COLORS[0],
+            label="search",
+        )
+        axes.loglog(
+            rows[varied],
+            rows["reading_seconds"],
+            "--",
+            color=plotting.COLORS[1],
+            label="reading once",
+        )
         axes.set_xticks(rows[varied], rows[varied].map("{:,}".format))
         axes.set_xticks([], minor=True)
         title = ", ".join(f"{name} {value:,}" for name, value in fixed.items())
@@ -164,33 +247,46 @@ def draw(table: pd.DataFrame, file: Path) -> None:
     plt.close(figure)
 
 
-# -- larger than memory -------------------------------------------------------------------------
+# -- larger than memory ----------------------------------------------------------------
 
 
 def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
-    """A heading and a paragraph: searching a memory-map from disk, then from the page cache."""
+    """Search a memory-map from disk, then from the page cache.
+
+    Returns a heading and a paragraph.
+    """
     import torch
 
     create(file, vectors)
     corpus = np.load(file, mmap_mode="r", allow_pickle=False)
-    search, gigabytes = partial(exact, queries, corpus, K), corpus.nbytes / 1e9
+    search = partial(exact, queries, corpus, K)
+    gigabytes = corpus.nbytes / 1e9
     forget(file)
     dd = ["dd", f"if={file}", "of=/dev/null", "bs=8M"]
-    plain = measure.seconds(partial(subprocess.run, dd, check=True, stderr=subprocess.DEVNULL))
+    plain = measure.seconds(
+        partial(subprocess.run, dd, check=True, stderr=subprocess.DEVNULL)
+    )
     forget(file)
     with anonymous_memory() as memory:
         cold = measure.seconds(search)
         least, warm, most = sorted(measure.seconds(search) for _ in range(3))
     device = "not measured, none was there"
     if torch.cuda.is_available():
-        on_device = sorted(measure.seconds(partial(search, device="cuda")) for _ in range(3))[1]
-        device = f"{on_device:.2f} s, {gigabytes / on_device:.1f} GB/s ({torch.cuda.get_device_name()})"
+        on_device = sorted(
+            measure.seconds(partial(search, device="cuda")) for _ in range(3)
+        )[1]
+        device = (
+            f"{on_device:.2f} s, {gigabytes / on_device:.1f} GB/s "
+            f"({torch.cuda.get_device_name()})"
+        )
     size = f"{vectors:,} x {DIMENSIONS} float32 ({gigabytes:.1f} GB)"
     return (
         f"## {len(queries)} queries, a memory-map of {size}, k = {K}",
-        f"In the page cache: {warm:.2f} s ({least:.2f} to {most:.2f}), {gigabytes / warm:.2f} GB/s. "
-        f"From disk: {cold:.1f} s, {gigabytes / cold:.2f} GB/s; dd reads the file at {gigabytes / plain:.2f} GB/s. "
-        f"The process's anonymous memory rose from {memory[0] / 2**20:.0f} to at most {max(memory) / 2**20:.0f} MiB. "
+        f"In the page cache: {warm:.2f} s ({least:.2f} to {most:.2f}), "
+        f"{gigabytes / warm:.2f} GB/s. From disk: {cold:.1f} s, "
+        f"{gigabytes / cold:.2f} GB/s; dd reads the file at {gigabytes / plain:.2f} "
+        "GB/s. The process's anonymous memory rose from "
+        f"{memory[0] / 2**20:.0f} to at most {max(memory) / 2**20:.0f} MiB. "
         f"On an accelerator: {device}.",
     )
 
@@ -212,8 +308,13 @@ def forget(file: Path) -> None:
 
 @contextmanager
 def anonymous_memory() -> Iterator[list[int]]:
-    """Bytes of memory of the process's own (a file that it maps is not), before and again and again meanwhile."""
-    process, done, sizes = psutil.Process(), threading.Event(), []
+    """Bytes of the process's own memory, before and repeatedly meanwhile.
+
+    A file that it maps does not count.
+    """
+    process = psutil.Process()
+    done = threading.Event()
+    sizes = []
 
     def watch() -> None:
         while True:
@@ -232,4 +333,6 @@ def anonymous_memory() -> Iterator[list[int]]:
 
 
 if __name__ == "__main__":
-    measure.command(__doc__, main, large="also search a file of 9.6 GB, made here and removed")
+    measure.command(
+        __doc__, main, large="also search a file of 9.6 GB, made here and removed"
+    )

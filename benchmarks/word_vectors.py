@@ -1,7 +1,10 @@
-"""How fast words become the vectors of their sentences, beside PyTorch's embedding bag; results are compared first.
+"""How fast words become sentence vectors, beside PyTorch's embedding bag.
 
-``python -m benchmarks.word_vectors`` writes docs/benchmarks/word_vectors.md. 300-dimensional vectors of 400,000 words,
-random numbers; sentences of 20 words, drawn with the frequencies of English words.
+Results are compared first.
+
+``python -m benchmarks.word_vectors`` writes docs/benchmarks/word_vectors.md.
+300-dimensional vectors of 400,000 words, random numbers; sentences of 20 words, drawn
+with the frequencies of English words.
 """
 
 from __future__ import annotations
@@ -16,29 +19,43 @@ from benchmarks import measure
 from lib.corpora import text
 from lib.embedders.composition import SIF, USIF, Average
 from lib.embedders.static import WordVectors
-from lib.embedders.words import Words
+from lib.embedders.words import KnownWords
 
-VOCABULARY, DIM, LENGTH = 400_000, 300, 20
+VOCABULARY = 400_000
+DIM = 300
+LENGTH = 20
 ABOUT = (
-    f"sentences of {LENGTH} words, {DIM} dimensions, {VOCABULARY:,} words. Results agree to 1e-5 before "
-    "anything is timed; medians of five turns."
+    f"sentences of {LENGTH} words, {DIM} dimensions, {VOCABULARY:,} words. Results "
+    "agree to 1e-5 before anything is timed; medians of five turns."
 )
 
 
 def from_words(vectors: WordVectors, ids: np.ndarray) -> pd.DataFrame:
-    """Seconds from the distinct words of sentences, int[n, LENGTH], and where they stand in them."""
+    """Seconds from the sentences' distinct words and their places.
+
+    The sentences are given by the ids of their words, int[n, LENGTH].
+    """
     import torch
 
-    found, places = np.unique(ids.ravel(), return_inverse=True)
+    distinct, places = np.unique(ids.ravel(), return_inverse=True)
     starts = np.arange(0, ids.size + 1, LENGTH)
-    words = Words(vectors.matrix[found], places, np.ones(ids.size, np.float32), starts)
+    words = KnownWords(
+        vectors.matrix[distinct], places, np.ones(ids.size, np.float32), starts
+    )
     matrix, flat, offsets = map(torch.from_numpy, (words.vectors, places, starts[:-1]))
-    peer = partial(torch.nn.functional.embedding_bag, flat, matrix, offsets, mode="mean")
-    return measure.in_turns({"torch embedding_bag, mean": peer, "mean": words.means}, tolerance=1e-5)
+    peer = partial(
+        torch.nn.functional.embedding_bag, flat, matrix, offsets, mode="mean"
+    )
+    return measure.in_turns(
+        {"torch embedding_bag, mean": peer, "mean": words.means}, tolerance=1e-5
+    )
 
 
 def from_strings(vectors: WordVectors, ids: np.ndarray) -> pd.DataFrame:
-    """Seconds from raw strings, tokenized by spaCy's rules each time; the words have been met before."""
+    """Seconds from raw strings, tokenized by spaCy's rules each time.
+
+    The words have been met before.
+    """
     words = np.array(list(vectors.words), dtype=object)
     sentences = [" ".join(row) for row in words[ids]]
     probabilities = text.word_probabilities()
@@ -47,7 +64,10 @@ def from_strings(vectors: WordVectors, ids: np.ndarray) -> pd.DataFrame:
         "SIF": SIF(vectors, probabilities),
         "uSIF": USIF(vectors, probabilities),
     }
-    return measure.in_turns({kind: partial(each.fit(sentences).encode, sentences) for kind, each in embedders.items()})
+    calls = {}
+    for kind, embedder in embedders.items():
+        calls[kind] = partial(embedder.fit(sentences).encode, sentences)
+    return measure.in_turns(calls)
 
 
 def main(folder: Path, small: bool) -> None:
@@ -58,16 +78,26 @@ def main(folder: Path, small: bool) -> None:
     words = [word for word in known if word.isalpha()][:VOCABULARY]
     words += [f"x{i}q" for i in range(VOCABULARY - len(words))]
     p = np.array([known.get(word, 1e-9) for word in words])
-    vectors = WordVectors("random", words, rng.standard_normal((VOCABULARY, DIM), np.float32))
+    vectors = WordVectors(
+        "random", words, rng.standard_normal((VOCABULARY, DIM), np.float32)
+    )
     ids = rng.choice(VOCABULARY, (n, LENGTH), p=p / p.sum()).astype(np.int32)
+    sources = {
+        "words": from_words(vectors, ids),
+        "raw strings": from_strings(vectors, ids),
+    }
     parts = []
-    for source, turns in {"words": from_words(vectors, ids), "raw strings": from_strings(vectors, ids)}.items():
-        rates = measure.summary(n / turns, "sentences/s", "worst to best", "times the first")
+    for source, turns in sources.items():
+        rates = measure.summary(
+            n / turns, "sentences/s", "worst to best", "times the first"
+        )
         rates.insert(0, "from", source)
         parts.append(rates.rename_axis("what"))
     packages = ["numpy", "scipy", "torch", "spacy"]
     page = folder / "word_vectors.md"
-    measure.write_page(page, "Averages of word vectors", f"{n:,} {ABOUT}", packages, pd.concat(parts))
+    measure.write_page(
+        page, "Averages of word vectors", f"{n:,} {ABOUT}", packages, pd.concat(parts)
+    )
 
 
 if __name__ == "__main__":

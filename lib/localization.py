@@ -1,7 +1,10 @@
-"""Semantic localization: whether sentences that mean the same lie together, apart from all others.
+"""Semantic localization: whether sentences with the same meaning lie together.
 
-"How Well Sentence Embeddings Capture Meaning", section 3.3: a linear SVM learns from some sentences of each group of
-equal meaning, and says of the others which group they belong to.
+They should also lie apart from all other sentences.
+
+"How Well Sentence Embeddings Capture Meaning", section 3.3: a linear SVM learns from
+some sentences of each group of equal meaning, and says of the others which group they
+belong to.
 """
 
 from __future__ import annotations
@@ -13,19 +16,38 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, PredefinedSplit, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import (
+    GridSearchCV,
+    PredefinedSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from lib.corpora.closure import groups_from_pairs
-from lib.embedders.base import Embeddings, narrow
 from lib.run.errors import InputError
+from lib.vectors import Embeddings, narrow
 
-__all__ = ["GRID", "Classified", "OneScale", "classify", "double", "groups_from_pairs", "svm"]
+__all__ = [
+    "GRID",
+    "Classified",
+    "OneScale",
+    "classify",
+    "double",
+    "groups_from_pairs",
+    "svm",
+]
 
-GRID = (0.1, 1.0, 10.0, 100.0)  # penalties; beyond, separable groups get the same planes
+GRID = (
+    0.1,
+    1.0,
+    10.0,
+    100.0,
+)  # penalties; beyond, separable groups get the same planes
+TOLERANCE = 1e-4  # of LIBLINEAR's dual solver; with 0.01 close decisions are still open
+ITERATIONS = 100_000  # a bound that is not reached; C = 100 takes up to some 5,000
 INNER_FOLDS = 2  # a group of three leaves two sentences to learn from
 
 
@@ -48,9 +70,10 @@ class Classified(NamedTuple):
 
 
 class OneScale(TransformerMixin, BaseEstimator):
-    """Move vectors to the mean 0 (sparse ones stay where they are), and divide all by their root mean square distance.
+    """Center vectors, and divide all by their root mean square distance.
 
-    The dimensions keep their proportions. One penalty C is then as strict with short vectors as with long ones.
+    Sparse vectors are not centered. The dimensions keep their proportions. One penalty
+    C is then as strict with short vectors as with long ones.
     """
 
     def fit(self, X: Embeddings, y: object = None) -> OneScale:
@@ -66,18 +89,21 @@ class OneScale(TransformerMixin, BaseEstimator):
 
 
 class SVM(LinearSVC):
-    """scikit-learn's LinearSVC without its warnings of many groups, and of planes that still turn a little."""
+    """scikit-learn's LinearSVC without its warning of many groups."""
 
-    def fit(self, X: Embeddings, y: np.ndarray, sample_weight: np.ndarray | None = None) -> SVM:
+    def fit(
+        self, X: Embeddings, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> SVM:
         """As in scikit-learn."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "The number of unique classes")
             return super().fit(X, y, sample_weight)
 
 
 def svm(*steps: Any, C: float = 1.0, scale: bool = True) -> Pipeline:
-    """LIBLINEAR's linear SVM (squared hinge, one group against the rest, groups weighted alike) behind other steps.
+    """LIBLINEAR's linear SVM, behind other steps.
+
+    Squared hinge, one group against the rest, groups weighted alike.
 
     Parameters
     ----------
@@ -89,7 +115,8 @@ def svm(*steps: Any, C: float = 1.0, scale: bool = True) -> Pipeline:
         Whether vectors are first brought to one scale (`OneScale`).
     """
     first = [OneScale()] if scale else []
-    return make_pipeline(*first, *steps, SVM(C=C, class_weight="balanced", tol=0.01, dual=True, random_state=0))
+    solver = {"dual": True, "tol": TOLERANCE, "max_iter": ITERATIONS, "random_state": 0}
+    return make_pipeline(*first, *steps, SVM(C=C, class_weight="balanced", **solver))
 
 
 def classify(
@@ -102,7 +129,9 @@ def classify(
     C: float | Sequence[float] = 1.0,
     scale: bool = True,
 ) -> Classified:
-    """How well a linear SVM tells from its vector which group of equal meaning a sentence belongs to (section 3.3).
+    """How well a linear SVM tells a sentence's group from its vector (section 3.3).
+
+    The sentences of a group have the same meaning.
 
     Parameters
     ----------
@@ -115,11 +144,13 @@ def classify(
     folds : int
         Of cross-validation; every group is spread evenly over them.
     halves : bool
-        Whether the first half of the rows and the second are the two folds instead: two translations, say.
+        Whether the first half of the rows and the second are the two folds instead: two
+        translations, say.
     seed : int
         Of the folds.
     C : float or sequence of float
-        Penalty of the SVM. Of several, such as `GRID`, each fold takes the best in folds inside its training sentences.
+        Penalty of the SVM. Of several, such as `GRID`, each fold takes the best in
+        folds inside its training sentences.
     scale : bool
         As for `svm`.
 
@@ -128,10 +159,14 @@ def classify(
     InputError
         A group with fewer sentences than folds.
     """
-    labels, penalties = np.asarray(labels), np.atleast_1d(C)
+    labels = np.asarray(labels)
+    penalties = np.atleast_1d(C)
     least = np.unique(labels, return_counts=True)[1].min()
     if least < folds and not halves:
-        raise InputError(f"labels: a group has {least} sentences; give {folds} or more of each, or fewer folds")
+        raise InputError(
+            f"labels: a group has {least} sentences; "
+            f"give {folds} or more of each, or fewer folds"
+        )
     model = svm(*steps, C=penalties[0], scale=scale)
     if len(penalties) > 1:
         inner = StratifiedKFold(INNER_FOLDS, shuffle=True, random_state=seed)
@@ -140,12 +175,17 @@ def classify(
     if halves:
         outer = PredefinedSplit(np.arange(len(labels)) * 2 // len(labels))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "The least populated class|The number of unique classes")
-        scores = cross_val_predict(model, double(vectors), labels, cv=outer, method="decision_function")
+        warnings.filterwarnings(
+            "ignore", "The least populated class|The number of unique classes"
+        )
+        scores = cross_val_predict(
+            model, double(vectors), labels, cv=outer, method="decision_function"
+        )
     if scores.ndim == 1:
         scores = np.column_stack([-scores, scores])
     predictions = np.unique(labels)[scores.argmax(axis=1)]
-    return Classified(float((predictions == labels).mean()), predictions, scores)
+    accuracy = float((predictions == labels).mean())
+    return Classified(accuracy, predictions, scores)
 
 
 def double(vectors: Embeddings) -> Embeddings:

@@ -1,7 +1,10 @@
-"""How well the similarity of two embeddings agrees with people's: by cosine, or by a similarity that is learned.
+"""How well the similarity of two embeddings agrees with people's.
 
-"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019), section 3. UCP (unsupervised
-cosine and Pearson) is the usual evaluation; z-normalization and a learned similarity are the paper's alternatives.
+The similarity is the cosine, or one that is learned.
+
+"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019),
+section 3. UCP (unsupervised cosine and Pearson) is the usual evaluation;
+z-normalization and a learned similarity are the paper's alternatives.
 """
 
 from __future__ import annotations
@@ -16,28 +19,33 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from lib.embedders.base import Embeddings, narrow
-from lib.neighbors.contract import unit
-from lib.run import arrays
 from lib.run.errors import InputError
+from lib.vectors import Embeddings, as_column, as_matrix, check_finite, narrow, unit
 
 LEAST_PAIRS = 3
 SAME = 1e-12  # relative; numbers that differ by less differ by rounding
 BLOCK = 10_000_000  # numbers of either side that are worked on at a time in float64
-# Strengths of the L2 penalty, strong to weak, as if the variances of all features together were 1.
+# Strengths of the L2 penalty, strong to weak, as if the variances of all features
+# together were 1.
 PENALTIES = {
     "softmax": (10.0, 3.0, 1.0, 0.3, 0.1, 0.03),
     "ridge": (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.1),
 }
 ITERATIONS = 1000  # of L-BFGS, at most
 
-Sides = Sequence[Embeddings]  # one matrix of sentences, or two of pairs: a row of each is a pair
+Sides = Sequence[
+    Embeddings
+]  # one matrix of sentences, or two of pairs: a row of each is a pair
 Pairs = tuple[Embeddings, Embeddings, np.ndarray]  # the two sides and the gold scores
-Columns = tuple[np.ndarray, np.ndarray]  # mean and standard deviation of each column, float64[d]
+Columns = tuple[
+    np.ndarray, np.ndarray
+]  # mean and standard deviation of each column, float64[d]
 
 
-def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | None = None) -> dict[str, float]:
-    """Unsupervised cosine and Pearson: how well the cosine of two embeddings follows what people say of the pair.
+def ucp(
+    left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | None = None
+) -> dict[str, float]:
+    """Unsupervised cosine and Pearson: how well cosine follows people's scores.
 
     Parameters
     ----------
@@ -56,99 +64,139 @@ def ucp(left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | 
     Raises
     ------
     InputError
-        Fewer than three pairs, numbers of rows that differ, NaN, constant gold scores, constant similarity.
+        Fewer than three pairs, numbers of rows that differ, NaN, constant gold scores,
+        constant similarity.
     """
-    similarity, gold = similarities(left, right, normalize), arrays.column("gold", gold)
+    similarity = similarities(left, right, normalize)
+    gold = as_column("gold", gold)
     if similarity.shape != gold.shape:
-        raise InputError(f"gold: shape {gold.shape} for similarities of {similarity.shape}; give one score a pair")
+        raise InputError(
+            f"gold: shape {gold.shape} for similarities of {similarity.shape}; "
+            "give one score a pair"
+        )
     if len(gold) < LEAST_PAIRS:
         raise InputError(f"gold: {len(gold)} pairs; give {LEAST_PAIRS} or more")
     for name, values in (("gold", gold), ("similarity", similarity)):
         if np.ptp(values) <= SAME * np.abs(values).max():
-            raise InputError(f"{name}: the same for all {len(values)} pairs; a correlation needs two that differ")
-    return {
-        "pearson": float(pearsonr(similarity, gold).statistic),
-        "spearman": float(spearmanr(similarity, gold).statistic),
-    }
+            raise InputError(
+                f"{name}: the same for all {len(values)} pairs; "
+                "a correlation needs two that differ"
+            )
+    pearson = pearsonr(similarity, gold).statistic
+    spearman = spearmanr(similarity, gold).statistic
+    return {"pearson": float(pearson), "spearman": float(spearman)}
 
 
-def similarities(left: Embeddings, right: Embeddings, normalize: str | None = None) -> np.ndarray:
-    """The cosine of each row of `left` and the same row of `right`, float64[n] in [-1, 1]; 0 for a zero vector.
+def similarities(
+    left: Embeddings, right: Embeddings, normalize: str | None = None
+) -> np.ndarray:
+    """The cosine of each row of `left` and the same row of `right`.
 
-    With ``"z"`` both sides are z-normalized before (the paper's footnote 1): from each column the mean over all 2n rows
-    is subtracted, and it is divided by its standard deviation. A constant column becomes 0. This looks at the pairs
-    that are evaluated, both sides together, but not at their gold scores.
+    float64[n] in [-1, 1]; 0 for a zero vector.
 
-    Raises InputError for another `normalize`, for shapes that differ, and for NaN or infinity.
+    With ``"z"`` both sides are z-normalized before (the paper's footnote 1): from each
+    column the mean over all 2n rows is subtracted, and it is divided by its standard
+    deviation. A constant column becomes 0. This looks at the pairs that are evaluated,
+    both sides together, but not at their gold scores.
+
+    Raises InputError for another `normalize`, for shapes that differ, and for NaN or
+    infinity.
     """
     if normalize not in (None, "z"):
         raise InputError(f"normalize: {normalize!r} is not known; give None or 'z'")
     left, right = checked("left and right", left, right)
     columns = column_statistics(left, right) if normalize else None
-    found = np.empty(left.shape[0])
+    cosines = np.empty(left.shape[0])
     step = max(1, BLOCK // max(1, left.shape[1]))
-    for start in range(0, len(found), step):
-        units = (_units(side[start : start + step], columns) for side in (left, right))
-        found[start : start + step] = np.einsum("ij,ij->i", *units)
-    return np.clip(found, -1.0, 1.0)
+    for start in range(0, len(cosines), step):
+        block = slice(start, start + step)
+        left_units = _units(left[block], columns)
+        right_units = _units(right[block], columns)
+        cosines[block] = np.einsum("ij,ij->i", left_units, right_units)
+    return np.clip(cosines, -1.0, 1.0)
 
 
 def _units(rows: Embeddings, columns: Columns | None) -> np.ndarray:
     """Rows of length 1, float64[n, d]; with `columns` after z-normalization."""
-    rows = (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64, copy=False)
-    return unit(standardized(rows, columns) if columns else rows)
+    if sp.issparse(rows):
+        rows = rows.toarray()
+    rows = rows.astype(np.float64, copy=False)
+    if columns:
+        rows = standardized(rows, columns)
+    return unit(rows)
 
 
 def checked(name: str, *sides: Embeddings) -> Sides:
-    """The sides as arrays; InputError unless all are arrays or CSR arrays of one shape, of finite numbers."""
-    sides = [arrays.matrix(name, side) for side in sides]
+    """The sides as arrays; InputError unless they match and are finite.
+
+    All must be arrays, or all CSR arrays, of one shape.
+    """
+    sides = [as_matrix(name, side) for side in sides]
     if len({(side.shape, sp.issparse(side)) for side in sides}) > 1:
         shapes = " and ".join(str(side.shape) for side in sides)
-        raise InputError(f"{name}: have shapes {shapes}; give two arrays of one shape (n, d) and kind")
+        raise InputError(
+            f"{name}: have shapes {shapes}; "
+            "give two arrays of one shape (n, d) and kind"
+        )
     for side in sides:
-        arrays.finite(name, side.data if sp.issparse(side) else side)
+        check_finite(name, side.data if sp.issparse(side) else side)
     return sides
 
 
-# -- columns, and the features of a classifier or a regression ------------------------------------
+# -- columns, and the features of a classifier or a regression -------------------------
 
 
 def column_statistics(*matrices: Embeddings) -> Columns:
-    """Mean and standard deviation of the columns of matrices laid below each other; exactly 0 of a constant one."""
+    """Mean and standard deviation of the columns of stacked matrices.
+
+    The deviation of a constant column is exactly 0.
+    """
     if sp.issparse(matrices[0]):
-        scaler = StandardScaler(with_mean=False).fit(sp.vstack(matrices, format="csr", dtype=np.float64))
+        rows = sp.vstack(matrices, format="csr", dtype=np.float64)
+        scaler = StandardScaler(with_mean=False).fit(rows)
         # scikit-learn scales a column by 1 if it is constant but for rounding.
         varies = scaler.scale_ == np.sqrt(scaler.var_)
         return scaler.mean_, np.where(varies, scaler.scale_, 0.0)
     rows = np.concatenate(matrices)
+    mean = rows.mean(axis=0, dtype=np.float64)
     deviation = rows.std(axis=0, dtype=np.float64)
     # By the extremes, for the mean of equal numbers may be rounded to another one.
-    return rows.mean(axis=0, dtype=np.float64), np.where(np.ptp(rows, axis=0) > 0, deviation, 0.0)
+    varies = np.ptp(rows, axis=0) > 0
+    return mean, np.where(varies, deviation, 0.0)
 
 
 def standardized(vectors: Embeddings, columns: Columns) -> Embeddings:
-    """Each column less its mean, divided by its deviation; sparse vectors are divided only, and stay sparse.
+    """Each column minus its mean, divided by its standard deviation.
 
-    A column of deviation 0 becomes 0. The numbers keep their type.
+    Sparse vectors are only divided, and stay sparse. A column of deviation 0 becomes 0.
+    The numbers keep their type.
     """
     mean, deviation = columns
-    factor = np.divide(1.0, deviation, out=np.zeros(len(deviation)), where=deviation > 0).astype(vectors.dtype)
+    factor = np.zeros(len(deviation))
+    np.divide(1.0, deviation, out=factor, where=deviation > 0)
+    factor = factor.astype(vectors.dtype)
     if sp.issparse(vectors):
         return sp.csr_array(vectors @ sp.diags_array(factor))
     return (vectors - mean.astype(vectors.dtype)) * factor
 
 
 class Features:
-    """From embeddings to the features of a classifier or a regression; all is estimated by `fit`, on training rows.
+    """From embeddings to the features of a classifier or a regression.
 
-    1. With `normalize`, each column of the embeddings gets mean 0 and standard deviation 1 (the paper's footnote 2);
-       one that is constant on the training rows becomes 0. The two sides of pairs are estimated together.
+    `fit` estimates everything, on training rows.
+
+    1. With `normalize`, each column of the embeddings gets mean 0 and standard
+       deviation 1 (the paper's footnote 2); one that is constant on the training rows
+       becomes 0. The two sides of pairs are estimated together.
     2. Pairs become ``[|u - v|, u * v]`` (Tai et al., 2015, section 4.2; SentEval).
-    3. The mean is subtracted, and all is divided by one number so that the mean variance of a column is 1. A shift and
-       a common factor are nothing to a linear model, but with them a penalty means the same for every embedder.
+    3. The mean is subtracted, and all is divided by one number so that the mean
+       variance of a column is 1. This only sets the unit of a penalty: a linear model
+       with a free intercept predicts what it would predict from the raw features, with
+       the penalty divided by the square of that number.
 
-    Sparse vectors are not centered in either step, which would fill them. Where the intercept is free and without a
-    penalty, that makes no difference to a linear model of single sentences; it does to the products of pairs.
+    Sparse vectors are not centered in either step, which would fill them. Where the
+    intercept is free and without a penalty, that makes no difference to a linear model
+    of single sentences; it does to the products of pairs.
 
     Parameters
     ----------
@@ -159,16 +207,23 @@ class Features:
     """
 
     def __init__(self, normalize: bool, dtype: type = np.float32) -> None:
-        self.normalize, self.dtype = normalize, dtype
+        self.normalize = normalize
+        self.dtype = dtype
 
     def fit(self, sides: Sides) -> Features:
-        """Estimate everything on training rows; returns itself. InputError for rows that are all alike."""
+        """Estimate everything on training rows; returns itself.
+
+        InputError for rows that are all alike.
+        """
         self.columns = column_statistics(*sides) if self.normalize else None
         mean, deviation = column_statistics(self._features(sides))
         scale = np.sqrt((deviation**2).mean())
         if not scale > 0:
-            raise InputError("vectors: all training rows are alike; give vectors that differ")
-        self.mean, self.factor = mean.astype(self.dtype), self.dtype(1 / scale)
+            raise InputError(
+                "vectors: all training rows are alike; give vectors that differ"
+            )
+        self.mean = mean.astype(self.dtype)
+        self.factor = self.dtype(1 / scale)
         return self
 
     def transform(self, sides: Sides) -> Embeddings:
@@ -185,15 +240,23 @@ class Features:
         if len(sides) == 1:
             return sides[0]
         left, right = sides
+        difference = abs(left - right)
         if sp.issparse(left):
-            return sp.csr_array(sp.hstack([abs(left - right), left.multiply(right)], format="csr"))
-        return np.hstack([np.abs(left - right), left * right])
+            product = left.multiply(right)
+            return sp.csr_array(sp.hstack([difference, product], format="csr"))
+        return np.hstack([difference, left * right])
 
 
-# -- a similarity that is learned -----------------------------------------------------------------
+# -- a similarity that is learned ------------------------------------------------------
 
 
-def regress(train: Pairs, dev: Pairs, test: Pairs, method: str = "softmax", normalize: bool = False) -> np.ndarray:
+def regress(
+    train: Pairs,
+    dev: Pairs,
+    test: Pairs,
+    method: str = "softmax",
+    normalize: bool = False,
+) -> np.ndarray:
     """Predict the gold scores of the test pairs, float64[n], from ``[|u - v|, u * v]``.
 
     Parameters
@@ -201,12 +264,13 @@ def regress(train: Pairs, dev: Pairs, test: Pairs, method: str = "softmax", norm
     train, dev, test : (left, right, gold)
         Embeddings of the two sides, float[n, d] each, and the gold scores, float[n].
     method : {"softmax", "ridge"}
-        "softmax", the paper's (through SentEval): a distribution over the whole scores, whose mean is predicted, is
-        trained toward the two scores next to the gold score (Tai et al., 2015, section 4.2). SentEval's lowest score
-        is 1, which is wrong for sets that begin at 0, and it stops a stochastic descent where dev is best; here the
-        scores are those of the training pairs and the penalized optimum is found. "ridge": least squares, in a
-        fraction of the time. Of the `PENALTIES` that with the best Pearson on dev is taken, the first of equally good
-        ones.
+        "softmax", the paper's (through SentEval): a distribution over the whole scores,
+        whose mean is predicted, is trained toward the two scores next to the gold score
+        (Tai et al., 2015, section 4.2). SentEval's lowest score is 1, which is wrong
+        for sets that begin at 0, and it stops a stochastic descent where dev is best;
+        here the scores are those of the training pairs and the penalized optimum is
+        found. "ridge": least squares, in a fraction of the time. Of the `PENALTIES`
+        that with the best Pearson on dev is taken, the first of equally good ones.
     normalize : bool
         Whether columns are z-normalized, by the training pairs.
 
@@ -215,19 +279,29 @@ def regress(train: Pairs, dev: Pairs, test: Pairs, method: str = "softmax", norm
     InputError
         Sides that do not match, NaN, embeddings that are all alike.
     """
-    predictions = {"softmax": _softmax, "ridge": _ridge}[method]
-    sides = [checked("train, dev and test", *split[:2]) for split in (train, dev, test)]
-    gold, of_dev = (arrays.column("gold", split[2]) for split in (train, dev))
+    regression = {"softmax": _softmax, "ridge": _ridge}[method]
+    sides = [
+        checked("train, dev and test", left, right)
+        for left, right, _ in (train, dev, test)
+    ]
+    gold = as_column("gold", train[2])
+    dev_gold = as_column("gold", dev[2])
     # One thread, as in `lib.transfer`.
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning), threadpool_limits(1):
+    with (
+        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+        threadpool_limits(1),
+    ):
         features = Features(normalize, np.float64).fit(sides[0])
-        rows, *others = (features.transform(each) for each in sides)
-        found = list(predictions(rows, gold, others))
-    best = np.nanargmax([pearsonr(on_dev, of_dev).statistic for on_dev, _ in found])
-    return found[best][1]
+        rows, *others = [features.transform(split) for split in sides]
+        predictions = list(regression(rows, gold, others))
+    agreement = [pearsonr(of_dev, dev_gold).statistic for of_dev, _ in predictions]
+    _, of_test = predictions[np.nanargmax(agreement)]
+    return of_test
 
 
-def _ridge(features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]) -> Iterator[list[np.ndarray]]:
+def _ridge(
+    features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]
+) -> Iterator[list[np.ndarray]]:
     """For each penalty the predicted scores of other matrices of features."""
     from sklearn.linear_model import Ridge
 
@@ -236,19 +310,30 @@ def _ridge(features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings])
         yield [model.predict(rows) for rows in others]
 
 
-def _softmax(features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]) -> Iterator[list[np.ndarray]]:
-    """Each pair counts for the whole score below and the one above, by how near they are: the targets of Tai et al."""
+def _softmax(
+    features: Embeddings, gold: np.ndarray, others: Sequence[Embeddings]
+) -> Iterator[list[np.ndarray]]:
+    """The targets of Tai et al.: scores divided between whole ones.
+
+    Each pair counts for the whole score below and the one above, by how near they are.
+    """
     from sklearn.linear_model import LogisticRegression
 
     scores = np.arange(np.floor(gold.min()), np.ceil(gold.max()) + 1)
     below = np.minimum(np.floor(gold - scores[0]).astype(int), len(scores) - 2)
     share = gold - scores[below]
-    weights, label = np.concatenate([1 - share, share]), np.concatenate([below, below + 1])
+    weights = np.concatenate([1 - share, share])
+    label = np.concatenate([below, below + 1])
     counts = np.flatnonzero(weights > 0)
     twice = features.astype(np.float32)[counts % len(gold)]
     model = LogisticRegression(max_iter=ITERATIONS, warm_start=True)
     for penalty in PENALTIES["softmax"]:
         model.C = 1 / (penalty * features.shape[1])
         model.fit(twice, label[counts], sample_weight=weights[counts])
-        shares = (model.predict_proba(rows.astype(np.float32)).astype(np.float64) for rows in others)
-        yield [each @ scores[model.classes_] for each in shares]
+        predictions = []
+        for rows in others:
+            probabilities = model.predict_proba(rows.astype(np.float32))
+            predictions.append(
+                probabilities.astype(np.float64) @ scores[model.classes_]
+            )
+        yield predictions

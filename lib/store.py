@@ -1,33 +1,50 @@
 """Embeddings, and what embedders have learned from a text, kept in the cache.
 
-An entry of embeddings grows by shards of 2,048 sentences, each a file of its own, so that a kill loses at most one.
-When all are there they are joined: ``vectors.npy``, float32[n, dim], or the three arrays of CSR.
+An entry of embeddings grows by shards of 2,048 sentences, each a file of its own, so
+that a kill loses at most one. When all are there they are joined: ``vectors.npy``,
+float32[n, dim], or the three arrays of CSR.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack, closing
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from lib import embedders
 from lib.corpora import Corpus, text
-from lib.embedders.base import Embedder, Embeddings
-from lib.embedders.own import checked, kind
+from lib.embedders import own
+from lib.embedders.base import Embedder
+from lib.embedders.own import Checked
+from lib.embedders.registry import CORPUS
+from lib.embedders.shrunk import Shrunk
 from lib.run import cluster, paths, progress
-from lib.run.cache import Entry
+from lib.run.cache import CacheEntry
+from lib.run.environment import cores
 from lib.run.errors import InputError
+from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
     from distributed import Client
 
-SHARD = 2048  # sentences; part of the key, since a batch's arithmetic may depend on its size
-STATE = 3  # how embedders write what they have learned; raised when that changes, so that it is learned again
+# Sentences; part of the key, since a batch's arithmetic may depend on its size.
+SHARD = 2048
+# How embedders write what they have learned; raised when that changes, so that it is
+# learned again.
+STATE = 3
 VECTORS = "vectors.npy"
-CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")  # in the order in which they are written
+CSR = (
+    "data.npy",
+    "indices.npy",
+    "indptr.npy",
+    "shape.npy",
+)  # in the order in which they are written
 
 
 class EmbeddingStore:
@@ -42,6 +59,49 @@ class EmbeddingStore:
     def __init__(self, path: str | Path = paths.CACHE / "embeddings") -> None:
         self.path = Path(path)
 
+    def embed_all(
+        self,
+        names: Sequence[str],
+        corpus: Corpus | Sequence[str],
+        client: Client | None = None,
+    ) -> progress.Timed:
+        """The embeddings of a corpus under several embedders of the registry.
+
+        Embedders that are trained on the corpus come first, each on a core of its own.
+
+        Parameters
+        ----------
+        names : sequence of str
+        corpus : Corpus or sequence of str
+        client : distributed.Client, optional
+            Of a cluster that encodes; then embedders are taken one after another.
+
+        Returns
+        -------
+        dict of str to float32[n, dim] or CSR array
+            In the order of `names`, each as from `embed`. Its ``seconds`` says how long
+            each embedder took; where vectors are stored, only opening them counts.
+        """
+
+        def embed(name: str) -> Embeddings:
+            embedder = embedders.load(name)
+            return self.embed(embedder, corpus, show_progress_bar=True, client=client)
+
+        embeddings = progress.Timed(names)
+        trained = [name for name in embeddings if embedders.family(name) == CORPUS]
+        rest = [name for name in embeddings if name not in trained]
+        threads = cores() if client is None else 1
+        with (
+            progress.bar(len(embeddings), "embedders", unit="embedders") as bar,
+            ThreadPoolExecutor(threads) as pool,
+        ):
+            for _ in pool.map(lambda name: embeddings.put(name, embed, name), trained):
+                bar.update()
+            for name in rest:
+                embeddings.put(name, embed, name)
+                bar.update()
+        return embeddings
+
     def embed(
         self,
         embedder: Embedder | Any,
@@ -54,58 +114,94 @@ class EmbeddingStore:
 
         Parameters
         ----------
-        embedder : Embedder, or any object with ``encode(sentences) -> float[n, dim]``
-            One that needs `fit` and has not been fitted is fitted on this corpus (transductive, as in the papers), if
-            anything is missing.
+        embedder : Embedder, any object with ``encode``, or what `own.load` takes
+            The signature is ``encode(sentences) -> float[n, dim]``. One that needs
+            `fit` and has not been fitted is fitted on this corpus (transductive, as in
+            the papers), if anything is missing. `own.load` takes a function,
+            ``path/to/file.py:function``, a model's folder, or its id on the model hub.
         corpus : Corpus or sequence of str
         name : str, optional
-            For an `embedder` that is not one of ours: the name that it is cached under. It stands for all of its
-            settings, so change it when they change. Without a name nothing is cached.
+            For an `embedder` that is not one of ours: the name that it is cached under.
+            It stands for all of its settings, so change it when they change. Without a
+            name nothing is cached.
         show_progress_bar : bool
         client : distributed.Client, optional
-            Of a cluster whose workers encode what is to be cached; by default it is encoded here.
+            Of a cluster whose workers encode what is to be cached; by default it is
+            encoded here.
 
         Returns
         -------
-        float32[n, dim], memory-mapped and read-only, or a CSR array over memory-maps
+        float32[n, dim], memory-mapped and read-only, or a CSR array over memory-maps. A
+        smaller form (``minilm-avg@int8``) is an array in memory, computed from the full
+        vectors, which alone are stored.
 
         Raises
         ------
         InputError
-            No sentences; an embedder that returns something else than finite vectors; a folder that cannot be written.
+            No sentences; an embedder that returns something else than finite vectors; a
+            folder that cannot be written.
         """
         sentences = getattr(corpus, "sentences", corpus)
         if not len(sentences):
             raise InputError("corpus: holds no sentences; give at least one")
+        if isinstance(embedder, str | Path) or not hasattr(embedder, "encode"):
+            embedder = own.load(embedder, name or "")
+            name = embedder.cached_as
         if not isinstance(embedder, Embedder) and name is None:
-            return checked(embedder.encode(list(sentences)), _name(embedder), sentences)
+            return _encoded_anew(embedder, sentences, show_progress_bar)
+        if isinstance(embedder, Shrunk):
+            full = self.embed(embedder.base, corpus, None, show_progress_bar, client)
+            return _fit_form(embedder, corpus, full).shrink(full)
+        members = [embedder]
+        if isinstance(embedder, Embedder):
+            members += embedder.companions
         fingerprint = _fingerprint(corpus)
-        together = [embedder, *embedder.companions] if isinstance(embedder, Embedder) else [embedder]
-        entries = [_entry(self.path, member, name, fingerprint) for member in together]
+        entries = [_entry(self.path, member, name, fingerprint) for member in members]
         if any(entry.facts() is None for entry in entries):
-            with ExitStack() as stack:
-                # In one order: two runs that lock the same entries do not wait for each other.
-                for entry in sorted(entries, key=lambda entry: entry.folder):
-                    stack.enter_context(entry.locked(f"encoding {entry.name}"))
-                missing = {i: entry for i, entry in enumerate(entries) if not _is_joined(entry)}
-                _encode(embedder, sentences, missing, client, show_progress_bar)
-                for entry in missing.values():
-                    _join(entry, len(sentences))
-                for entry in entries:
-                    entry.complete({}, keep=[VECTORS] if entry.has(VECTORS) else CSR)
+            _complete(entries, embedder, sentences, client, show_progress_bar)
         return _open(entries[0])
 
+    def seconds(
+        self,
+        embedder: Embedder | Any,
+        corpus: Corpus | Sequence[str],
+        name: str | None = None,
+    ) -> float | None:
+        """How long it took to encode one sentence of a corpus that is stored.
 
-def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: bool = False) -> Embedder:
-    """The embedder, fitted on a text: from the cache, or by its own `fit`, whose result the cache then keeps.
+        Reading the model is included, fitting is not. None where nothing is stored, or
+        where it was not measured.
+        """
+        while isinstance(embedder, Shrunk):
+            embedder = embedder.base
+        entry = _entry(self.path, embedder, name, _fingerprint(corpus))
+        return (entry.facts() or {}).get("seconds")
 
-    One that has been fitted already, or that learns nothing from text, is returned as it is.
+
+def fit(
+    embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: bool = False
+) -> Embedder:
+    """The embedder, fitted on a text.
+
+    It comes from the cache, or from its own `fit`, whose result the cache then keeps.
+    One that has been fitted already, or that learns nothing from text, is returned as
+    it is.
     """
     if not embedder.needs_fit or embedder.fitted_on is not None:
         return embedder
+    if isinstance(embedder, Shrunk):
+        full = EmbeddingStore(paths.CACHE / "embeddings").embed(
+            embedder.base, corpus, show_progress_bar=show_progress_bar
+        )
+        return _fit_form(embedder, corpus, full)
     fingerprint = _fingerprint(corpus)
-    key = {"state": STATE, "version": embedder.version, "settings": embedder.settings, "text": fingerprint}
-    entry = Entry(paths.CACHE / "fitted", embedder.name, key)
+    key = {
+        "state": STATE,
+        "version": embedder.version,
+        "settings": embedder.settings,
+        "text": fingerprint,
+    }
+    entry = CacheEntry(paths.CACHE / "fitted", embedder.name, key)
 
     def learn() -> dict[str, Any]:
         embedder.fit(getattr(corpus, "sentences", corpus), show_progress_bar)
@@ -115,70 +211,143 @@ def fit(embedder: Embedder, corpus: Corpus | Sequence[str], show_progress_bar: b
 
     entry.made(learn, f"fitting {embedder.name}")
     if embedder.fitted_on is None:
-        with np.load(entry.folder / "state.npz", allow_pickle=False) as state:
-            learned = dict(state)
+        with np.load(entry.folder / "state.npz", allow_pickle=False) as stored:
+            state = dict(stored)
         try:
-            embedder.restore(learned, fingerprint)
+            embedder.restore(state, fingerprint)
         except KeyError:  # word vectors that it was made of have gone from the cache
             embedder.fit(getattr(corpus, "sentences", corpus), show_progress_bar)
     return embedder
 
 
+def _fit_form(
+    embedder: Shrunk, corpus: Corpus | Sequence[str], full: Embeddings
+) -> Shrunk:
+    """A form, fitted on the full vectors of a text, unless it was fitted before."""
+    if embedder.needs_fit and embedder.fitted_on is None:
+        fit(embedder.base, corpus)
+        embedder.learn(full, _fingerprint(corpus))
+    return embedder
+
+
 def _fingerprint(corpus: Corpus | Sequence[str]) -> str:
-    return corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(corpus)
+    return (
+        corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(corpus)
+    )
 
 
-def _entry(folder: Path, embedder: Any, name: str | None, fingerprint: str) -> Entry:
+def _entry(
+    folder: Path, embedder: Any, name: str | None, fingerprint: str
+) -> CacheEntry:
     key: dict[str, Any] = {"shard": SHARD, "text": fingerprint}
     if isinstance(embedder, Embedder):
         fitted_on = (embedder.fitted_on or fingerprint) if embedder.needs_fit else None
-        key |= {"version": embedder.version, "settings": embedder.settings, "fitted_on": fitted_on}
-    return Entry(folder, name or _name(embedder), key)
+        key |= {
+            "version": embedder.version,
+            "settings": embedder.settings,
+            "fitted_on": fitted_on,
+        }
+    return CacheEntry(folder, name or _name(embedder), key)
 
 
 def _name(embedder: Any) -> str:
     return getattr(embedder, "name", type(embedder).__name__)
 
 
-# -- shards -------------------------------------------------------------------------------------
+def _encoded_anew(embedder: Any, sentences: Sequence[str], show: bool) -> Embeddings:
+    """Vectors that are not kept, of an embedder that is not one of ours."""
+    if isinstance(embedder, Checked):
+        return embedder.encode(list(sentences), show_progress_bar=show)
+    return own.checked(embedder.encode(list(sentences)), _name(embedder), sentences)
+
+
+# -- shards ----------------------------------------------------------------------------
+
+
+def _complete(
+    entries: Sequence[CacheEntry],
+    embedder: Any,
+    sentences: Sequence[str],
+    client: Client | None,
+    show: bool,
+) -> None:
+    """Make all entries complete, those of an embedder and of its companions."""
+    with ExitStack() as locks:
+        # In one order: two runs that lock the same entries do not wait for each other.
+        for entry in sorted(entries, key=lambda entry: entry.folder):
+            locks.enter_context(entry.locked(f"encoding {entry.name}"))
+        unjoined = {
+            i: entry for i, entry in enumerate(entries) if not _is_joined(entry)
+        }
+        facts = _encode(embedder, sentences, unjoined, client, show)
+        for entry in unjoined.values():
+            _join(entry, len(sentences))
+        for entry in entries:
+            entry.complete(facts, keep=[VECTORS] if entry.has(VECTORS) else CSR)
 
 
 def _encode(
-    embedder: Any, sentences: Sequence[str], missing: dict[int, Entry], client: Client | None, show: bool
-) -> None:
-    """Write the shards that are not there yet; `missing` has the place of each entry among embedder and companions."""
+    embedder: Any,
+    sentences: Sequence[str],
+    unjoined: dict[int, CacheEntry],
+    client: Client | None,
+    show: bool,
+) -> dict[str, float]:
+    """Write the missing shards; keys are places among embedder and companions.
+
+    Returns how many seconds a sentence took, if any was encoded.
+    """
     starts = range(0, len(sentences), SHARD)
-    todo = [start for start in starts if any(_shard(entry, start) is None for entry in missing.values())]
-    if not todo:
-        return
+    missing = [start for start in starts if _is_missing(start, unjoined)]
+    if not missing:
+        return {}
     if isinstance(embedder, Embedder):
         fit(embedder, sentences, show)
-    batches = (sentences[start : start + SHARD] for start in todo)
+    batches = (sentences[start : start + SHARD] for start in missing)
     encoded = cluster.in_order(_vectors, embedder, batches, client)
-    done = (len(starts) - len(todo)) * SHARD
-    bar = progress.bar(len(sentences), f"encode {next(iter(missing.values())).name}", initial=done, show=show)
-    with closing(encoded), bar:
-        for start, together in zip(todo, encoded, strict=True):
+    stored = (len(starts) - len(missing)) * SHARD
+    number = 0
+    started = time.perf_counter()
+    name = next(iter(unjoined.values())).name
+    if isinstance(embedder, Checked):
+        name = embedder.name
+    bar = progress.bar(len(sentences), f"encode {name}", initial=stored, show=show)
+    # A slow embedder takes minutes over a shard, and seconds over one of its batches.
+    batches_move = isinstance(embedder, Checked) and client is None
+    with closing(encoded), bar, embedder.moving(bar) if batches_move else nullcontext():
+        for start, shards in zip(missing, encoded, strict=True):
             batch = sentences[start : start + SHARD]
-            for place, entry in missing.items():
+            for place, entry in unjoined.items():
                 if _shard(entry, start) is None:
-                    _write(entry, start, checked(together[place], entry.name, batch, _kind(entry)))
-            bar.update(len(batch))
+                    _write(
+                        entry, start, _checked(shards[place], embedder, entry, batch)
+                    )
+            stored += len(batch)
+            number += len(batch)
+            bar.update(stored - bar.n)
+    return {"seconds": (time.perf_counter() - started) / number}
+
+
+def _is_missing(start: int, entries: dict[int, CacheEntry]) -> bool:
+    return any(_shard(entry, start) is None for entry in entries.values())
 
 
 def _vectors(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
-    """The vectors of an embedder and of its companions; here or on a cluster's worker."""
+    """The vectors of an embedder and its companions, here or on a cluster's worker."""
     if isinstance(embedder, Embedder):
         return embedder.encode_with_companions(batch)
     return [embedder.encode(list(batch))]
 
 
-def _shard(entry: Entry, start: int) -> str | None:
+def _shard(entry: CacheEntry, start: int) -> str | None:
     """The file of the shard that begins with this sentence; None if it is not there."""
-    return next((file for file in (f"{start}.npy", f"{start}.npz") if entry.has(file)), None)
+    for file in (f"{start}.npy", f"{start}.npz"):
+        if entry.has(file):
+            return file
+    return None
 
 
-def _write(entry: Entry, start: int, vectors: Embeddings) -> None:
+def _write(entry: CacheEntry, start: int, vectors: Embeddings) -> None:
     if sp.issparse(vectors):
         with entry.writing(f"{start}.npz") as stream:
             sp.save_npz(stream, vectors, compressed=False)
@@ -186,33 +355,70 @@ def _write(entry: Entry, start: int, vectors: Embeddings) -> None:
         entry.save(f"{start}.npy", vectors)
 
 
-def _read(entry: Entry, file: str) -> Embeddings:
-    return sp.load_npz(entry.folder / file) if file.endswith(".npz") else entry.array(file)
+def _read(entry: CacheEntry, file: str) -> Embeddings:
+    if file.endswith(".npz"):
+        return sp.load_npz(entry.folder / file)
+    return entry.array(file)
 
 
-def _kind(entry: Entry) -> str:
-    """Of the vectors in the first shard; empty if there is none."""
+def _checked(
+    vectors: Any, embedder: Any, entry: CacheEntry, sentences: Sequence[str]
+) -> Embeddings:
+    """One shard, checked once.
+
+    A `Checked` embedder has done so, except for the form of stored shards.
+    """
+    if not isinstance(embedder, Checked):
+        vectors = own.checked(vectors, entry.name, sentences)
     file = _shard(entry, 0)
-    return kind(_read(entry, file).shape[1], file.endswith(".npz")) if file else ""
+    if file:
+        own.check_form(vectors, entry.name, own.form(_read(entry, file)))
+    return vectors
 
 
-def _is_joined(entry: Entry) -> bool:
+def _is_joined(entry: CacheEntry) -> bool:
     return entry.has(VECTORS) or entry.has(CSR[-1])
 
 
-def _join(entry: Entry, total: int) -> None:
-    """Make one array of the shards, or those of CSR of sparse ones."""
+def _join(entry: CacheEntry, total: int) -> None:
+    """Make one array of the shards, or the arrays of one CSR array if sparse.
+
+    One shard at a time is in memory.
+    """
     shards = [_shard(entry, start) for start in range(0, total, SHARD)]
     first = _read(entry, shards[0])
+    shape = total, first.shape[1]
     if sp.issparse(first):
-        whole = sp.vstack([_read(entry, file) for file in shards], format="csr")
-        for file, array in zip(CSR, (whole.data, whole.indices, whole.indptr, np.array(whole.shape)), strict=True):
-            entry.save(file, array)
-        return
-    entry.save(VECTORS, *(_read(entry, file) for file in shards))
+        _join_sparse(entry, shards, shape)
+    else:
+        parts = (_read(entry, file) for file in shards)
+        entry.join(VECTORS, parts, shape, first.dtype)
 
 
-def _open(entry: Entry) -> Embeddings:
+def _join_sparse(
+    entry: CacheEntry, shards: Sequence[str], shape: tuple[int, int]
+) -> None:
+    row_lengths = [np.diff(starts) for starts in _members(entry, shards, "indptr")]
+    starts = np.concatenate([[0], *row_lengths]).cumsum()
+    stored = int(starts[-1])
+    index = np.dtype(sp.get_index_dtype(maxval=max(stored, shape[1])))
+    data, indices, indptr, last = CSR
+    entry.join(data, _members(entry, shards, "data"), (stored,), np.dtype(np.float32))
+    entry.join(indices, _members(entry, shards, "indices"), (stored,), index)
+    entry.save(indptr, starts.astype(index))
+    entry.save(last, np.array(shape))
+
+
+def _members(
+    entry: CacheEntry, shards: Sequence[str], name: str
+) -> Iterator[np.ndarray]:
+    """One of the arrays of each sparse shard, read when it is needed."""
+    for file in shards:
+        with np.load(entry.folder / file, allow_pickle=False) as shard:
+            yield shard[name]
+
+
+def _open(entry: CacheEntry) -> Embeddings:
     if entry.has(VECTORS):
         return entry.array(VECTORS)
     data, indices, starts, shape = (entry.array(file) for file in CSR)

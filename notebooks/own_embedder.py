@@ -1,12 +1,14 @@
-"""An embedder to begin with: change it, or put your own in its place, and run notebook 9.
+"""An embedder to begin with: change it or put your own in its place.
 
-An embedder is a function from a list of sentences to an array with a row for each of them:
+Then run notebook 9. An embedder is a function from a list of sentences to an array with
+a row for each of them:
 
-    encode(sentences) -> float array of shape (len(sentences), dimensions), dense or sparse
+    encode(sentences) -> array of floats, (len(sentences), dimensions), dense or sparse
 
-This one counts runs of three and four letters. Words that look alike share runs (*baptize*, *baptized*), so that their
-sentences come near each other even where no word is the same. It learns nothing from text and knows nothing of
-meaning: a low bar for embedders that do.
+This one counts runs of three and four letters. Words that look alike share runs
+(*baptize*, *baptized*), so their sentences come near each other even where no word is
+the same. It learns nothing from text and knows nothing of meaning: a low bar for
+embedders that do.
 """
 
 from __future__ import annotations
@@ -15,10 +17,17 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import HashingVectorizer
 
-# A run's place in the vector is its hash: no vocabulary to build, and the same vector in every process.
-RUNS = HashingVectorizer(analyzer="char_wb", ngram_range=(3, 4), n_features=2**16, norm="l2", dtype=np.float32)
+# A run's place in the vector is its hash: no vocabulary to build, and the same vector
+# in every process.
+RUNS = HashingVectorizer(
+    analyzer="char_wb",
+    ngram_range=(3, 4),
+    n_features=2**16,
+    norm="l2",
+    dtype=np.float32,
+)
 
 
 def encode(sentences: list[str]) -> csr_matrix:
-    """Sparse vectors of length 1, float32[n, 65536]; zeros for a sentence without a letter."""
+    """Sparse unit vectors, float32[n, 65536]; zeros for a sentence without letters."""
     return RUNS.transform(sentences)

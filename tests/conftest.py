@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# Workers share the cores, and small arrays are no work for several threads. Set before a library asks for it.
+# Workers share the cores, and small arrays are no work for several threads. Set before
+# a library asks for it.
 for name, value in {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}.items():
     os.environ.setdefault(name, value)
-# No deadline: the first example pays for imports, and machines are noisy. Where a change must land, the same examples.
+# No deadline: the first example pays for imports, and machines are noisy. Where a
+# change must land, the same examples.
 settings.register_profile("project", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("project")
 
-DATA = [Path(folder) for folder in os.environ.get("SENTENCE_DATA", "").split(":") if folder]
+DATA = [
+    Path(folder) for folder in os.environ.get("SENTENCE_DATA", "").split(":") if folder
+]
 
 
 def pytest_collection_modifyitems(items: list) -> None:
@@ -31,12 +35,14 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def data_file():
-    """A function that finds a file of the papers' data, or skips the test and says why."""
+    """A function that finds a file of the papers' data or skips the test."""
 
     def find(path: str) -> Path:
         for folder in DATA:
             if (folder / path).exists():
                 return folder / path
-        pytest.skip(f"needs {path} of the papers' data in a folder named by SENTENCE_DATA")
+        pytest.skip(
+            f"needs {path} of the papers' data in a folder named by SENTENCE_DATA"
+        )
 
     return find

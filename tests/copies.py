@@ -1,4 +1,4 @@
-"""A copy of the project to run notebooks in, so that what a test writes lies nowhere else."""
+"""A copy of the project to run notebooks in; tests write nowhere else."""
 
 from __future__ import annotations
 
@@ -9,19 +9,33 @@ from pathlib import Path
 
 from lib.run import paths
 
-PARTS = ("lib", "notebooks", "params", "docs", "Makefile", "requirements.txt", "requirements.lock", "references.bib")
+PARTS = (
+    "lib",
+    "notebooks",
+    "params",
+    "docs",
+    "Makefile",
+    "requirements.txt",
+    "requirements.lock",
+    "references.bib",
+)
 
 
 def copy_project(folder: Path) -> dict[str, str]:
-    """Fill a folder with what notebooks need; returns the variables under which Python works on the copy.
+    """Fill a folder with what notebooks need; returns the environment variables.
 
-    The environment is the one that runs the tests, and what is compiled in one copy is compiled for all.
+    With these variables, Python works on the copy. The environment is the one that runs
+    the tests, and what is compiled in one copy is compiled for all.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for name in PARTS:
         source = paths.ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"))
+            shutil.copytree(
+                source,
+                folder / name,
+                ignore=shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__"),
+            )
         elif source.exists():
             shutil.copy2(source, folder / name)
     for module in (folder / "lib").rglob("*.py"):
@@ -32,6 +46,11 @@ def copy_project(folder: Path) -> dict[str, str]:
             compiled.symlink_to(original)
     (folder / ".venv").symlink_to(sys.prefix)
     others = {
-        name: value for name, value in os.environ.items() if name not in (paths.FIGURES_VARIABLE, paths.LOG_VARIABLE)
+        name: value
+        for name, value in os.environ.items()
+        if name not in (paths.FIGURES_VARIABLE, paths.LOG_VARIABLE)
     }
-    return others | {"PYTHONPATH": str(folder), "SENTENCE_CACHE": str(folder / ".cache")}
+    return others | {
+        "PYTHONPATH": str(folder),
+        "SENTENCE_CACHE": str(folder / ".cache"),
+    }

@@ -1,4 +1,7 @@
-"""What may differ between two runs that must give the same bytes: where they are made, by whom and with what."""
+"""Differences that must not change a byte between two runs.
+
+They concern where, by whom, and with what the results are made.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from pathlib import Path
 from tests.copies import copy_project
 
 KEPT = (".png", ".svg", ".csv", ".parquet")
-# Settings of Matplotlib, IPython, pandas and NumPy, as a user has them for something else.
+# Settings of Matplotlib, IPython, pandas and NumPy, as a user has them for something
+# else.
 SETTINGS = {
     ".config/matplotlib/matplotlibrc": """
 font.size: 17
@@ -31,11 +35,16 @@ pd.set_option("display.precision", 1, "display.max_columns", 3, "future.infer_st
 np.set_printoptions(precision=1)
 np.random.seed(int.from_bytes(os.urandom(4), "little"))
 plt.style.use("ggplot")
-""",
-    ".ipython/profile_default/ipython_config.py": "c.InlineBackend.rc = {'figure.dpi': 33}\n",
+""",  # noqa: E501
+    ".ipython/profile_default/ipython_config.py": (
+        "c.InlineBackend.rc = {'figure.dpi': 33}\n"
+    ),
 }
 DIFFERENT = {
-    **{name: "2" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")},
+    **{
+        name: "2"
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    },
     "OMP_WAIT_POLICY": "PASSIVE",
     "PYTHONHASHSEED": "random",
     "TZ": "Asia/Kathmandu",
@@ -44,15 +53,27 @@ DIFFERENT = {
     "NO_COLOR": "1",
     "TERM": "dumb",
 }
-# Another run, with one thread, no locale at all and a Python that is told not to help itself.
+# Another run, with one thread, no locale at all and a Python that is told not to help
+# itself.
 PLAIN = {
-    **{name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")},
-    **{"PYTHONHASHSEED": "1", "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    **{
+        name: "1"
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    },
+    **{
+        "PYTHONHASHSEED": "1",
+        "LC_ALL": "POSIX",
+        "PYTHONUTF8": "0",
+        "PYTHONCOERCECLOCALE": "0",
+    },
 }
 
 
 class Elsewhere:
-    """A copy of the project in a path with blanks and letters beyond ASCII, for a user with other settings."""
+    """A copy of the project in an awkward place, for a user with other settings.
+
+    Its path has blanks and letters beyond ASCII.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.project = folder, folder / "a plàce ß 東"
@@ -64,7 +85,11 @@ class Elsewhere:
 
     def run(self, profile: str) -> subprocess.CompletedProcess:
         """Execute all notebooks, two at a time, from another folder."""
-        passed = {name: os.environ[name] for name in ("PATH", "SENTENCE_DATA") if name in os.environ}
+        passed = {
+            name: os.environ[name]
+            for name in ("PATH", "SENTENCE_DATA")
+            if name in os.environ
+        }
         own = {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.project)}
         return subprocess.run(
             [sys.executable, "-m", "lib.run", "--profile", profile, "--jobs", "2"],
@@ -82,11 +107,20 @@ def decimal_comma(folder: Path) -> dict[str, str]:
     folder.mkdir()
     made = folder / "de_DE.UTF-8"
     if shutil.which("localedef"):
-        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(made)], capture_output=True)
+        subprocess.run(
+            ["localedef", "-i", "de_DE", "-f", "UTF-8", str(made)], capture_output=True
+        )
     return {"LOCPATH": str(folder), "LC_ALL": made.name if made.exists() else "C.UTF-8"}
 
 
 def results(folder: Path) -> dict[str, bytes]:
-    """The files that must be the same on every run: all but executed notebooks and what measures time."""
-    files = [file for file in folder.rglob("*") if file.suffix in KEPT and not file.stem.startswith("timings")]
+    """The files that must be the same on every run.
+
+    Left out are executed notebooks and anything that measures time.
+    """
+    files = [
+        file
+        for file in folder.rglob("*")
+        if file.suffix in KEPT and not file.stem.startswith("timings")
+    ]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}

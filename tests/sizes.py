@@ -1,4 +1,4 @@
-"""How much the tests try: a little with each change (`make test`), a lot in `make test-nightly`."""
+"""How much tests try: a little in `make test`, a lot in `make test-nightly`."""
 
 from __future__ import annotations
 

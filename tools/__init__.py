@@ -1,1 +1,4 @@
-"""What builds and documents the project: the environment, the site, generated pages. No notebook imports it."""
+"""What builds and documents the project; no notebook imports it.
+
+The environment, the site, and generated pages.
+"""

@@ -1,9 +1,20 @@
-"""Build the environment: ``python3 -I tools/bootstrap.py FILE...``, unless it is newer than each of these files.
+"""Build the environment: ``python3 -I tools/bootstrap.py FILE...``.
 
-Run by whatever Python the user has, before anything is installed, so that it imports the standard library only.
-``lock`` in place of the files resolves requirements.txt anew and writes requirements.lock and environment.yml.
+Nothing is done if it is newer than each of these files.
+
+Run by whatever Python the user has, before anything is installed, so it imports the
+standard library only. A Python that is too old or too new for the pins looks for
+another one and hands over to it. ``lock`` in place of the files resolves the direct
+pins again and writes requirements.lock and environment.yml. ``check`` only says, by its
+exit status, whether this Python can build the environment.
+
+Variables: ``PYTHON``, if set, is the user's own choice of a Python, so no other one is
+looked for. ``TORCH_INDEX`` says where PyTorch comes from: ``cpu`` (PyTorch's index of
+CPU builds), ``default`` (the ordinary index, which on Linux means CUDA), or the address
+or folder of another index.
 """
 
+import ctypes.util
 import fcntl
 import importlib.util
 import os
@@ -16,15 +27,37 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV, CACHE = ROOT / ".venv", ROOT / ".cache"
 COMPLETE = VENV / "complete"
+# requirements.txt is what lib needs, requirements-dev.txt what JupyterLab, tests, site
+# and benchmarks need besides.
+DIRECT = ("requirements.txt", "requirements-dev.txt")
 OLDEST, TOO_NEW = (3, 11), (3, 14)
-PIP = ("-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", "--timeout", "20")
+CANDIDATES = ("python3.13", "python3.12", "python3.11")
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+PIP = (
+    "-m",
+    "pip",
+    "--disable-pip-version-check",
+    "--no-input",
+    "--retries",
+    "2",
+    "--timeout",
+    "20",
+)
+# PyTorch's own index of builds without CUDA, and how long it may take to say what it
+# has.
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+PATIENCE = 15  # seconds in all; each connection gets 5
 
-FULL = "the disk is full: free 4 GB and run the command again"
-OFFLINE = "the package index cannot be reached: connect to the network (or set PIP_INDEX_URL) and run the command again"
+FULL = "the disk is full: free 4 GB (8 GB with CUDA) and run the command again"
+OFFLINE = (
+    "the package index cannot be reached: connect to the network (or set "
+    "PIP_INDEX_URL) and run the command again"
+)
 # What pip says when it fails, and the sentence that says what to do.
 CAUSES = {
     r"No space left|Errno 28": FULL,
-    r"Connection|ConnectTimeout|ReadTimeout|name resolution|ProxyError|Network is unreachable": OFFLINE,
+    r"Connection|ConnectTimeout|ReadTimeout|name resolution|ProxyError|"
+    r"Network is unreachable": OFFLINE,
 }
 ENVIRONMENT = """\
 # The same pins for conda and Binder; written by `make lock`.
@@ -34,36 +67,110 @@ dependencies:
   - python=3.11
   - pip
   - pip:
+    # PyTorch's page of its CPU builds. It lists PyTorch alone, so no other package \
+can come from there.
+    - --find-links %s/torch/
 """
 
 
 def main():
-    """Build the environment, or with `lock` resolve its pins anew."""
-    check()
+    """Build the environment, or with `lock` resolve its pins again."""
+    if sys.argv[1:] == ["check"]:
+        sys.exit(problem())
+    use_another_python_if_needed()
     CACHE.mkdir(exist_ok=True)
     with open(CACHE / "environment.lock", "a") as stream:
         hold(stream)
         if sys.argv[1:] == ["lock"]:
             lock()
         elif not is_complete(sys.argv[1:]):
-            build(VENV, ["-r", "requirements.txt", "-c", "requirements.lock"])
-            # No question about news and no look for updates when JupyterLab opens: in a class they stand in the way.
+            build(VENV, [*direct_requirements(), "-c", "requirements.lock"])
+            # No question about news and no look for updates when JupyterLab opens: in a
+            # class they stand in the way.
             announcements = "@jupyterlab/apputils-extension:announcements"
             run([VENV / "bin" / "jupyter", "labextension", "disable", announcements])
             COMPLETE.touch()
 
 
-def check():
-    """Stop with one sentence if this Python cannot make the environment."""
+# -- which Python ----------------------------------------------------------------------
+
+
+def problem():
+    """Say why this Python cannot build the environment; None if it can."""
     if not OLDEST <= sys.version_info[:2] < TOO_NEW:
-        version = "{}.{}".format(*sys.version_info[:2])
-        stop(f"Python {version} is not supported: install Python 3.11, 3.12 or 3.13 and run make PYTHON=python3.11")
-    if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
-        stop("this Python has no venv module: install it (Debian and Ubuntu: apt install python3-venv)")
+        return "Python {}.{} is not supported".format(*sys.version_info[:2])
+    if (
+        importlib.util.find_spec("venv") is None
+        or importlib.util.find_spec("ensurepip") is None
+    ):
+        return (
+            "this Python has no venv module (Debian and Ubuntu: apt install "
+            "python3-venv)"
+        )
+    return None
+
+
+def use_another_python_if_needed():
+    """Return if this Python will do, or else become one that will.
+
+    Stops with a sentence if there is none.
+    """
+    reason = problem()
+    if reason is None:
+        return
+    if os.environ.get("PYTHON"):
+        stop(
+            f"{reason}: give Python 3.11, 3.12 or 3.13, such as "
+            "PYTHON=python3.11, or leave PYTHON out"
+        )
+    other = python_on_path() or python_of_uv()
+    if other is None:
+        names = "python3.13, python3.12 or python3.11"
+        stop(
+            f"{reason}, and no other works: install {names}, or uv, which brings "
+            "one, and run the command again"
+        )
+    print(f"{reason}: using {other}", flush=True)
+    os.execv(other, [other, "-I", __file__, *sys.argv[1:]])
+
+
+def python_on_path():
+    """Find the newest Python on the PATH that can build the environment, or None."""
+    found = filter(None, map(shutil.which, CANDIDATES))
+    return next((python for python in found if works(python)), None)
+
+
+def python_of_uv():
+    """Find the Python 3.13 that uv manages, which it downloads if necessary.
+
+    None without uv or without a network.
+    """
+    uv = shutil.which("uv")
+    if uv is None:
+        return None
+    variables = {**os.environ, "UV_PYTHON_PREFERENCE": "only-managed"}
+    if subprocess.call([uv, "python", "install", "3.13"], env=variables):
+        return None
+    command = [uv, "python", "find", "--system", "3.13"]
+    found = subprocess.run(
+        command, env=variables, stdout=subprocess.PIPE, text=True
+    ).stdout.strip()
+    return found if found and works(found) else None
+
+
+def works(python):
+    """Whether another Python can build the environment."""
+    return subprocess.call([python, "-I", __file__, "check"], **QUIET) == 0
+
+
+# -- the environment -------------------------------------------------------------------
 
 
 def hold(stream):
-    """Hold the lock of an open file until this process ends, and pip if this is killed; another `make` waits."""
+    """Hold the lock of an open file until this process ends; another `make` waits.
+
+    If this process is killed, pip holds it until pip ends.
+    """
     os.set_inheritable(stream.fileno(), True)
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -75,44 +182,152 @@ def hold(stream):
 
 
 def is_complete(made_from):
-    """Whether the environment is there and newer than what it is made from: another `make` may have built it."""
-    return COMPLETE.exists() and all(Path(file).stat().st_mtime <= COMPLETE.stat().st_mtime for file in made_from)
+    """Whether the environment is there and newer than what it is made from.
+
+    Another `make` may have built it.
+    """
+    return COMPLETE.exists() and all(
+        Path(file).stat().st_mtime <= COMPLETE.stat().st_mtime for file in made_from
+    )
+
+
+def direct_requirements():
+    """Options that make pip install the direct pins."""
+    return [option for file in DIRECT for option in ("-r", file)]
 
 
 def build(folder, requirements):
-    """Make a virtual environment and install into it; the project itself goes in as a link to this folder."""
-    print(f"Building the environment in {folder} (about 1 GB to download, once)", flush=True)
+    """Make a virtual environment and install into it.
+
+    The project itself is installed as a link to this folder.
+    """
+    size = "1 GB to download and 3.5 GB on disk, once; with CUDA 7.2 GB on disk"
+    print(f"Building the environment in {folder} ({size})", flush=True)
     run([sys.executable, "-m", "venv", "--clear", folder])
     python = folder / "bin" / "python"
     install = [python, *PIP, "install", "--quiet", "--prefer-binary"]
+    install_torch(python, install)
     run([*install, *requirements])
     run([*install, "--no-deps", "--no-build-isolation", "-e", "."])
     return python
 
 
+def install_torch(python, install):
+    """Install PyTorch alone, from the index that TORCH_INDEX names.
+
+    Without TORCH_INDEX it comes from PyTorch's own CPU builds.
+
+    Nothing is installed where the ordinary index has the right build, which the next
+    step then takes: on a machine with an NVIDIA driver, on macOS, and where PyTorch's
+    index cannot be reached.
+    """
+    asked = os.environ.get("TORCH_INDEX", "")
+    if asked == "default" or (
+        not asked and (sys.platform != "linux" or has_nvidia_driver())
+    ):
+        return
+    index = CPU_INDEX if asked in ("", "cpu") else asked
+    pin = re.search(
+        r"^torch==[^\s;]+", (ROOT / "requirements.txt").read_text(), re.M
+    ).group()
+    command = [*install, "--no-deps", "--index-url", index, pin]
+    offered = offers(python, index, pin)
+    if asked and not offered:
+        stop(
+            f"TORCH_INDEX: {pin} is not available from {index}; "
+            "give another index, cpu or default"
+        )
+    if asked:
+        run(command)
+    elif not (
+        offered and subprocess.call(command, cwd=ROOT, close_fds=False, **QUIET) == 0
+    ):
+        print(
+            f"{pin} is not available from {index}: taking it with CUDA "
+            "from the ordinary index (7.2 GB)",
+            flush=True,
+        )
+
+
+def has_nvidia_driver():
+    """Whether there is an NVIDIA driver, and so probably a GPU that PyTorch can use."""
+    driver = Path("/proc/driver/nvidia/version")
+    return driver.exists() or bool(
+        shutil.which("nvidia-smi") or ctypes.util.find_library("cuda")
+    )
+
+
+def offers(python, index, pin):
+    """Whether an index has a pinned release for this Python and machine.
+
+    An index that does not answer within seconds does not.
+    """
+    name, version = pin.split("==")
+    hurry = ["--retries", "0", "--timeout", "5"]
+    command = [python, *PIP, *hurry, "index", "versions", name, "--index-url", index]
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+        "text": True,
+        "timeout": PATIENCE,
+    }
+    try:
+        answer = subprocess.run(command, cwd=ROOT, close_fds=False, **options).stdout
+    except subprocess.TimeoutExpired:
+        return False
+    available = re.search(r"^Available versions: (.*)", answer, re.M)
+    # A local build of 2.13.0 is named "2.13.0+cpu".
+    return available is not None and version in re.split(
+        r"(?:\+[\w.]+)?(?:, |$)", available.group(1)
+    )
+
+
 def run(command):
-    """Run a command in the project's folder; stop with a sentence that says why if it fails."""
-    done = subprocess.run(command, cwd=ROOT, close_fds=False, stderr=subprocess.PIPE, text=True, errors="replace")
+    """Run a command in the project's folder; if it fails, stop with the reason."""
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        close_fds=False,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
     if done.returncode:
         sys.stderr.write(done.stderr)
-        reasons = [sentence for pattern, sentence in CAUSES.items() if re.search(pattern, done.stderr)]
+        reasons = [
+            sentence
+            for pattern, sentence in CAUSES.items()
+            if re.search(pattern, done.stderr)
+        ]
         last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        stop(f"the environment is not complete, since {[*reasons, f'pip failed: {last}'][0]}")
+        stop(
+            "the environment is not complete, since "
+            f"{[*reasons, f'pip failed: {last}'][0]}"
+        )
 
 
 def lock():
-    """Resolve the direct pins in a fresh environment and write down everything that came along."""
+    """Resolve the direct pins in a fresh environment and write down all packages."""
     folder = CACHE / "lock"
-    python = build(folder, ["-r", "requirements.txt"])
-    frozen = subprocess.check_output([python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True)
+    python = build(folder, direct_requirements())
+    frozen = subprocess.check_output(
+        [python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True
+    )
     shutil.rmtree(folder)
-    # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix or none.
+    # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix
+    # or none.
     pins = re.findall(r"^(?!pip==)([^\s+]+==[^\s+]+)", frozen, re.M)
-    heading = "# Everything that requirements.txt brings along; written by `make lock`."
+    heading = (
+        f"# Everything that {' and '.join(DIRECT)} bring along; written by `make lock`."
+    )
     (ROOT / "requirements.lock").write_text("\n".join([heading, *pins, ""]))
-    direct = re.findall(r"^[^\s#]+", (ROOT / "requirements.txt").read_text(), re.M)
+    direct = [
+        pin
+        for file in DIRECT
+        for pin in re.findall(r"^[^\s#]+", (ROOT / file).read_text(), re.M)
+    ]
     lines = [f"    - {pin}\n" for pin in [*direct, "-e ."]]
-    (ROOT / "environment.yml").write_text(ENVIRONMENT + "".join(lines))
+    (ROOT / "environment.yml").write_text(ENVIRONMENT % CPU_INDEX + "".join(lines))
 
 
 def stop(sentence):
@@ -124,4 +339,7 @@ if __name__ == "__main__":
     try:
         main()
     except OSError as error:
-        stop(f"{error.filename}: {error.strerror}; make room there or make it writable, and run the command again")
+        stop(
+            f"{error.filename}: {error.strerror}; make room there or make it "
+            "writable, and run the command again"
+        )

@@ -1,4 +1,7 @@
-"""Pages made from the catalogs and the notebooks: ``python -m tools.pages``, which ``make page`` calls."""
+"""Pages made from the catalogs and the notebooks.
+
+Run ``python -m tools.pages``, which ``make page`` calls.
+"""
 
 from __future__ import annotations
 
@@ -17,30 +20,51 @@ from lib.run.errors import command
 
 DATA = """# Data
 
-Every outside asset that the studies use, generated from `lib/catalog/catalog.toml` by `make page`.
-`make data` says which of them are on your machine. None of them is part of this repository.
+Every outside asset that the studies use, generated from `lib/catalog/catalog.toml` by \
+`make page`.
+`make data` says which of them are on your machine. None of them is part of this \
+repository.
 
-*package*: comes with a pinned package. *free*: `make data` fetches it. *manual*: free, but its official address
-cannot be fetched by a program. *gated*: needs an account or a license.
+*package*: comes with a pinned package. *free*: `make data` fetches it, if named where \
+it takes the sum over 200 MB.
+*manual*: free, but its official address cannot be fetched by a program. *gated*: \
+needs an account or a license.
 
 """
 EMBEDDERS = """# Embedders
 
-Generated from the registry (`lib/embedders/registry.py`, which says how a new one is added) by `make page`.
-`lib.embedders.load(name)` makes one of them; `lib.embedders.catalog()` is this table with a column that says which are
+Generated from the registry (`lib/embedders/registry.py`, which says how a new one is \
+added) by `make page`.
+`lib.embedders.load(name)` makes one of them; `lib.embedders.catalog()` is this table \
+with a column that says which are
 available on your machine.
 
-*Tried on*: whether our numbers come from the real weights, or whether the reader has been tried on small files in
-their official format only. The 21 embedders of the N2O paper's Table 1 are marked with an asterisk.
+*Tried on*: whether our numbers come from the real weights, or whether the reader has \
+been tried on small files in
+their official format only. The 21 embedders of the N2O paper's Table 1 are marked \
+with an asterisk.
 
 """
 COMPOSITIONS = """
 ## Compositions
 
-A suffix of every set of word vectors, such as `glove-840b-300d+usif`; several sets are put side by side, as in
-`glove-6b-50d+w2v-corpus+power-means`. Where the size is free, the name may say it: `w2v-corpus-300d`,
-`glove-6b-50d+borep-1024d`. Word probabilities come from `wordfreq`; `probabilities="enwiki"` takes the counts of
-English Wikipedia, `probabilities="corpus"` those of the text that the embedder is fitted on.
+A suffix of every set of word vectors, such as `glove-840b-300d+usif`; several sets \
+are put side by side, as in
+`glove-6b-50d+w2v-corpus+power-means`. Where the size is free, the name may say it: \
+`w2v-corpus-300d`,
+`glove-6b-50d+borep-1024d`. Word probabilities come from `wordfreq`; \
+`probabilities="enwiki"` takes the counts of
+English Wikipedia, `probabilities="corpus"` those of the text that the embedder is \
+fitted on.
+
+"""
+FORMS = """
+## Smaller forms
+
+A suffix of every embedder with dense vectors, such as `minilm-avg@int8`, \
+`glove-6b-50d+sif@binary`, `intfloat/e5-small-v2@pca64`;
+several may follow each other (`minilm-avg@64d@int8`). N stands for a whole number. \
+The text is encoded once for all forms.
 
 """
 GLOSSARY = """# Glossary
@@ -53,13 +77,14 @@ COVERS = {
     "00_start_here": "scores",
     "01_n2o": "n2o_map",
     "02_robustness": "choices",
-    "03_popularity": "lexical_overlap",
+    "03_popularity": "unanimous",
     "04_paraphrase_mrr": "mrr",
     "05_sent2vec_training": "learning_curve",
     "06_usif_derivation": "maximum_likelihood",
     "07_ucp_normalization": "table2",
     "08_semantic_localization": "accuracy",
     "09_situate_your_own": "n2o_map",
+    "10_swap_or_shrink": "forms",
 }
 
 
@@ -68,12 +93,15 @@ def data() -> str:
     rows = [
         {
             "asset": f"`{asset.id}`",
-            "what": f"[{asset.title}]({asset.page})" + (f"; {asset.note}" if asset.note else ""),
+            "what": f"[{asset.title}]({asset.page})"
+            + (f"; {asset.note}" if asset.note else ""),
             "access": asset.access,
             "license": asset.license,
             "cite": f"`{asset.citation}`",
             "studies": ", ".join(asset.used_by),
-            "how to get it": f"`{asset.how_to_get}`" if asset.access in ("package", "free") else asset.how,
+            "how to get it": f"`{asset.how_to_get}`"
+            if asset.access in ("package", "free")
+            else asset.how,
         }
         for asset in catalog.assets().values()
     ]
@@ -81,23 +109,40 @@ def data() -> str:
 
 
 def registry() -> str:
-    """Every embedder, and every composition of word vectors."""
+    """Every embedder, every composition of word vectors, and every form."""
     in_paper = set(published.load("n2o_table1")["embedder"])
     rows = embedders.catalog().drop(columns="available")
-    rows["name"] = [f"`{name}`" + (" *" if name in in_paper else "") for name in rows["name"]]
-    rows["dim"] = rows["dim"].astype(object).where(rows["dim"].notna(), "size of the vocabulary")
+    rows["name"] = [
+        f"`{name}`" + (" *" if name in in_paper else "") for name in rows["name"]
+    ]
+    rows["dim"] = (
+        rows["dim"].astype(object).where(rows["dim"].notna(), "size of the vocabulary")
+    )
     suffixes = embedders.compositions()
     suffixes["suffix"] = [f"`{suffix}`" for suffix in suffixes["suffix"]]
-    return EMBEDDERS + table(rows) + COMPOSITIONS + table(suffixes)
+    forms = embedders.forms()
+    forms["suffix"] = [f"`{suffix}`" for suffix in forms["suffix"]]
+    made = EMBEDDERS + table(rows) + COMPOSITIONS + table(suffixes)
+    return made + FORMS + table(forms)
 
 
 def glossary() -> str:
-    """Every term of the notebooks with its meaning, what it is called in code, and links to its studies."""
+    """Every term of the notebooks: meaning, name in code, and links to its studies."""
     rows = []
     for (term, meaning), entries in terms().groupby(["term", "meaning"]):
         code = "; ".join(dict.fromkeys(filter(None, entries["in code"])))
-        links = [f"[{int(name[:2])}](../notebooks/{name}.ipynb)" for name in entries["notebook"]]
-        rows.append({"term": term, "meaning": meaning, "in code": code, "studies": ", ".join(links)})
+        links = [
+            f"[{int(name[:2])}](../notebooks/{name}.ipynb)"
+            for name in entries["notebook"]
+        ]
+        rows.append(
+            {
+                "term": term,
+                "meaning": meaning,
+                "in code": code,
+                "studies": ", ".join(links),
+            }
+        )
     return GLOSSARY + table(pd.DataFrame(sorted(rows, key=_alphabetically)))
 
 
@@ -108,26 +153,50 @@ def _alphabetically(row: dict[str, str]) -> tuple[bool, str, str]:
 
 
 def terms() -> pd.DataFrame:
-    """The rows of all glossaries: term, meaning, in code, notebook."""
+    """The rows of all lessons' glossaries: term, meaning, in code, notebook."""
     rows = []
-    for notebook in _notebooks():
+    for notebook in paths.lessons():
         _, _, section = "\n".join(_prose(notebook)).partition("## Glossary\n\n")
         head, _, *lines = section.partition("\n\n")[0].splitlines()
-        columns, *entries = [re.split(r" *(?<!\\)\| *", line.strip())[1:-1] for line in [head, *lines]]
-        rows += [{**dict(zip(columns, entry, strict=True)), "notebook": notebook.stem} for entry in entries]
+        columns, *entries = [
+            re.split(r" *(?<!\\)\| *", line.strip())[1:-1] for line in [head, *lines]
+        ]
+        rows += [
+            {**dict(zip(columns, entry, strict=True)), "notebook": notebook.stem}
+            for entry in entries
+        ]
     return pd.DataFrame(rows)
 
 
 def studies() -> str:
     """The README's table of studies."""
-    return "\n" + table(pd.DataFrame(map(_study, _notebooks())))
+    return "\n" + table(pd.DataFrame(map(_study, paths.lessons())))
+
+
+def replications() -> str:
+    """The README's table of replications that have been run."""
+    rows = []
+    for notebook in paths.replications():
+        name = paths.notebook_name(notebook)
+        (title,) = re.findall(r"^# (?:Replication: )?(.+)", _prose(notebook)[0])
+        row = {"paper": title, "to run": f"[notebook](notebooks/{name}.ipynb)"}
+        for profile in ("default", "paper"):
+            page = f"figures/reference/{profile}/{name}/README.md"
+            there = (paths.ROOT / page).exists()
+            row[f"{profile} profile"] = f"[results]({page})" if there else ""
+        rows.append(row)
+    return "\n" + table(pd.DataFrame(rows))
 
 
 def between(name: str, mark: str, made: str) -> str:
-    """A page with other text between ``<!-- mark -->`` and ``<!-- /mark -->``, or its end."""
+    """A page with new text after ``<!-- mark -->``.
+
+    The text ends at ``<!-- /mark -->``, or at the end of the page.
+    """
     text = (paths.ROOT / name).read_text(encoding="utf-8")
-    marked = re.compile(rf"(<!-- {mark} -->\n).*?(\n<!-- /{mark} -->|\Z)", re.DOTALL)
-    return marked.sub(lambda found: found[1] + made + found[2], text)
+    end = rf"\n<!-- /{mark} -->" if f"<!-- /{mark} -->" in text else r"\Z"
+    marked = re.compile(rf"(<!-- {mark} -->)\n.*?({end})", re.DOTALL)
+    return marked.sub(lambda found: f"{found[1]}\n{made}{found[2]}", text)
 
 
 def image(file: Path, folder: Path) -> str:
@@ -152,19 +221,21 @@ def _study(notebook: Path) -> dict[str, str]:
     }
 
 
-def _notebooks() -> list[Path]:
-    return sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
-
-
 def _prose(notebook: Path) -> list[str]:
     """The Markdown cells of a notebook."""
     cells = parameters.cells(notebook)
-    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    return [
+        "".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"
+    ]
 
 
 def table(rows: pd.DataFrame) -> str:
     """A Markdown table of cells that are Markdown themselves."""
-    lines = [[name.replace("_", " ") for name in rows], ["---"] * len(rows.columns), *rows.astype(str).to_numpy()]
+    lines = [
+        [name.replace("_", " ") for name in rows],
+        ["---"] * len(rows.columns),
+        *rows.astype(str).to_numpy(),
+    ]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
@@ -172,8 +243,9 @@ PAGES = {
     "docs/data.md": data,
     "docs/embedders.md": registry,
     "docs/glossary.md": glossary,
-    "README.md": lambda: between("README.md", "studies", studies()),
 }
+# Tables of the README, by the mark that they stand behind.
+README = {"studies": studies, "replications": replications}
 
 
 @command
@@ -181,6 +253,9 @@ def main() -> int:
     """Write the pages; the exit status is 0."""
     for name, page in PAGES.items():
         (paths.ROOT / name).write_text(page(), encoding="utf-8")
+    for mark, made in README.items():
+        text = between("README.md", mark, made())
+        (paths.ROOT / "README.md").write_text(text, encoding="utf-8")
     return 0
 
 

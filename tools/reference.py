@@ -1,7 +1,10 @@
-"""Make the last results the committed ones: ``python -m tools.reference``, which ``make reference`` calls.
+"""Make the last results the committed ones: ``make reference``.
 
-``figures/reference/<profile>/<study>/`` gets the tables, the figures, the parameters and ``README.md``, the executed
-lesson as a page. ``figures/reference/README.md`` is the gallery, ``docs/replication.md`` the verdicts on all claims.
+It calls ``python -m tools.reference``.
+
+``figures/reference/<profile>/<notebook>/`` gets the tables, the figures, the parameters
+and ``README.md``, the executed notebook as a page. ``figures/reference/README.md`` is
+the gallery, ``docs/replication.md`` the verdicts on all claims.
 """
 
 from __future__ import annotations
@@ -9,40 +12,54 @@ from __future__ import annotations
 import argparse
 import html
 import json
+import posixpath
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 from nbconvert import MarkdownExporter
 
-from lib import catalog, corpora, embedders, tasks
+from lib import corpora, embedders, tasks
+from lib.ledger import CLAIMS, SEEN, UNTESTED, WORDS
 from lib.run import markdown, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
-from lib.stats import CLAIMS
+from tools.multiplicity import paragraph
 from tools.pages import between, image, table
 
 REFERENCE = paths.FIGURES / "reference"
 PROFILES = ("default", "paper")
 PAPERS = {
     "n2o": "Situating Sentence Embedders with Nearest Neighbor Overlap",
-    "sent2vec": "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
+    "sent2vec": (
+        "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram "
+        "Features"
+    ),
     "pitfalls": "Pitfalls in the Evaluation of Sentence Embeddings",
     "usif": "Unsupervised Random Walk Sentence Embeddings",
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
 # Text whose license forbids to pass it on: its sentences are named by number.
-RESTRICTED = {"reuters": corpora.load, "MSRP-groups": tasks.load, "Opinosis-groups": tasks.load}
+RESTRICTED = {
+    "reuters": corpora.load,
+    "MSRP-groups": tasks.load,
+    "Opinosis-groups": tasks.load,
+}
 SHOWN = 46  # characters of a long text that pandas shows
-REMARK = """> This is the lesson in the profile `paper`: the paper's own data and settings, as far as they are at hand.
-> Its text was written for the default run. Where the two differ, the tables, figures and verdicts on this page are
+REMARK = """> This is the lesson in the profile `paper`: the paper's own data and \
+settings, as far as they are at hand.
+> Its text was written for the default run. Where the two differ, the tables, figures \
+and verdicts on this page are
 > those of this run."""
-LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in percent, or correlation times 100.
-Intervals are in the studies' tables `beside_the_paper.csv` and `protocols_beside_table_1.csv`. What
-differs is not shown to be the cause."""
+LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in \
+percent, or correlation times 100.
+Intervals are in the tables `beside_the_paper.csv` of study 6 and `table_1.csv` of \
+the replication of
+study 8's paper. What differs is not shown to be the cause."""
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
 GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
 REUTERS = "trained on Reuters, not on the paper's text"
@@ -54,14 +71,27 @@ DIFFERS = {
     "URAE": "trained here, on Reuters; the paper has published weights",
     "BOW": "which sentences were in which fold is not published",
 }
-# The tables of like for like in the paper profile, and their column with the method.
-BESIDE = {
-    "06_usif_derivation/beside_the_paper.csv": "composition",
-    "08_semantic_localization/protocols_beside_table_1.csv": "model",
-}
-VERDICTS = ("holds", "fails", "undecided", "not testable here")
+TABLE_1 = "replication/localization/table_1.csv"
+# The tables of like for like in the paper profile: the study, the column with the
+# method, and where the table is, the newest place first.
+BESIDE = [
+    (
+        "06",
+        "composition",
+        [
+            "replication/usif/beside_the_paper.csv",
+            "06_usif_derivation/beside_the_paper.csv",
+        ],
+    ),
+    (
+        "08",
+        "model",
+        [TABLE_1, "08_semantic_localization/protocols_beside_table_1.csv"],
+    ),
+]
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 QUOTE = re.compile(r"(?:^>.*\n)+", re.MULTILINE)
+NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
 
@@ -78,38 +108,49 @@ def renew(job: Job) -> Path:
     for file in reference.kept(job.results, ".png"):
         shutil.copy(file, folder)
     for file in reference.kept(job.results, ".csv"):
-        (folder / file.name).write_text(withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8")
+        (folder / file.name).write_text(
+            withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8"
+        )
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
-    lesson = page(nbformat.read(job.results / f"{job.name}.ipynb", as_version=4))
-    if job.profile == "paper":
-        lesson = lesson.replace("\n\n", f"\n\n{REMARK}\n\n", 1)
-    (folder / "README.md").write_text(withhold(lesson, instead), encoding="utf-8")
+    text = page(nbformat.read(job.executed, as_version=4), job.name)
+    if job.profile == "paper" and not job.is_replication:
+        text = text.replace("\n\n", f"\n\n{REMARK}\n\n", 1)
+    (folder / "README.md").write_text(withhold(text, instead), encoding="utf-8")
     return folder
 
 
 def head(study: str) -> str:
-    """What stands at the head of a page of the paper profile: its text was written for the default run."""
-    if not (REFERENCE / "paper" / study / "claims.csv").exists():  # study 0 judges nothing
+    """The remark on top of a lesson's page of the paper profile.
+
+    It says that the text was written for the default run.
+    """
+    claims = REFERENCE / "paper" / study / "claims.csv"
+    if not claims.exists():  # it judges nothing
         return f"{REMARK}\n"
-    default, paper = (_claims(REFERENCE / profile / study) for profile in PROFILES)
+    default = _claims(REFERENCE / "default")
+    paper = _claims(claims.parent)
     both = default.join(paper["verdict"].rename("here"), how="inner")
     lines = [REMARK, ">", "> Other verdicts than in the default run:", ">"]
     for row in both.itertuples():
         words = {row.verdict.split()[0], row.here.split()[0]}
         if len(words) == 2 and "not" not in words:
-            lines.append(f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**.")
+            lines.append(
+                f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**."
+            )
     return "".join(f"{line}\n" for line in (lines if len(lines) > 4 else [REMARK]))
 
 
 def _claims(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "claims.csv", dtype=str, keep_default_na=False).set_index("id")
+    return pd.read_csv(
+        folder / "claims.csv", dtype=str, keep_default_na=False
+    ).set_index("id")
 
 
 def _instead(job: Job) -> dict[str, str]:
-    """What stands in a page for places on this machine, and for sentences that may not be passed on."""
+    """What replaces, in a page, local paths and sentences that may not be passed on."""
     named = json.dumps(job.parameters)
-    places = {", ".join(map(str, catalog.folders())): "data", f"{paths.ROOT}/": ""}
+    places = {", ".join(map(str, paths.data_folders())): "data", f"{paths.ROOT}/": ""}
     return places | {
         sentence: f"[{name} {i}]"
         for name, load in RESTRICTED.items()
@@ -120,39 +161,58 @@ def _instead(job: Job) -> dict[str, str]:
 
 
 def withhold(text: str, instead: dict[str, str]) -> str:
-    """A page or table with other text instead of some, escaped or cut as it may be; the longest goes first."""
+    """A page or table with some text replaced, escaped or cut as it may be.
+
+    The longest text is replaced first.
+    """
     for sentence in sorted(instead, key=len, reverse=True):
         cut = html.escape(f"{sentence[:SHOWN]}...", quote=False)
-        for form in (sentence, markdown.escape(sentence), html.escape(sentence), sentence.replace('"', '""'), cut):
+        for form in (
+            sentence,
+            markdown.escape(sentence),
+            html.escape(sentence),
+            sentence.replace('"', '""'),
+            cut,
+        ):
             if form in text:
                 text = text.replace(form, instead[sentence])
     return text
 
 
-def page(notebook: nbformat.NotebookNode) -> str:
-    """An executed lesson as Markdown, with its pictures by relative link."""
+def page(notebook: nbformat.NotebookNode, name: str) -> str:
+    """An executed notebook as Markdown; its pictures are links.
+
+    `name` is the one that `paths.notebook_name` gives.
+    """
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            shown = (_shown(output) for output in cell.outputs)
+            shown = (_shown(output, name) for output in cell.outputs)
             cell.outputs = [output for output in shown if output is not None]
         else:
-            cell.source = LINK.sub(_link, cell.source)
+            cell.source = _with_links_moved(cell.source, name)
     text, _ = MarkdownExporter().from_notebook_node(notebook)
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
-def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
-    """An output as a page shows it: pictures by link, tables without a style; None for what a page cannot show."""
+def _shown(output: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode | None:
+    """An output as a page shows it, or None if it cannot.
+
+    Pictures become links, and tables lose their style.
+    """
     data = output.get("data", {})
     if output.output_type == "stream":
         return output if output.name == "stdout" else None
     about = output.metadata.get("text/html", {})
     if "figure" in about:
         alt = about["alt"].replace("]", r"\]")
-        text = f"![{alt}]({about['figure']}.png)" if about["figure"] else f"*A figure:* {alt}"
+        text = (
+            f"![{alt}]({about['figure']}.png)"
+            if about["figure"]
+            else f"*A figure:* {alt}"
+        )
     elif "text/markdown" in data:
-        text = LINK.sub(_link, data["text/markdown"])
+        text = _with_links_moved(data["text/markdown"], name)
     elif "text/html" in data:
         text = STYLE.sub("", data["text/html"])
     else:
@@ -160,62 +220,115 @@ def _shown(output: nbformat.NotebookNode) -> nbformat.NotebookNode | None:
     return nbformat.v4.new_output("display_data", {"text/markdown": f"\n{text}\n"})
 
 
-def _link(found: re.Match[str]) -> str:
-    """A link from ``notebooks/`` as one from a study's folder of the reference; lessons lead to their pages."""
-    target, _, anchor = found[2].partition("#")
-    if re.fullmatch(r"\d\d_\w+\.ipynb", target):
-        moved = f"../{Path(target).stem}/README.md"
-    else:
-        moved = f"../../../{target}" if target.startswith("../") else f"../../../../notebooks/{target}"
-    return found[1] + moved + (f"#{anchor}" if anchor else "") + found[3]
+def _with_links_moved(text: str, name: str) -> str:
+    """A notebook's text with its links as they are on its page.
+
+    Links to notebooks lead to their pages.
+    """
+    results = (
+        "figures/reference/default"  # the folders of all profiles are equally deep
+    )
+    folder = posixpath.dirname(f"notebooks/{name}")
+
+    def moved(link: re.Match[str]) -> str:
+        target, hash_mark, anchor = link[2].partition("#")
+        target = posixpath.normpath(f"{folder}/{target}")
+        if notebook := NOTEBOOK.fullmatch(target):
+            target = f"{results}/{notebook[1]}/README.md"
+        target = posixpath.relpath(target, f"{results}/{name}")
+        return f"{link[1]}{target}{hash_mark}{anchor}{link[3]}"
+
+    return LINK.sub(moved, text)
 
 
-# -- the gallery and the verdicts -----------------------------------------------------------------
+# -- the gallery and the verdicts ------------------------------------------------------
 
 
 def gallery() -> str:
-    """A page with every study of every profile: its title, its question and its figures."""
-    parts = ["# Results", "Every lesson with its results, as a page; click a title to read it."]
+    """A page with every notebook of every profile: its title and its figures."""
+    parts = [
+        "# Results",
+        "Every lesson with its results, as a page; click a title to read it.",
+    ]
     for profile in PROFILES:
         parts.append(f"## The {profile} profile")
-        for lesson in sorted((REFERENCE / profile).glob("*/README.md")):
-            title = re.search(r"^# (.+)", lesson.read_text(encoding="utf-8"), re.MULTILINE)[1]
+        for folder in reference.results_of(REFERENCE / profile).values():
+            text = (folder / "README.md").read_text(encoding="utf-8")
+            title = re.search(r"^# (.+)", text, re.MULTILINE)[1]
             figures = [
-                f'<a href="{picture.relative_to(REFERENCE)}">{image(picture, REFERENCE)}</a>'
-                for picture in sorted(lesson.parent.glob("*.png"))
+                f'<a href="{picture.relative_to(REFERENCE)}">'
+                f"{image(picture, REFERENCE)}</a>"
+                for picture in sorted(folder.glob("*.png"))
             ]
-            parts.append("\n".join([f"### [{title}]({lesson.relative_to(REFERENCE)})\n", *figures]))
+            link = f"{folder.relative_to(REFERENCE)}/README.md"
+            parts.append("\n".join([f"### [{title}]({link})\n", *figures]))
     return "\n\n".join(parts) + "\n"
 
 
-def verdicts() -> str:
-    """For each paper how many claims hold, and every claim with its number, ours and the verdict."""
-    listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False).drop_duplicates("id").set_index("id")
+def counts() -> str:
+    """How many claims of each paper have which verdict, in each profile."""
+    listed = _listed()
+    rows = []
+    for source in PAPERS:
+        ids = listed.index[listed["source"] == source]
+        for profile in PROFILES:
+            every = _claims(REFERENCE / profile)
+            judged = every.loc[every.index.isin(ids), "verdict"]
+            row = {"paper": source, "profile": profile}
+            rows.append(row | {word: (judged == word).sum() for word in WORDS})
+    return _table(pd.DataFrame(rows))
+
+
+def verdicts(source: str) -> str:
+    """Each claim of a paper: its number, ours, and the verdict.
+
+    The paper profile is shown where it can test the claim, else the default one.
+    """
+    listed = _listed()
+    claims = listed[listed["source"] == source]
     found = {profile: _claims(REFERENCE / profile) for profile in PROFILES}
-    parts = []
-    for source, title in PAPERS.items():
-        claims = listed[listed["source"] == source]
-        parts.append(f"## {title}")
-        for profile, every in found.items():
-            judged = every["verdict"][every.index.isin(claims.index)]
-            counts = [f"{judged.str.startswith(verdict).sum()} {verdict}" for verdict in VERDICTS]
-            other = judged.str.startswith(("dropped", "merged")).sum()
-            counts += [f"{other} dropped or merged"] if other else []
-            parts.append(f"{profile.capitalize()} profile, {len(judged)} claims: {', '.join(counts)}.")
-        parts.append(_table(pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])))
-    parts += ["## Like for like", LIKE_FOR_LIKE, _table(like_for_like())]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return _table(
+        pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
+    )
+
+
+def verdict_figure(source: str) -> str:
+    """The figure with the verdicts on a paper, where its replication has been run."""
+    for profile in reversed(PROFILES):
+        file = REFERENCE / profile / "replication" / source / "verdicts.png"
+        if file.exists():
+            place = file.relative_to(paths.ROOT)
+            alt = "A row for each claim: our interval over the region of its rule."
+            return f"![{alt}](../{place})"
+    return ""
+
+
+def _listed() -> pd.DataFrame:
+    rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    return rules.drop_duplicates("id").set_index("id")
+
+
+def chance() -> str:
+    """How many verdicts would fall by chance, and which are near their threshold."""
+    return paragraph(
+        {profile: _claims(REFERENCE / profile).reset_index() for profile in PROFILES}
+    )
 
 
 def like_for_like() -> pd.DataFrame:
-    """Where the same method ran on the same set: the paper's number, ours, and what differs in the means."""
+    """The same method on the same set: the paper's number, ours, and the differences.
+
+    The last column says what differs in the means.
+    """
     parts = []
-    for name, method in BESIDE.items():
-        beside = pd.read_csv(REFERENCE / "paper" / name)
+    for study, method, places in BESIDE:
+        files = [REFERENCE / "paper" / place for place in places]
+        stored = next(file for file in files if file.exists())
+        beside = pd.read_csv(stored).dropna(subset=["paper", "ours"])
         numbers = beside[["paper", "ours"]]
         numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
         columns = {
-            "study": name[:2],
+            "study": study,
             "set": beside["set"],
             "method": beside[method],
             "paper": numbers["paper"],
@@ -228,98 +341,189 @@ def like_for_like() -> pd.DataFrame:
 
 
 def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
-    row = {"claim": f"{claim['claim']} ({claim['where']})", "published": claim["published"]}
-    notes = {}
-    for profile, judged in found.items():
-        if id in judged.index:
-            row[f"ours, {profile}"] = judged.loc[id, "ours"]
-            row[f"verdict, {profile}"] = f"[{judged.loc[id, 'verdict']}]({_place(id, claim['study'], profile)})"
-            notes[profile] = str(judged.loc[id, "note"]).split("; ")
-    common = [note for note in next(iter(notes.values())) if all(note in others for others in notes.values())]
-    for profile, some in notes.items():
-        own = ", ".join(note for note in some if note not in common)
-        common += [f"{profile}: {own}"] if own else []
-    return row | {"note": "; ".join(common)}
+    known = {name: table.loc[id] for name, table in found.items() if id in table.index}
+    tested = [name for name in known if known[name]["verdict"] != UNTESTED]
+    shown = tested[-1] if tested else next(iter(known))
+    judged = known[shown]
+    verdict = _linked(id, judged, shown)
+    others = [name for name in tested if known[name]["verdict"] != judged["verdict"]]
+    verdict += "".join(
+        f" ({name}: {_linked(id, known[name], name)})" for name in others
+    )
+    return {
+        "claim": f"{claim['claim']} ({claim['where']})",
+        "the paper": claim["published"],
+        "ours": deciding(id, judged),
+        "verdict": verdict,
+    }
 
 
-def _place(id: str, study: str, profile: str) -> str:
-    """The heading of a lesson's page under which a claim is judged."""
+def _linked(id: str, judged: pd.Series, profile: str) -> str:
+    return f"[{judged['verdict']}]({_place(id, judged['study'], profile)})"
+
+
+def deciding(id: str, judged: pd.Series) -> str:
+    """What was measured and what came out, of the part that decides a claim.
+
+    What is missing, if the claim cannot be tested.
+
+    Parameters
+    ----------
+    id : str
+    judged : Series
+        The claim's row in the table of verdicts.
+    """
+    if judged["verdict"] not in (set(WORDS) - {UNTESTED}):
+        missing = judged["note"].split("; ")[0]
+        return f"missing: {missing}" if judged["verdict"] == UNTESTED else ""
+    rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    rules = rules[rules["id"] == id].set_index("part")
+    word = {seen: word for word, seen in SEEN.items()}.get(
+        judged["verdict"], judged["verdict"]
+    )
+    for entry in judged["ours"].split("; "):
+        part, colon, ours = entry.partition(": ")
+        if not colon:
+            part, ours = "", f"{entry} {word}"
+        if part in rules.index and ours.endswith(f" {word}"):
+            return (
+                f"{rules.loc[part, 'measured']} **{ours.removesuffix(word).strip()}**"
+            )
+    raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
+
+
+def _place(id: str, name: str, profile: str) -> str:
+    """The heading of a notebook's page under which a claim is judged.
+
+    The page itself where the notebook judges it no longer.
+    """
+    page = f"../figures/reference/{profile}/{name}/README.md"
     heading = ""
-    for cell in parameters.cells(paths.NOTEBOOKS / f"{study}.ipynb"):
+    for cell in parameters.cells(paths.NOTEBOOKS / f"{name}.ipynb"):
         source = "".join(cell["source"])
-        # Of a heading with a formula every site makes another anchor.
-        headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE) if cell["cell_type"] == "markdown" else []
-        heading = headings[-1] if headings else heading
-        if cell["cell_type"] == "code" and (f'"{id}"' in source or "ledger.table()" in source):
-            break
-    anchor = re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
-    return f"../figures/reference/{profile}/{study}/README.md#{anchor}"
+        if cell["cell_type"] == "markdown":
+            # Of a heading with a formula every site makes another anchor.
+            headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
+            heading = headings[-1] if headings else heading
+        elif f'"{id}"' in source or "ledger.table()" in source:
+            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).strip()
+            return f"{page}#{anchor.replace(' ', '-')}"
+    return page
 
 
 def choosing() -> str:
-    """What each embedder of the default group reaches in retrieval, similarity and classification, in both profiles."""
+    """What each embedder of the default group reaches, in both profiles.
+
+    In retrieval, similarity and classification.
+    """
     both = _scores("default", "verses").join(_scores("paper", "paper's data"))
     both.insert(0, "family", [embedders.family(name) for name in both.index])
     return _table(both.rename_axis("embedder").reset_index())
 
 
 def _scores(profile: str, what: str) -> pd.DataFrame:
-    found = REFERENCE / profile
-    mrr = pd.read_csv(found / "04_paraphrase_mrr" / "mrr.csv", index_col="embedder")
-    similar = pd.read_csv(found / "07_ucp_normalization" / "table2.csv")
-    similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(index="embedder", columns="what", values="value")
-    classified = pd.read_csv(found / "07_ucp_normalization" / "transfer.csv", index_col="embedder")
+    folder = REFERENCE / profile / "replication" / "pitfalls"
+    correlations = folder / "ucp.csv"
+    if not folder.exists():  # until the replication has been kept
+        folder = REFERENCE / profile / "07_ucp_normalization"
+        correlations = folder / "table2.csv"
+    mrr = reciprocal_ranks(profile)
+    similar = pd.read_csv(correlations)
+    similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(
+        index="embedder", columns="what", values="value"
+    )
+    classified = pd.read_csv(folder / "transfer.csv", index_col="embedder")
     columns = {
-        f"retrieval, {what}": mrr["mrr"],
+        f"retrieval, {what}": mrr,
         f"similarity, {what}": similar["raw"],
         f"z-normalized, {what}": similar["z"],
-        f"classification, {what}": classified.query("condition == 'logistic' and task == 'mean'")["accuracy"],
+        f"classification, {what}": classified.query(
+            "condition == 'logistic' and task == 'mean'"
+        )["accuracy"],
     }
     return pd.DataFrame(columns, mrr.index).round(2)
+
+
+def reciprocal_ranks(profile: str) -> pd.Series:
+    """The MRR of each embedder.
+
+    Of the paper profile it comes from the replication, where that has been run.
+    """
+    found = REFERENCE / profile
+    table_4 = found / "replication" / "n2o" / "table_4.csv"
+    if profile == "paper" and table_4.exists():
+        return pd.read_csv(table_4, index_col="model")["mrr"].dropna()
+    lesson = found / "04_paraphrase_mrr" / "mrr.csv"
+    return pd.read_csv(lesson, index_col="embedder")["mrr"]
 
 
 def tables() -> str:
     """Every table of the results with its columns and its rows in each profile."""
     found: dict[str, dict[str, object]] = {}
-    for file in sorted(REFERENCE.glob("*/*/*.csv"), key=lambda file: (file.parent.name, file.name)):
-        profile, study, name = file.relative_to(REFERENCE).parts
-        frame = pd.read_csv(file)
-        row = found.setdefault(f"{study}/{name}", {"study": study[:2], "table": name, "default": "", "paper": ""})
-        row[profile] = f"[{len(frame)}](../figures/reference/{profile}/{study}/{name})"
-        columns = [f"`{column}`" for column in frame.columns]
-        some = columns if len(columns) <= 9 else [*columns[:3], "...", columns[-1]]
-        row["columns"] = ", ".join(some)
-    return _table(pd.DataFrame(found.values()))
+    for profile in PROFILES:
+        for study, folder in reference.results_of(REFERENCE / profile).items():
+            short = study if study.startswith(paths.REPLICATION) else study[:2]
+            for file in folder.glob("*.csv"):
+                frame = pd.read_csv(file)
+                empty = {"study": short, "table": file.name, "default": "", "paper": ""}
+                row = found.setdefault(f"{study}/{file.name}", empty)
+                row[profile] = f"[{len(frame)}](../{file.relative_to(paths.ROOT)})"
+                columns = [f"`{column}`" for column in frame.columns]
+                some = (
+                    columns if len(columns) <= 9 else [*columns[:3], "...", columns[-1]]
+                )
+                row.setdefault("columns", ", ".join(some))
+    return _table(pd.DataFrame([found[place] for place in sorted(found)]))
 
 
 def _table(rows: pd.DataFrame) -> str:
-    return table(rows.astype(object).fillna("").astype(str).replace(r"\|", r"\\|", regex=True))
+    return table(
+        rows.astype(object).fillna("").astype(str).replace(r"\|", r"\\|", regex=True)
+    )
 
 
-# Pages whose second part is made here, behind a mark.
-PAGES = {
-    "docs/replication.md": ("claims", verdicts),
-    "docs/choosing.md": ("scores", choosing),
-    "docs/tables.md": ("tables", tables),
-}
+# What is made here: page, mark, and the text behind the mark.
+MADE = [
+    ("docs/replication.md", "counts", counts),
+    *(("docs/replication.md", source, partial(verdicts, source)) for source in PAPERS),
+    *(
+        ("docs/replication.md", f"{source}-figure", partial(verdict_figure, source))
+        for source in PAPERS
+    ),
+    ("docs/replication.md", "like-for-like", lambda: like_for_like()),
+    ("docs/choosing.md", "scores", choosing),
+    ("docs/tables.md", "tables", tables),
+    ("docs/claims.md", "chance", chance),
+]
 
 
 def write_pages() -> None:
-    """Renew the gallery, the heads of the paper profile's pages, and what other pages take from the results."""
+    """Renew the gallery, the heads of the paper profile's pages, and quoted results."""
     for lesson in (REFERENCE / "paper").glob("*/README.md"):
         text = lesson.read_text(encoding="utf-8")
-        lesson.write_text(text.replace(QUOTE.search(text)[0], head(lesson.parent.name), 1), encoding="utf-8")
+        lesson.write_text(
+            text.replace(QUOTE.search(text)[0], head(lesson.parent.name), 1),
+            encoding="utf-8",
+        )
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
-    for name, (mark, made) in PAGES.items():
-        (paths.ROOT / name).write_text(between(name, mark, f"\n{made()}"), encoding="utf-8")
+    for name, mark, made in MADE:
+        text = between(name, mark, f"\n{made()}")
+        (paths.ROOT / name).write_text(text, encoding="utf-8")
 
 
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Renew the reference; the exit status is 0."""
-    parser = argparse.ArgumentParser(prog="python -m tools.reference", description="Keep the last results.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.reference", description="Keep the last results."
+    )
     parser.add_argument("--profile", default="default", choices=PROFILES)
-    parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
+    parser.add_argument(
+        "--notebook",
+        default="",
+        metavar="PREFIX",
+        help="only notebooks whose name starts with this",
+    )
     options = parser.parse_args(arguments)
     for job in select(options.notebook, options.profile):
         print(f"{job.name}  kept in {renew(job)}")

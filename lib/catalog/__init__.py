@@ -1,11 +1,11 @@
-"""Every outside asset once: what it is, where it lies, how to get it. ``catalog.toml`` holds the entries.
+"""Every outside asset once: what it is, where it is and how to get it.
 
-``make data`` fetches what is free and prints a table of what is here.
+``catalog.toml`` holds the entries. ``make data`` fetches what is free and prints a
+table of what is here.
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,7 +19,6 @@ from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 
-DATA_VARIABLE = "SENTENCE_DATA"
 FILE = Path(__file__).with_name("catalog.toml")
 
 
@@ -52,7 +51,7 @@ class Asset:
 
     @property
     def size(self) -> int | None:
-        """Bytes to download, or else of the files themselves; None if not all are known."""
+        """Bytes to download, or else those of the files; None if not all are known."""
         for parts in (self.downloads, self.files):
             sizes = [part.get("size") for part in parts]
             if sizes and all(sizes):
@@ -72,18 +71,13 @@ def get(id: str) -> Asset:
     return assets()[one_of("ASSET", id, assets())]
 
 
-def folders() -> list[Path]:
-    """Where data are looked for, in this order: the folders of SENTENCE_DATA, then ``data/``."""
-    named = [paths.from_root(folder) for folder in os.environ.get(DATA_VARIABLE, "").split(":") if folder]
-    return [*named, paths.DATA]
-
-
 def find(path: str) -> Path | None:
-    """The first data folder's file or folder at this relative path, or the one in an installed package.
+    """The file or folder at this relative path in the first data folder with one.
 
-    A file ``.gz`` may lie there unpacked.
+    If no data folder has it, it is the one in an installed package. A file ``.gz`` may
+    lie there unpacked.
     """
-    for folder in folders():
+    for folder in paths.data_folders():
         for name in (path, path.removesuffix(".gz")):
             if (folder / name).exists():
                 return folder / name
@@ -99,50 +93,64 @@ def find(path: str) -> Path | None:
 def locate(id: str) -> list[Path]:
     """The files of an asset, in the catalog's order.
 
-    Raises InputError, which says how to get it, if one of them is in none of the places where data are looked for.
+    Raises InputError, which says how to get it, if one of them is in none of the places
+    where data are looked for.
     """
     asset = get(id)
     return [_located(asset, entry["path"]) for entry in asset.files]
 
 
 def file(path: str) -> Path:
-    """The place of one file, or of one folder, that some asset lists; InputError as in `locate` if it is missing."""
+    """The place of a file or folder that some asset lists.
+
+    Raises InputError as in `locate` if it is missing.
+    """
     for asset in assets().values():
-        if any(entry["path"] == path or entry["path"].startswith(f"{path}/") for entry in asset.files):
+        listed = [entry["path"] for entry in asset.files]
+        if any(f"{name}/".startswith(f"{path}/") for name in listed):
             return _located(asset, path)
     raise InputError(f"{path}: no asset of the catalog has such a file")
 
 
 def _located(asset: Asset, path: str) -> Path:
-    found = find(path)
-    if found is None:
+    place = find(path)
+    if place is None:
         how = asset.how_to_get
         if asset.access in ("free", "package"):
             how += f", or put it into {paths.DATA / path} from {asset.page}"
-        searched = ", ".join(map(str, folders()))
+        searched = ", ".join(map(str, paths.data_folders()))
         raise InputError(
-            f"{asset.title} is not here: no {path} in {searched} ({DATA_VARIABLE}); to get it: {how} "
+            f"{asset.title} is not here: no {path} in {searched} "
+            f"({paths.DATA_VARIABLE}); to get it: {how} "
             f"(license: {asset.license})"
         )
-    return found
+    return place
 
 
 def status(asset: Asset) -> str:
-    """Whether it is "here", "here, another copy" (other bytes than our numbers were measured on) or "missing"."""
+    """Whether it is "here", "here, another copy" or "missing".
+
+    Another copy has other bytes than those our numbers were measured on.
+    """
     try:
-        found = locate(asset.id)
+        places = locate(asset.id)
     except InputError:
         return "missing"
-    for place, entry in zip(found, asset.files, strict=True):
+    for place, entry in zip(places, asset.files, strict=True):
         if "sha256" in entry and files.sha256(place) != entry["sha256"]:
             return "here, another copy"
     return "here"
 
 
 def table() -> pd.DataFrame:
-    """One row an asset: id, kind, status, size (bytes or NA), license, access, how_to_get."""
+    """One row per asset: what it is, whether it is here and how to get it.
+
+    Columns are id, kind, status, size (bytes or NA), license, access and how_to_get.
+    """
     columns = ["id", "kind", "size", "license", "access", "how_to_get"]
-    rows = [[getattr(asset, column) for column in columns] for asset in assets().values()]
+    rows = [
+        [getattr(asset, column) for column in columns] for asset in assets().values()
+    ]
     table = pd.DataFrame(rows, columns=columns).astype({"size": "Int64"})
     table.insert(2, "status", [status(asset) for asset in assets().values()])
     return table

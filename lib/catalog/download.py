@@ -1,6 +1,7 @@
-"""Downloads: resumed after an interruption, checked, unpacked inside their folder, never half there.
+"""Downloads: resumed, checked, unpacked inside their folder, never half there.
 
-What is fetched waits in ``data/.fetch`` until it is whole and checked, and is then moved to its place.
+What is fetched waits in ``data/.fetch`` until it is whole and checked, and is then
+moved to its place.
 """
 
 from __future__ import annotations
@@ -28,8 +29,11 @@ from lib.run.errors import InputError
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer
+SECONDS_FOR_SIZE = 5  # without an answer to the question how large a file is
 LARGEST = 20e9  # bytes of a file whose size the catalog does not know
-MOST_TIMES = 100  # of an archive's own size: text is packed to a tenth, a bomb to a thousandth
+MOST_TIMES = (
+    100  # of an archive's own size: text is packed to a tenth, a bomb to a thousandth
+)
 ALLOWED = ("https://",)  # how an address begins, that of a redirect too
 FIRST_BYTES = {
     "zip": b"PK\x03\x04",
@@ -54,6 +58,39 @@ class UnreachableError(InputError):
     """The server could not be reached, or hung up."""
 
 
+def size(asset: Asset) -> int | None:
+    """Bytes to fetch for an asset; None if neither catalog nor servers say.
+
+    The servers are asked only for sizes that the catalog does not know.
+
+    Raises UnreachableError if a server cannot be reached.
+    """
+    if asset.size:
+        return asset.size
+    sizes = [
+        source.get("size") or _announced(asset, source["url"])
+        for source in asset.downloads
+    ]
+    return sum(sizes) if all(sizes) else None
+
+
+def _announced(asset: Asset, url: str) -> int:
+    """The size of a file as its server announces it; 0 if it does not."""
+    headers = {"Accept-Encoding": "identity"}
+    try:
+        with _session() as session:
+            answer = session.head(
+                url, headers=headers, allow_redirects=True, timeout=SECONDS_FOR_SIZE
+            )
+            return int(answer.headers.get("Content-Length", 0)) if answer.ok else 0
+    except (requests.ConnectionError, requests.Timeout) as error:
+        raise UnreachableError(
+            f"{asset.id}: {urlsplit(url).hostname} cannot be reached"
+        ) from error
+    except requests.RequestException:
+        return 0
+
+
 def download(asset: Asset) -> None:
     """Download what an asset needs and put it in ``data/``.
 
@@ -62,11 +99,14 @@ def download(asset: Asset) -> None:
     Raises
     ------
     InputError
-        The asset is not free, the server cannot be reached, what it sends is not what it should be, or the disk is
-        full.
+        The asset is not free, the server cannot be reached, what it sends is not what
+        it should be, or the disk is full.
     """
     if asset.access != "free":
-        raise InputError(f"{asset.title} cannot be fetched ({asset.access}); to get it: {asset.how_to_get}")
+        raise InputError(
+            f"{asset.title} cannot be fetched ({asset.access}); "
+            f"to get it: {asset.how_to_get}"
+        )
     pooch.get_logger().setLevel("WARNING")
     folder = paths.DATA / ".fetch" / asset.id
     try:
@@ -81,46 +121,78 @@ def download(asset: Asset) -> None:
 
 
 def _is_there(asset: Asset, source: dict[str, Any]) -> bool:
-    """Whether the file, or every file that the catalog names of an archive, is in its place."""
-    named = [source["to"]] if "to" in source else [entry["path"] for entry in asset.files]
+    """Whether the file, or each file of an archive that we need, is in its place."""
+    named = (
+        [source["to"]] if "to" in source else [entry["path"] for entry in asset.files]
+    )
     return all((paths.DATA / path).exists() for path in named)
 
 
 def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
-    """Fetch one file and put it, or what it holds, in its place; what is not what it should be is deleted."""
+    """Fetch one file and put it, or what it holds, in its place.
+
+    A file that is not what it should be is deleted.
+    """
     url = source["url"]
     # A file without a known hash may have grown since its size was noted.
     limit = 2 * source["size"] if "size" in source else LARGEST
-    downloader = partial(_resume, part=folder / "part", label=f"fetch {asset.id}", limit=limit)
+    downloader = partial(
+        _resume, part=folder / "part", label=f"fetch {asset.id}", limit=limit
+    )
     try:
-        whole = Path(pooch.retrieve(url, source.get("sha256"), "whole", folder, downloader=downloader))
+        whole = Path(
+            pooch.retrieve(
+                url, source.get("sha256"), "whole", folder, downloader=downloader
+            )
+        )
         _check_format(whole, source["format"])
         for file, target in _targets(asset, source, whole).items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(file, target)
+            files.move(file, target)
     except requests.exceptions.InvalidSchema as error:
-        raise InputError(f"{asset.id}: {url} is not https, or leads to what is not; see {asset.page}") from error
-    except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
+        raise InputError(
+            f"{asset.id}: {url} is not https, or leads to what is not; see {asset.page}"
+        ) from error
+    except (
+        requests.ConnectionError,
+        requests.Timeout,
+        requests.exceptions.ChunkedEncodingError,
+    ) as error:
         problem = f"{urlsplit(url).hostname} cannot be reached ({type(error).__name__})"
-        raise UnreachableError(f"{asset.id}: {problem}; run again when the network is back") from error
+        raise UnreachableError(
+            f"{asset.id}: {problem}; run again when the network is back"
+        ) from error
     except requests.RequestException as error:
-        raise InputError(f"{asset.id}: cannot be fetched ({error}); see {asset.page}") from error
+        raise InputError(
+            f"{asset.id}: cannot be fetched ({error}); see {asset.page}"
+        ) from error
+    except InputError:
+        raise
     except (ValueError, *DAMAGED) as error:
-        shutil.rmtree(folder)
-        raise InputError(f"{asset.id}: {url} is not what it should be ({error}); see {asset.page}") from error
+        shutil.rmtree(folder, ignore_errors=True)
+        raise InputError(
+            f"{asset.id}: {url} is not what it should be ({error}); see {asset.page}"
+        ) from error
 
 
-def _resume(url: str, output: str, _: None, part: Path, label: str, limit: float) -> None:
-    """Fetch a file, or the rest of one of which the first bytes are there: a downloader for pooch."""
-    tag = part.with_suffix(".tag")  # the version, as the server calls it, of which there are bytes
+def _resume(
+    url: str, output: str, _: None, part: Path, label: str, limit: float
+) -> None:
+    """Fetch a file, or the rest of a partial one: a downloader for pooch."""
+    # The version, as the server calls it, of which there are bytes.
+    tag = part.with_suffix(".tag")
     version = tag.read_text() if tag.exists() and part.exists() else ""
     # Compressed on the way, the rest of the answer would not be the rest of the file.
     headers = {"Accept-Encoding": "identity"}
     if version:
-        # One byte is asked for again: a server refuses to send the rest of a file that is whole.
+        # One byte is asked for again: a server refuses to send the rest of a file that
+        # is whole.
         os.truncate(part, max(0, part.stat().st_size - 1))
         headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": version}
-    with _session() as session, session.get(url, headers=headers, stream=True, timeout=SECONDS) as response:
+    with (
+        _session() as session,
+        session.get(url, headers=headers, stream=True, timeout=SECONDS) as response,
+    ):
         response.raise_for_status()
         if response.status_code != requests.codes.partial_content:
             part.unlink(missing_ok=True)
@@ -146,17 +218,25 @@ def _session() -> requests.Session:
 
 
 def _check_format(file: Path, kind: str) -> None:
-    """Raise ValueError for a file that does not begin as its kind does: for a web page, most often."""
+    """Raise ValueError for a file that does not begin as its kind does.
+
+    Most often, such a file is a web page.
+    """
     with file.open("rb") as stream:
         start = stream.read(512)
-    if not start or files.begins_web_page(start) or not start.startswith(FIRST_BYTES.get(kind, b"")):
+    if (
+        not start
+        or files.begins_web_page(start)
+        or not start.startswith(FIRST_BYTES.get(kind, b""))
+    ):
         raise ValueError(f"no {kind} file, it begins with {start[:16]!r}")
 
 
 def _targets(asset: Asset, source: dict[str, Any], whole: Path) -> dict[Path, Path]:
     """Where the file, or each file of the archive, belongs.
 
-    Those that the catalog names come last: when they are in their places, the others are, too.
+    Those that the catalog names come last: when they are in their places, the others
+    are, too.
     """
     if "to" in source:
         return {whole: paths.DATA / source["to"]}
@@ -165,21 +245,28 @@ def _targets(asset: Asset, source: dict[str, Any], whole: Path) -> dict[Path, Pa
     unpack(whole, unpacked)
     root = unpacked / source.get("folder", "")
     into = paths.DATA / source["into"]
-    targets = {file: into / file.relative_to(root) for file in root.rglob("*") if file.is_file()}
+    targets = {
+        file: into / file.relative_to(root)
+        for file in root.rglob("*")
+        if file.is_file()
+    }
     named = {paths.DATA / entry["path"] for entry in asset.files}
     if missing := named - set(targets.values()):
         raise ValueError(f"it lacks {min(missing).name}")
     return dict(sorted(targets.items(), key=lambda item: item[1] in named))
 
 
-# -- archives -----------------------------------------------------------------------------------
+# -- archives --------------------------------------------------------------------------
 
 
 def unpack(archive: Path, folder: Path) -> None:
-    """Unpack the plain files of a zip or tar archive below a folder; links and devices are passed over.
+    """Unpack the plain files of a zip or tar archive below a folder.
 
-    Raises ValueError if a file would land outside the folder, or if the files have more than `MOST_TIMES` the
-    archive's size; an error of `zipfile`, `tarfile` or `zlib` if the archive is damaged.
+    Links and devices are skipped.
+
+    Raises ValueError if a file would land outside the folder, or if the files have more
+    than `MOST_TIMES` the archive's size; an error of `zipfile`, `tarfile` or `zlib` if
+    the archive is damaged.
     """
     folder = folder.resolve()
     left = MOST_TIMES * archive.stat().st_size

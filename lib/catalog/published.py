@@ -1,8 +1,9 @@
 """The papers' own numbers.
 
-``published/<paper>.csv`` holds numbers that a paper states in its text, ``published/<paper>_table<N>.csv`` a table.
-``published/tables.csv`` says where each file comes from. A cell without a number is empty, and
-``published/illegible.csv`` says why: the text garbles it, or the paper itself gives none.
+``published/<paper>.csv`` holds numbers that a paper states in its text,
+``published/<paper>_table<N>.csv`` a table. ``published/tables.csv`` says where each
+file comes from. A cell without a number is empty, and ``published/illegible.csv`` says
+why: the text garbles it, or the paper itself gives none.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ FOLDER = Path(__file__).with_suffix("")
 
 
 def load(name: str) -> pd.DataFrame:
-    """A file of published numbers as it stands: "n2o", "usif_table1", "n2o_heatmap", "tables", "illegible" ...
+    """A file of published numbers as it stands.
 
-    Numbers stated in a paper's text have columns quantity, value, unit, where (section, footnote or figure) and
-    page; a table of scores has a row for each cell, with columns such as model, dataset, measure, value and unit.
-    A cell without a number is NaN, a page that is not known is <NA>.
+    Names are "n2o", "usif_table1", "n2o_heatmap", "tables", "illegible" and others.
+
+    Numbers stated in a paper's text have columns quantity, value, unit, where (section,
+    footnote or figure) and page; a table of scores has a row for each cell, with
+    columns such as model, dataset, measure, value and unit. A cell without a number is
+    NaN, a page that is not known is <NA>.
 
     Raises InputError for a name that is not there.
     """
@@ -31,8 +35,12 @@ def load(name: str) -> pd.DataFrame:
     return pd.read_csv(FOLDER / f"{name}.csv", dtype={"page": "Int64"})
 
 
-def cells(name: str, by: str | list[str], value: str = "value", **where: object) -> pd.Series:
-    """Published numbers, named by a column or several: ``cells("usif_table1", by="model", dataset="STS'12")``.
+def cells(
+    name: str, by: str | list[str], value: str = "value", **where: object
+) -> pd.Series:
+    """Published numbers, named by one or more columns.
+
+    For example, ``cells("usif_table1", by="model", dataset="STS'12")``.
 
     Parameters
     ----------
@@ -48,12 +56,14 @@ def cells(name: str, by: str | list[str], value: str = "value", **where: object)
     Returns
     -------
     Series
-        In the file's unit and order, indexed by `by`; NaN where the paper has no legible number.
+        In the file's unit and order, indexed by `by`; NaN where the paper has no
+        legible number.
 
     Raises
     ------
     InputError
-        An unknown column, a value that a column never has, or two numbers under one name.
+        An unknown column, a value that a column never has, or two numbers under one
+        name.
     """
     table = load(name)
     for column in [*np.atleast_1d(by), value, *where]:
@@ -61,10 +71,11 @@ def cells(name: str, by: str | list[str], value: str = "value", **where: object)
     for column, wanted in where.items():
         content = table[column].astype(str)
         table = table[content == one_of(column, str(wanted), content.dropna().unique())]
-    found = table.set_index(by)[value]
-    if not found.index.is_unique:
-        twice = found.index[found.index.duplicated()][0]
+    numbers = table.set_index(by)[value]
+    if not numbers.index.is_unique:
+        twice = numbers.index[numbers.index.duplicated()][0]
         raise InputError(
-            f"by: {by!r} names two numbers of {name} ({twice!r}); name another column too, or select by one"
+            f"by: {by!r} names two numbers of {name} ({twice!r}); "
+            "name another column too, or select by one"
         )
-    return found
+    return numbers

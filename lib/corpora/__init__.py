@@ -1,32 +1,43 @@
-"""Unlabelled text: corpora of unique sentences with their documents, ledes and groups of equal meaning.
+"""Unlabelled text: corpora of unique sentences with documents, ledes and groups.
 
-========================  ============================================================================
+Sentences of equal meaning are in the same group.
+
+========================  ==============================================================
 name                      text
-========================  ============================================================================
-``bible-gospels``         Gospels and Acts in five English translations, one verse a sentence
-``bible-gospels-fifth``   every fifth verse of these in all five: about as many sentences as one translation has
-``bible-nt``, ``bible``   the New Testament in the same five; the whole Bible in those that have it
-``bible-gospels:web``     one translation of the five: web, wmth, ylt, dr or mont (`lib.corpora.bible`); the same
-                          for ``bible-nt`` and ``bible``. Groups have the numbers that they have in all five, so
-                          that a verse of one translation can be found in another
+========================  ==============================================================
+``bible-gospels``         Gospels and Acts in five English translations, one verse a
+                          sentence
+``bible-gospels-fifth``   every fifth verse of these in all five: about as many
+                          sentences as one translation has
+``bible-nt``, ``bible``   the New Testament in the same five; the whole Bible in those
+                          that have it
+``bible-gospels:web``     one translation of the five: web, wmth, ylt, dr or mont
+                          (`lib.corpora.bible`); the same for ``bible-nt`` and
+                          ``bible``. Groups have the numbers that they have in all five,
+                          so that a verse of one translation can be found in another
 ``wikipedia-sample``      the Wikipedia articles that gensim ships, segmented
-``lee``                   the 300 newswire documents of Lee's background corpus (gensim), segmented
-``reuters``               the 19,043 news items of Reuters-21578 that have a body, segmented; tables left
-                          out (`lib.corpora.newswire` says how); needs ``corpora/reuters21578`` of the data
-``gigaword:YEAR``         the stories of English Gigaword (LDC2011T07) of one year, segmented in the same
-                          way; needs ``corpora/gigaword/data``, which the LDC licenses
-``lines:PATH``            your own file: UTF-8, one sentence a line, plain or gzip; an empty line starts
-                          a new document
-``text:PATH``             your own file of running text: UTF-8, plain or gzip, segmented; an empty line
-                          ends a paragraph, which no sentence crosses, and starts a new document
-========================  ============================================================================
+``lee``                   the 300 newswire documents of Lee's background corpus
+                          (gensim), segmented
+``reuters``               the 19,043 news items of Reuters-21578 that have a body,
+                          segmented; tables left out (`lib.corpora.newswire` says how);
+                          needs ``corpora/reuters21578`` of the data
+``gigaword:YEAR``         the stories of English Gigaword (LDC2011T07) of one year,
+                          segmented in the same way; needs ``corpora/gigaword/data``,
+                          which the LDC licenses
+``lines:PATH``            your own file: UTF-8, one sentence a line, plain or gzip; an
+                          empty line starts a new document
+``text:PATH``             your own file of running text: UTF-8, plain or gzip,
+                          segmented; an empty line ends a paragraph, which no sentence
+                          crosses, and starts a new document
+========================  ==============================================================
 
-What is segmented is kept in the cache. Sentences end where spaCy's rules see an end; text that another program has
-segmented can be read with ``lines:PATH``.
+What is segmented is kept in the cache. Sentences end where spaCy's rules see an end;
+text that another program has segmented can be read with ``lines:PATH``.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import metadata
@@ -41,12 +52,13 @@ from lib import catalog
 from lib.corpora import bible, newswire, running_text, segmentation
 from lib.corpora.corpus import UNKNOWN_GROUP, Corpus, Record, Sentences, assemble
 from lib.run import files, parameters, paths
-from lib.run.cache import Entry
+from lib.run.cache import CacheEntry
 from lib.run.errors import InputError
 
 __all__ = ["UNKNOWN_GROUP", "Corpus", "load"]
 
-VERSION = 3  # of the corpora in the cache: raised when reading or segmenting changes what comes out
+# Of the corpora in the cache: raised when reading or segmenting changes what comes out.
+VERSION = 4
 
 _FILE = "corpus.arrow"
 _GENSIM = "gensim/test/test_data"
@@ -60,7 +72,10 @@ _GENSIM_TEXTS = {
 
 
 class _Source(NamedTuple):
-    """Where the sentences of a corpus come from; what comes from `files` is kept in the cache."""
+    """Where the sentences of a corpus come from.
+
+    What comes from `files` is kept in the cache.
+    """
 
     records: Callable[[], Iterator[Record]]
     files: Sequence[Path] = ()
@@ -74,16 +89,25 @@ def load(name: str) -> Corpus:
     Raises
     ------
     InputError
-        An unknown name; a file that is missing, empty or not what it should be; a cache that cannot be written.
+        An unknown name; a file that is missing, empty or not what it should be; a cache
+        that cannot be written.
     """
     source = _source(name)
     if not source.files:
         return assemble(name, source.records())
     packages = {package: metadata.version(package) for package in ("gensim", "spacy")}
-    key = {"version": VERSION, "packages": packages, "files": list(map(files.sha256, source.files))}
-    entry = Entry(paths.CACHE / "corpora", name, key)
-    entry.made(lambda: _save(entry, assemble(name, source.records())), f"segmenting {name}")
-    return _read(entry)
+    key = {
+        "version": VERSION,
+        "packages": packages,
+        "files": list(map(files.sha256, source.files)),
+    }
+    entry = CacheEntry(paths.CACHE / "corpora", name, key)
+
+    def segmented() -> dict[str, Any]:
+        return _save(entry, assemble(name, source.records()))
+
+    counts = entry.made(segmented, f"segmenting {name}")
+    return _read(entry, counts)
 
 
 def _source(name: str) -> _Source:
@@ -95,16 +119,36 @@ def _source(name: str) -> _Source:
         file = catalog.file(f"{_GENSIM}/{file_name}")
         return _Source(partial(read, file), [file])
     if name == "reuters":
-        return _segmented(name, newswire.reuters_files(), newswire.reuters, newswire.is_sentence)
+        return _segmented(
+            name, newswire.reuters_files(), newswire.reuters, newswire.is_sentence
+        )
     if colon and kind == "gigaword":
-        return _segmented(name, newswire.gigaword_files(rest), newswire.gigaword, newswire.is_sentence)
+        return _segmented(
+            name, newswire.gigaword_files(rest), newswire.gigaword, newswire.is_sentence
+        )
     if colon and kind == "text":
         return _segmented(name, [paths.from_root(rest)], running_text.paragraphs)
     if colon and kind == "lines":
         return _Source(partial(running_text.lines, paths.from_root(rest)))
-    one_translation = [f"{part}:{translation}" for part in bible.PARTS for translation in bible.TRANSLATIONS]
-    choices = [*bible.PARTS, *_GENSIM_TEXTS, "reuters", *one_translation, "gigaword:YEAR", "lines:PATH", "text:PATH"]
-    raise InputError(f"corpus: {name!r} is not known; {parameters.nearest(name, choices)}")
+    if os.path.isfile(paths.from_root(name)):
+        raise InputError(f"corpus: {name!r} is not known; did you mean lines:{name}?")
+    one_translation = [
+        f"{part}:{translation}"
+        for part in bible.PARTS
+        for translation in bible.TRANSLATIONS
+    ]
+    choices = [
+        *bible.PARTS,
+        *_GENSIM_TEXTS,
+        "reuters",
+        *one_translation,
+        "gigaword:YEAR",
+        "lines:PATH",
+        "text:PATH",
+    ]
+    raise InputError(
+        f"corpus: {name!r} is not known; {parameters.nearest(name, choices)}"
+    )
 
 
 def _segmented(name: str, files: list[Path], *reading: Callable[..., Any]) -> _Source:
@@ -123,25 +167,37 @@ def _verses(part: str, translation: str) -> Iterator[Record]:
 
 
 def _groups(part: str) -> dict[str, int]:
-    """The group that each verse has in all translations together, where repetitions join groups."""
+    """The group of each verse in all translations together.
+
+    A verse that is repeated joins its groups.
+    """
     corpus = load(part)
     return dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
 
 
-# -- the cache ----------------------------------------------------------------------------------
+# -- the cache -------------------------------------------------------------------------
 
 
-def _save(entry: Entry, corpus: Corpus) -> dict[str, Any]:
+def _save(entry: CacheEntry, corpus: Corpus) -> dict[str, Any]:
     opens = np.isin(np.arange(len(corpus)), corpus.ledes)
     columns = [corpus.sentences.array, corpus.documents, corpus.groups, opens]
     table = pa.table(columns, ["sentences", "documents", "groups", "opens"])
     with entry.writing(_FILE) as stream:
-        feather.write_feather(table, stream, compression="uncompressed", chunksize=len(corpus))
-    return {}
+        feather.write_feather(
+            table, stream, compression="uncompressed", chunksize=len(corpus)
+        )
+    return {"repeated": corpus.repeated, "empty": corpus.empty}
 
 
-def _read(entry: Entry) -> Corpus:
+def _read(entry: CacheEntry, counts: dict[str, int]) -> Corpus:
     table = feather.read_table(entry.folder / _FILE, memory_map=True)
     sentences, documents, groups, opens = (column.chunk(0) for column in table.columns)
     ledes = np.flatnonzero(opens.to_numpy(zero_copy_only=False)).astype(np.int32)
-    return Corpus(entry.name, Sentences(sentences), documents.to_numpy(), ledes, groups.to_numpy())
+    return Corpus(
+        entry.name,
+        Sentences(sentences),
+        documents.to_numpy(),
+        ledes,
+        groups.to_numpy(),
+        **counts,
+    )

@@ -1,6 +1,7 @@
-"""Verses of public-domain English Bible translations, and which of them are the same verse.
+"""Verses of public-domain English Bible translations, aligned by meaning.
 
-A verse number is BBCCCVVV: book, chapter, verse. The translations come from the ``pythonbible-*`` packages.
+A verse number is BBCCCVVV: book, chapter, verse. The translations come from the
+``pythonbible-*`` packages.
 """
 
 from __future__ import annotations
@@ -14,10 +15,15 @@ from typing import NamedTuple
 
 from lib.corpora import text
 
-GENESIS, MATTHEW, ROMANS, END = 1_000_000, 40_000_000, 45_000_000, 67_000_000
+# The numbers that books begin with, and the one after the last.
+GENESIS = 1_000_000
+MATTHEW = 40_000_000
+ROMANS = 45_000_000
+END = 67_000_000
 PSALMS = 19
 
-# The verses of a corpus: the first, the one after the last, and the step from one number to the next.
+# The verses of a corpus: the first, the one after the last, and the step from one
+# number to the next.
 PARTS = {
     "bible-gospels": (MATTHEW, ROMANS, 1),
     "bible-gospels-fifth": (MATTHEW, ROMANS, 5),
@@ -25,7 +31,8 @@ PARTS = {
     "bible": (GENESIS, END, 1),
 }
 
-# The order in which a corpus lists them; World English comes first since the others are aligned to it.
+# The order in which a corpus lists them; World English comes first since the others are
+# aligned to it.
 TRANSLATIONS = (
     "web",  # World English Bible
     "wmth",  # Weymouth New Testament
@@ -46,18 +53,23 @@ _RULE = re.compile(r"\s*>? -{3,}.*$")
 _FILLERS = {"", "[]", "missing fehlt/missing", "dummy verses inserted by amos"}
 
 
-# The package of the Montgomery translation has lost every apostrophe, and the space after James and John in italics.
+# The package of the Montgomery translation has lost every apostrophe, and the space
+# after James and John in italics.
 _JAMES_OR_JOHN = re.compile(r"\b(James|John)(?!s?\b)")
 _POSSESSIVE = re.compile(r"\b([A-Za-z]+)'s\b")
 _NAMES = (
-    "Aaron Abraham Adam Balaam Caesar Chloe Christ David Elizabeth God Herod Israel Jacob John Joseph Korah Lord "
-    "Matthew Paul Peter Pharaoh Philemon Philip Sarah Simon Solomon Timothy Uriah Zebedee"
+    "Aaron Abraham Adam Balaam Caesar Chloe Christ David Elizabeth God Herod Israel "
+    "Jacob John Joseph Korah Lord Matthew Paul Peter Pharaoh Philemon Philip Sarah "
+    "Simon Solomon Timothy Uriah Zebedee"
 )
 _POSSESSIVE_NAME = re.compile(rf"\b({_NAMES.replace(' ', '|')})s\b")
 
 
 class Verse(NamedTuple):
-    """One verse of one translation; `meaning` is the World English number of the same verse, -1 if unknown."""
+    """One verse of one translation.
+
+    `meaning` is the World English number of the same verse, -1 if unknown.
+    """
 
     translation: str
     number: int
@@ -67,28 +79,33 @@ class Verse(NamedTuple):
 
 @lru_cache(maxsize=1)
 def verses(first: int, last: int, step: int = 1) -> list[Verse]:
-    """Verses with first <= number < last, one translation after the other, each in order.
+    """Verses with first <= number < last, in order, one translation after another.
 
-    With a step of 5, only verses 5, 10, 15 ... of each World English chapter, in every translation that has them.
+    With a step of 5, only verses 5, 10, 15 ... of each World English chapter, in every
+    translation that has them.
     """
-    found = []
+    chosen = []
     english = _texts(REFERENCE, first, last)
     for translation in TRANSLATIONS:
-        texts = english if translation == REFERENCE else _texts(translation, first, last)
+        texts = (
+            english if translation == REFERENCE else _texts(translation, first, last)
+        )
         if translation == "mont":
-            texts = {number: _montgomery(verse, english.get(number, "")) for number, verse in texts.items()}
+            for number, verse in texts.items():
+                texts[number] = _montgomery(verse, english.get(number, ""))
         meanings = _aligned(texts, english)
-        found += [
-            Verse(translation, number, verse, meanings[number])
-            for number, verse in texts.items()
-            if meanings[number] % step == 0
-        ]
-    return found
+        for number, verse in texts.items():
+            meaning = meanings[number]
+            if meaning % step == 0:
+                chosen.append(Verse(translation, number, verse, meaning))
+    return chosen
 
 
 def files() -> list[Path]:
     """The files of the packages that hold the translations."""
-    return [Path(find_spec(_module(translation)).origin) for translation in TRANSLATIONS]
+    return [
+        Path(find_spec(_module(translation)).origin) for translation in TRANSLATIONS
+    ]
 
 
 def _module(translation: str) -> str:
@@ -98,18 +115,28 @@ def _module(translation: str) -> str:
 def _texts(translation: str, first: int, last: int) -> dict[int, str]:
     """Verse number -> cleaned text, verses that the translation does not have left out.
 
-    The packages count a backslash of the text as two characters, so that every verse after one would be cut
-    at the wrong place (all of the Douay-Rheims New Testament): doubling the backslashes puts that right.
+    The packages count a backslash of the text as two characters, so that every verse
+    after one would be cut at the wrong place (all of the Douay-Rheims New Testament):
+    doubling the backslashes puts that right.
     """
     content = import_module(_module(translation)).bible
     whole = content.scripture_content.replace("\\", "\\\\")
-    starts, ends = content.verse_start_indices, content.verse_end_indices
-    chosen = {n: _clean(whole[starts[n] : ends[n]]) for n in starts if first <= n < last}
-    return {number: verse for number, verse in chosen.items() if verse not in _FILLERS}
+    ends = content.verse_end_indices
+    texts = {}
+    for number, start in content.verse_start_indices.items():
+        if first <= number < last:
+            verse = _clean(whole[start : ends[number]])
+            if verse not in _FILLERS:
+                texts[number] = verse
+    return texts
 
 
 def _clean(verse: str) -> str:
-    """White space squeezed, and around punctuation mended; RTF, titles and numbers removed; ` made '."""
+    """The verse with white space and punctuation mended, without RTF and numbers.
+
+    White space is squeezed, and mended around punctuation. Psalm titles are removed,
+    too, and a grave accent becomes an apostrophe.
+    """
     plain = _RTF_CODE.sub(" ", verse.replace("\\\\", "\\")).replace("`", "'")
     for left_over in (_PSALM_TITLE, _RULE, _VERSE_NUMBER):
         plain = left_over.sub("", text.squeeze(plain))
@@ -119,7 +146,8 @@ def _clean(verse: str) -> str:
 def _montgomery(verse: str, english: str) -> str:
     """The verse with the spaces and apostrophes that its package has lost.
 
-    A word is a possessive if it is one in the same verse of the World English Bible, or is a name.
+    A word is a possessive if it is one in the same verse of the World English Bible, or
+    is a name.
     """
     spaced = _JAMES_OR_JOHN.sub(r"\1 ", verse).replace("  ", " ")
     for owner in set(_POSSESSIVE.findall(english)):
@@ -127,10 +155,10 @@ def _montgomery(verse: str, english: str) -> str:
     return _POSSESSIVE_NAME.sub(r"\1's", spaced)
 
 
-# -- alignment ----------------------------------------------------------------------------------
-#
-# A number does not always name the same verse: the Douay-Rheims counts by the Vulgate, and a few chapters of
-# the others have slipped. Where a verse belongs is read off its words.
+# -- alignment -------------------------------------------------------------------------
+#  A number does not always name the same verse: the Douay-Rheims counts by the Vulgate,
+# and a few chapters of the others have slipped. Where a verse belongs is read off its
+# words.
 
 WINDOW = 3  # verses on each side that must agree on where they belong
 LEAST_OVERLAP = 0.2  # mean Jaccard overlap; unrelated verses have about 0.1
@@ -142,18 +170,24 @@ _WORD = re.compile(r"[a-z]+")
 def _aligned(texts: dict[int, str], english: dict[int, str]) -> dict[int, int]:
     """World English number of each verse, -1 where no place fits.
 
-    A verse may be shifted by up to three verses within its chapter, a Psalm by one Psalm as well. The shift whose
-    word overlap is highest over the verse and its six neighbors is taken.
+    A verse may be shifted by up to three verses within its chapter, a Psalm by one
+    Psalm as well. The shift whose word overlap is highest over the verse and its six
+    neighbors is taken.
     """
-    known, own = _word_types(english), _word_types(texts)
-    overlaps = [
-        {shift: text.jaccard(types, known.get(number + shift, frozenset())) for shift in _shifts(number)}
-        for number, types in own.items()
-    ]
+    english_types = _word_types(english)
+    overlaps = []
+    for number, types in _word_types(texts).items():
+        by_shift = {}
+        for shift in _shifts(number):
+            there = english_types.get(number + shift, frozenset())
+            by_shift[shift] = text.jaccard(types, there)
+        overlaps.append(by_shift)
     places = {}
-    for i, number in enumerate(own):
+    for i, number in enumerate(texts):
         window = overlaps[max(0, i - WINDOW) : i + WINDOW + 1]
-        mean = {shift: sum(verse.get(shift, 0.0) for verse in window) / len(window) for shift in overlaps[i]}
+        mean = {}
+        for shift in overlaps[i]:
+            mean[shift] = sum(verse.get(shift, 0.0) for verse in window) / len(window)
         best = max(mean, key=mean.__getitem__)
         fits = mean[best] >= LEAST_OVERLAP and overlaps[i][best] > 0
         places[number] = number + best if fits else UNALIGNED
@@ -161,7 +195,10 @@ def _aligned(texts: dict[int, str], english: dict[int, str]) -> dict[int, int]:
 
 
 def _word_types(texts: dict[int, str]) -> dict[int, frozenset[str]]:
-    return {number: frozenset(_WORD.findall(verse.lower())) for number, verse in texts.items()}
+    return {
+        number: frozenset(_WORD.findall(verse.lower()))
+        for number, verse in texts.items()
+    }
 
 
 def _shifts(number: int) -> tuple[int, ...]:

@@ -9,23 +9,28 @@ from scipy.cluster.hierarchy import DisjointSet
 from lib.run.errors import InputError
 
 
-def groups_from_pairs(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[list[Hashable]]:
-    """The groups that pairs connect, directly or through others (symmetric and transitive closure).
+def groups_from_pairs(
+    pairs: Iterable[tuple[Hashable, Hashable]],
+) -> list[list[Hashable]]:
+    """The groups that pairs connect, directly or through others.
 
-    "How Well Sentence Embeddings Capture Meaning", section 4.1: if A goes with B and B with C, the group is
-    A, B, C.
+    This is the symmetric and transitive closure.
+
+    "How Well Sentence Embeddings Capture Meaning", section 4.1: if A goes with B and B
+    with C, the group is A, B, C.
 
     Parameters
     ----------
     pairs : iterable of two hashable ids each
-        In any order and direction, repetitions allowed. An id paired with itself belongs to a group even if no other
-        pair names it.
+        In any order and direction, repetitions allowed. An id paired with itself
+        belongs to a group even if no other pair names it.
 
     Returns
     -------
     list of list
-        Every group, whatever its size; no id is in two. Groups stand in the order of their first members, members
-        in the order in which the pairs first name them, so that the same pairs always give the same list.
+        Every group, whatever its size; no id is in two. Groups stand in the order of
+        their first members, members in the order in which the pairs first name them, so
+        that the same pairs always give the same list.
 
     Raises
     ------
@@ -39,7 +44,9 @@ def groups_from_pairs(pairs: Iterable[tuple[Hashable, Hashable]]) -> list[list[H
             sets.add(left)
             sets.add(right)
         except (TypeError, ValueError) as error:
-            raise InputError(f"pairs: {pair!r} is no pair; give two hashable ids") from error
+            raise InputError(
+                f"pairs: {pair!r} is no pair; give two hashable ids"
+            ) from error
         sets.merge(left, right)
     groups: dict[Hashable, list[Hashable]] = {}
     for member in sets:

@@ -1,4 +1,7 @@
-"""Reading text files line by line, plain or gzip; what is wrong with one becomes a sentence with file and line."""
+"""Reading text files line by line, plain or gzip.
+
+An error in a file becomes a sentence that names file and line.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,17 @@ class Line(NamedTuple):
 
 
 def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[Line]:
-    """The lines of a file, which only a line feed ends (with or without a carriage return before it).
+    """The lines of a file; only a line feed ends one, with or without a CR before it.
 
-    Raises InputError for a file that cannot be read to its end (a truncated gzip, say), that is empty, or that has a
-    line in another encoding.
+    Raises InputError for a file that cannot be read to its end (a truncated gzip, say),
+    that is empty, or that has a line in another encoding.
     """
     place = str(path)
     try:
         with path.open("rb") as file:
-            stream = gzip.GzipFile(fileobj=file) if file.peek().startswith(GZIP) else file
+            stream = (
+                gzip.GzipFile(fileobj=file) if file.peek().startswith(GZIP) else file
+            )
             for number, line in enumerate(stream, start=1):
                 place = f"{path}, line {number}"
                 content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
@@ -39,34 +44,53 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
                 yield Line(place, text.removesuffix("\r"))
     except UnicodeDecodeError as error:
         byte = f"{error.object[error.start]:#04x}"
-        raise InputError(f"{place}: byte {byte} is not {encoding}; save it as {encoding}, or get it again") from error
+        raise InputError(
+            f"{place}: byte {byte} is not {encoding}; save it "
+            f"as {encoding}, or get it again"
+        ) from error
     except (EOFError, OSError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{place}: cannot be read ({reason}); give a text file, plain or gzip") from error
+        raise InputError(
+            f"{place}: cannot be read ({reason}); give a text file, plain or gzip"
+        ) from error
     if place == str(path):
-        raise InputError(f"{path}: the file is empty; give one with text, or get it again")
+        raise InputError(
+            f"{path}: the file is empty; give one with text, or get it again"
+        )
 
 
-def elements(path: Path, tag: str, encoding: str, errors: str = "strict") -> Iterator[str]:
-    """The text of each ``<TAG ...> ... </TAG>`` of an SGML file in which these two marks open a line.
+def elements(
+    path: Path, tag: str, encoding: str, errors: str = "strict"
+) -> Iterator[str]:
+    """The text of each ``<TAG ...> ... </TAG>`` of an SGML file.
 
-    Raises InputError for a file that holds none, and for one that is opened and not closed.
+    Only marks that open a line count. Raises InputError for a file that holds none, and
+    for one that is opened and not closed.
     """
-    opening, closing = f"<{tag} ", f"</{tag}>"
+    opening = f"<{tag} "
+    closing = f"</{tag}>"
     beginning = ""  # the place where the element at hand begins; empty outside of one
     inside: list[str] = []
-    found = False
+    is_empty = True
     for place, text in lines(path, encoding, errors):
         if text.startswith(opening):
             if beginning:
                 break
-            beginning, inside = place, []
+            beginning = place
+            inside = []
         if beginning:
             inside.append(text)
             if text.startswith(closing):
                 yield "\n".join(inside)
-                beginning, found = "", True
+                beginning = ""
+                is_empty = False
     if beginning:
-        raise InputError(f"{beginning}: the <{tag}> that begins here is not closed; get the file again")
-    if not found:
-        raise InputError(f"{path}: holds no <{tag} ...> that begins a line; give the file as it was published")
+        raise InputError(
+            f"{beginning}: the <{tag}> that begins here is not "
+            "closed; get the file again"
+        )
+    if is_empty:
+        raise InputError(
+            f"{path}: holds no <{tag} ...> that begins a line; "
+            "give the file as it was published"
+        )

@@ -1,4 +1,4 @@
-"""Texts without marks of their own: the user's files, and the two English texts that gensim ships for its tests."""
+"""Unmarked texts: the user's files, and the two English ones that gensim ships."""
 
 from __future__ import annotations
 
@@ -15,28 +15,32 @@ from lib.corpora.segmentation import Passage, segment
 from lib.corpora.text import spaced, squeeze
 from lib.run.errors import InputError
 
-LONGEST = 100_000  # characters; a longer paragraph is cut, for a segmenter's memory grows with it
+# Characters; a longer paragraph is cut, for a segmenter's memory grows with it.
+LONGEST = 100_000
 
-# -- the user's own -----------------------------------------------------------------------------
+# -- the user's own --------------------------------------------------------------------
 
 
 def lines(path: Path) -> Iterator[Record]:
     """A sentence a line; an empty line starts a new document."""
-    document, ended = -1, True
+    document = -1
+    ended = True
     for _, line in reading.lines(path):
         sentence = squeeze(line)
         if sentence:
             document += ended
-            yield Record(sentence, document)
+        yield Record(sentence, document)
         ended = not sentence
 
 
 def paragraphs(path: Path) -> Iterator[Passage]:
-    """The paragraphs of a text file, each a document: an empty line ends it, any other line goes on with it.
+    """The paragraphs of a text file, each a document, separated by empty lines.
 
-    One that is too long is cut after what looks like the end of a sentence; the parts are one document.
+    One that is too long is cut after what looks like the end of a sentence; the parts
+    are one document.
     """
-    paragraph, opens = "", True
+    paragraph = ""
+    opens = True
     for _, line in chain(reading.lines(path), [("", "")]):
         line = squeeze(line)
         if line:
@@ -51,16 +55,21 @@ def paragraphs(path: Path) -> Iterator[Passage]:
 
 
 def _cut(paragraph: str) -> list[str]:
-    """The paragraph in parts of at most LONGEST characters; the last is what is left."""
-    parts, start = [], 0
+    """The paragraph in parts of at most LONGEST characters, the last one the rest."""
+    parts = []
+    start = 0
     while len(paragraph) - start > LONGEST:
-        end = 1 + max(paragraph.rfind(mark, start, start + LONGEST) for mark in (". ", "! ", "? "))
-        parts.append(paragraph[start : (end or start + LONGEST)])
-        start += len(parts[-1])
+        limit = start + LONGEST
+        end = 1 + max(
+            paragraph.rfind(mark, start, limit) for mark in (". ", "! ", "? ")
+        )
+        end = end or limit
+        parts.append(paragraph[start:end])
+        start = end
     return [*parts, paragraph[start:]]
 
 
-# -- gensim's -----------------------------------------------------------------------------------
+# -- gensim's --------------------------------------------------------------------------
 
 
 def lee(file: Path) -> Iterator[Record]:
@@ -71,7 +80,8 @@ def lee(file: Path) -> Iterator[Record]:
 
 
 _QUOTES = re.compile(r"'{2,}")
-# What a template leaves where it was removed: punctuation at the edge of parentheses, or after a space.
+# What a template leaves where it was removed: punctuation at the edge of parentheses,
+# or after a space.
 _AFTER_OPENING = re.compile(r"\([\s,;:]+")
 _BEFORE_CLOSING = re.compile(r"[\s,;:]+\)")
 _EMPTY = re.compile(r"\s*\(\)")
@@ -81,9 +91,10 @@ _SENTENCE_END = re.compile(r"[.!?][\"')\]]*$")
 
 
 def wikipedia(file: Path) -> Iterator[Record]:
-    """Sentences of running text: headings, lists, captions and fragments of fewer than four words are left out.
+    """Sentences of running text, without headings, lists, captions and fragments.
 
-    So are sentences with a gap where a template (a formula, a name in another script) was removed.
+    A fragment has fewer than four words. Sentences with a gap where a template (a
+    formula, a name in another script) was removed are left out, too.
 
     Raises InputError for a damaged file.
     """
@@ -92,9 +103,15 @@ def wikipedia(file: Path) -> Iterator[Record]:
     try:
         with bz2.open(file) as dump:
             pages = extract_pages(dump, filter_namespaces=("0",))
-            articles = [markup for _, markup, _ in pages if not markup.lower().startswith("#redirect")]
+            articles = [
+                markup
+                for _, markup, _ in pages
+                if not markup.lower().startswith("#redirect")
+            ]
     except (OSError, EOFError, SyntaxError) as error:
-        raise InputError(f"{file}: cannot be read ({error}); install gensim again") from error
+        raise InputError(
+            f"{file}: cannot be read ({error}); install gensim again"
+        ) from error
     for document, markup in enumerate(articles):
         for sentence in _prose(filter_wiki(markup)):
             yield Record(sentence, document)
@@ -102,10 +119,18 @@ def wikipedia(file: Path) -> Iterator[Record]:
 
 def _prose(article: str) -> Iterator[str]:
     for line in article.splitlines():
-        if not line or _CAPTION.search(line) or not (line[0].isalnum() or line[0] in "'\"("):
+        if (
+            not line
+            or _CAPTION.search(line)
+            or not (line[0].isalnum() or line[0] in "'\"(")
+        ):
             continue
         for sentence in segment(_plain(line)):
-            if _SENTENCE_END.search(sentence) and len(sentence.split()) >= 4 and not _GAP.search(sentence):
+            if (
+                _SENTENCE_END.search(sentence)
+                and len(sentence.split()) >= 4
+                and not _GAP.search(sentence)
+            ):
                 yield spaced(sentence)
 
 

@@ -1,6 +1,9 @@
-"""Running text into sentences: streaming, in one process or in several, with the same result.
+"""Splitting running text into sentences, streaming, in one or several processes.
 
-The work goes chunk by chunk, and only a few chunks are under way at a time, so that memory does not grow with the text.
+The result is the same for any number of processes.
+
+The work goes chunk by chunk, and only a few chunks are under way at a time, so that
+memory does not grow with the text.
 """
 
 from __future__ import annotations
@@ -17,13 +20,21 @@ from lib.run import progress
 from lib.run.cluster import in_processes
 
 CHUNK = 1 << 18  # characters
-WORDS = 1 << 17  # that spaCy remembers; from there on those of a chunk are forgotten after it
-LONG_WORK = 4_000_000  # bytes of files from which on (about three seconds) there is a progress bar
-POOL_PAYS = 30_000_000  # bytes of files from which on several processes, which take three seconds to start, do it
+WORDS = (
+    1 << 17
+)  # that spaCy remembers; from there on those of a chunk are forgotten after it
+# Bytes of files from which on (about three seconds) there is a progress bar.
+LONG_WORK = 4_000_000
+# Bytes of files from which on several processes, which take three seconds to start, do
+# it.
+POOL_PAYS = 30_000_000
 
 
 class Passage(NamedTuple):
-    """A stretch of running text that no sentence crosses (a paragraph), and whether it opens a document."""
+    """A stretch of running text, and whether it opens a document.
+
+    It is a paragraph: no sentence crosses it.
+    """
 
     text: str
     opens: bool
@@ -48,8 +59,11 @@ def records(
         Which of the pieces that the segmenter makes are kept.
     """
     size = sum(file.stat().st_size for file in files)
-    document, at_start = -1, True
-    with progress.bar(None, f"segment {name}", unit="documents", show=size >= LONG_WORK) as bar:
+    document = -1
+    at_start = True
+    with progress.bar(
+        None, f"segment {name}", unit="documents", show=size >= LONG_WORK
+    ) as bar:
         passages = _passages(files, size, read, bar)
         for opens, pieces in segmented(passages, 0 if size >= POOL_PAYS else 1):
             document += opens
@@ -61,9 +75,15 @@ def records(
 
 
 def _passages(
-    files: Sequence[Path], size: int, read: Callable[[Path], Iterator[Passage]], bar: Any
+    files: Sequence[Path],
+    size: int,
+    read: Callable[[Path], Iterator[Passage]],
+    bar: Any,
 ) -> Iterator[Passage]:
-    """All passages; after each file the bar's total is what the documents so far promise for all bytes."""
+    """Yield all passages, and update the total of the progress bar after each file.
+
+    It is what the documents so far promise for all bytes.
+    """
     done = 0
     for file in files:
         for passage in read(file):
@@ -73,7 +93,9 @@ def _passages(
         bar.total = round(bar.n * size / done)
 
 
-def segmented(passages: Iterable[Passage], processes: int = 1) -> Iterator[tuple[bool, list[str]]]:
+def segmented(
+    passages: Iterable[Passage], processes: int = 1
+) -> Iterator[tuple[bool, list[str]]]:
     """For each passage in order: whether it opens a document, and its sentences.
 
     Parameters
@@ -88,27 +110,31 @@ def segmented(passages: Iterable[Passage], processes: int = 1) -> Iterator[tuple
 
 
 def _chunks(passages: Iterable[Passage]) -> Iterator[list[Passage]]:
-    chunk, size = [], 0
+    chunk = []
+    size = 0
     for passage in passages:
         chunk.append(passage)
         size += len(passage.text)
         if size >= CHUNK:
             yield chunk
-            chunk, size = [], 0
+            chunk = []
+            size = 0
     yield chunk
 
 
 def _segment_chunk(chunk: list[Passage]) -> list[tuple[bool, list[str]]]:
     pipeline = _pipeline()
-    with pipeline.memory_zone() if len(pipeline.vocab.strings) > WORDS else nullcontext():
+    with (
+        pipeline.memory_zone() if len(pipeline.vocab.strings) > WORDS else nullcontext()
+    ):
         return [(passage.opens, segment(passage.text)) for passage in chunk]
 
 
 def segment(text: str) -> list[str]:
-    """Split a text into sentences (spaCy's rule-based sentencizer), white space squeezed.
+    """Split a text into sentences with spaCy's rule-based sentencizer.
 
-    The sentencizer leaves the opening quotation mark of a sentence at the end of the one before; it is
-    moved to where it belongs.
+    White space is squeezed. The sentencizer leaves the opening quotation mark of a
+    sentence at the end of the one before; it is moved to where it belongs.
     """
     sentences: list[str] = []
     opening = ""

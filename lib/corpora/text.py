@@ -1,7 +1,7 @@
 """Words: tokenization, probabilities, word overlap; and fingerprints of text.
 
-A tokenizer is a function from a sentence to its list of tokens. Which one belongs to which embedder follows
-appendix A of the N2O paper.
+A tokenizer is a function from a sentence to its list of tokens. Which one belongs to
+which embedder follows appendix A of the N2O paper.
 """
 
 from __future__ import annotations
@@ -28,12 +28,15 @@ _SPACE_TOO_MANY = re.compile(r"(?<=\w) (?=[,;:?!](?: |$))")
 
 
 def spaced(text: str) -> str:
-    """The text with a space after each comma, semicolon, question or exclamation mark in it, and none before."""
+    """The text with a space after each comma, semicolon, ? or ! in it, none before."""
     return _SPACE_TOO_MANY.sub("", _SPACE_LACKS.sub(r"\1 ", text))
 
 
 def mend(sentence: str) -> str:
-    """The sentence with each lone surrogate, which no encoding can write, made the replacement character U+FFFD."""
+    """The sentence with each lone surrogate replaced by U+FFFD.
+
+    No encoding can write a lone surrogate.
+    """
     try:
         sentence.encode()
     except UnicodeEncodeError:
@@ -42,7 +45,7 @@ def mend(sentence: str) -> str:
 
 
 def decoded(word: bytes) -> str:
-    """The text of UTF-8, or of Latin-1 where it is none."""
+    """The text of bytes in UTF-8, or else in Latin-1."""
     try:
         return word.decode()
     except UnicodeDecodeError:
@@ -52,8 +55,8 @@ def decoded(word: bytes) -> str:
 def fingerprint(sentences: Iterable[str]) -> str:
     """32 hexadecimal digits that stand for these sentences in this order.
 
-    Each sentence is hashed with its length before it, so that moving a word from the end of one sentence to
-    the start of the next changes the fingerprint.
+    Each sentence is hashed with its length before it, so that moving a word from the
+    end of one sentence to the start of the next changes the fingerprint.
     """
     digest = hashlib.blake2b(digest_size=16)
     for sentence in sentences:
@@ -78,8 +81,8 @@ def _tokens_of_piece(piece: str) -> tuple[str, ...]:
 def word_tokens(sentence: str) -> list[str]:
     """spaCy's English tokens, white space left out.
 
-    Each piece between white space is tokenized on its own. spaCy does the same, but for strings of punctuation
-    that resemble an emoticon with a blank in it.
+    Each piece between white space is tokenized on its own. spaCy does the same, but for
+    strings of punctuation that resemble an emoticon with a blank in it.
     """
     return [token for piece in sentence.split() for token in _tokens_of_piece(piece)]
 
@@ -90,12 +93,12 @@ def lower_word_tokens(sentence: str) -> list[str]:
 
 
 def whitespace_tokens(sentence: str) -> list[str]:
-    """The pieces between white space, as fastText reads a line; punctuation stays with its word."""
+    """The pieces between white space, as in fastText, words with their punctuation."""
     return sentence.split()
 
 
 def cased_words(sentence: str) -> list[str]:
-    """The tokens that hold a letter or digit: spaCy's English tokens without punctuation."""
+    """spaCy's English tokens without punctuation: those with a letter or digit."""
     return [token for token in word_tokens(sentence) if any(map(str.isalnum, token))]
 
 
@@ -107,8 +110,9 @@ def lower_words(sentence: str) -> list[str]:
 def treebank_tokens(sentence: str) -> list[str]:
     """NLTK's Penn Treebank tokens of one sentence.
 
-    ``nltk.word_tokenize`` splits its text into sentences first, for which it needs downloaded data; on a single
-    sentence the two differ only where a full stop stands inside it, or typographic quotation marks do.
+    ``nltk.word_tokenize`` splits its text into sentences first, for which it needs
+    downloaded data; on a single sentence the two differ only where a full stop stands
+    inside it, or typographic quotation marks do.
     """
     from nltk.tokenize import TreebankWordTokenizer
 
@@ -117,12 +121,12 @@ def treebank_tokens(sentence: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def content_types(sentence: str) -> frozenset[str]:
-    """The distinct lower-cased tokens that hold a letter or digit: a sentence without its punctuation."""
+    """The distinct lower-cased tokens that hold a letter or digit, no punctuation."""
     return frozenset(lower_words(sentence))
 
 
 def gensim_tokens(sentence: str) -> list[str]:
-    """gensim's tokens (runs of letters) in lower case, which the N2O paper uses for tf-idf."""
+    """gensim's tokens, runs of letters in lower case, as in the N2O paper's tf-idf."""
     from gensim.utils import tokenize
 
     return list(tokenize(sentence, lowercase=True))
@@ -130,37 +134,51 @@ def gensim_tokens(sentence: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def word_probabilities() -> Mapping[str, float]:
-    """p(w) of English words, from the large list of the `wordfreq` package; they sum to just below 1."""
+    """p(w) of English words, from the large list of the `wordfreq` package.
+
+    The probabilities sum to just below 1.
+    """
     from wordfreq import get_frequency_dict
 
     return get_frequency_dict("en", wordlist="large")
 
 
 def read_probabilities(file: Path) -> dict[str, float]:
-    """p(w) from a file with a word and its count on each line, the word first; the counts over their sum.
+    """p(w) from a file with a word and its count on each line, the word first.
 
-    Raises InputError for a file that cannot be read or is no text, and for a line that is none such or repeats a word.
+    Each count is divided by the sum of all counts. Raises InputError for a file that
+    cannot be read or is no text, and for a line that is none such or repeats a word.
     """
     counts: dict[str, float] = {}
     for place, line in reading.lines(file):
         word, _, count = line.rpartition(" ")
         if not word or not re.fullmatch("[0-9]{1,18}", count):
-            raise InputError(f"{place}: is {line[:40]!r}; give a word, a blank and its count")
+            raise InputError(
+                f"{place}: is {line[:40]!r}; give a word, a blank and its count"
+            )
         if word in counts:
-            raise InputError(f"{place}: is {line[:40]!r}, a word that was there before; give each once")
+            raise InputError(
+                f"{place}: is {line[:40]!r}, a word that was there "
+                "before; give each once"
+            )
         counts[word] = float(count)
     total = sum(counts.values())
     if not total:
-        raise InputError(f"{file}: holds no counts above 0; give a word, a blank and its count on each line")
+        raise InputError(
+            f"{file}: holds no counts above 0; give a word, a "
+            "blank and its count on each line"
+        )
     return {word: count / total for word, count in counts.items()}
 
 
-def relative_frequencies(sentences: Iterable[str], tokenize: Callable[[str], list[str]]) -> dict[str, float]:
-    """p(w) of the tokens of a text, its own counts over their sum; the most frequent first."""
+def relative_frequencies(
+    sentences: Iterable[str], tokenize: Callable[[str], list[str]]
+) -> dict[str, float]:
+    """p(w) of the tokens of a text, estimated from its counts; most frequent first."""
     counts = Counter(token for sentence in sentences for token in tokenize(sentence))
     return {word: count / counts.total() for word, count in counts.most_common()}
 
 
 def jaccard(left: frozenset[str], right: frozenset[str]) -> float:
-    """Shared types over all types of two sentences, in [0, 1]; 0 when neither has any."""
+    """Shared types over all types of two sentences, in [0, 1]; 0 if neither has any."""
     return len(left & right) / max(1, len(left | right))

@@ -1,29 +1,55 @@
-"""The registry of sentence embedders: `load` makes one by name, `catalog` lists them all.
+"""The registry of sentence embedders: `load` makes one, `catalog` lists them.
 
-A name is a row of the catalog (``minilm-avg``); or word vectors and a composition (``glove-840b-300d+usif``), where
-several sets are put side by side (``glove-6b-50d+w2v-corpus+power-means``). What is trained or projected may be asked
-for at a size: ``w2v-corpus-300d``, ``glove-6b-50d+borep-1024d``. Any other sentence encoder is named by its id on the
-model hub (``sentence-transformers/all-mpnet-base-v2``) or by its folder (`hub.load`).
+A name is a row of the catalog (``minilm-avg``); or word vectors and a composition
+(``glove-840b-300d+usif``), where several sets are put side by side
+(``glove-6b-50d+w2v-corpus+power-means``). What is trained or projected may be asked for
+at a size: ``w2v-corpus-300d``, ``glove-6b-50d+borep-1024d``. Any other sentence encoder
+is named by its id on the model hub (``sentence-transformers/all-mpnet-base-v2``) or by
+its folder (`hub.load`), and a function of your own by its file
+(``path/to/file.py:function``, `own.load`).
+
+After any of these names, ``@`` and a form stand for smaller vectors
+(``minilm-avg@int8``, ``glove-6b-50d+sif@binary``, ``minilm-avg@64d@int8``).
 """
 
 from __future__ import annotations
 
 import pkgutil
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from scipy.sparse.csgraph import connected_components
 
 from lib.embedders import hub
-from lib.embedders.base import Concatenation, Embedder, Embeddings
-from lib.embedders.registry import COMPOSITIONS, ENTRIES, FAMILIES, GROUPS, Composition, Entry, expand
+from lib.embedders.base import Concatenation, Embedder
+from lib.embedders.kinds import UNKNOWN, Kind
+from lib.embedders.registry import (
+    COMPOSITIONS,
+    ENTRIES,
+    FAMILIES,
+    FORMS,
+    GROUPS,
+    CatalogEntry,
+    Composition,
+    expand,
+)
 from lib.run.errors import InputError
 from lib.run.parameters import nearest, one_of, texts
 
 # They register nothing, and are imported where they are used.
-WITHOUT_ENTRIES = {"bert", "finetuning", "own", "urae_network", "words"}
+WITHOUT_ENTRIES = {
+    "bert",
+    "finetuning",
+    "kinds",
+    "own",
+    "returned",
+    "urae_network",
+    "words",
+}
 
 for module in pkgutil.iter_modules(__path__):
     if module.name not in WITHOUT_ENTRIES:  # it may register embedders
@@ -32,58 +58,106 @@ for module in pkgutil.iter_modules(__path__):
 __all__ = [
     "GROUPS",
     "Embedder",
-    "Embeddings",
+    "Kind",
     "catalog",
-    "composes_words",
     "compositions",
+    "families",
     "family",
+    "form_of",
+    "forms",
+    "kind",
     "load",
     "missing",
     "names",
+    "of_unknown_kind",
     "parse",
+    "related",
     "select",
 ]
 
 
 def names() -> list[str]:
-    """The names of the catalog's rows, in its order. Word-vector sets take a composition as well (`compositions`)."""
+    """The names of the catalog's rows, in order.
+
+    Sets of word vectors also take a composition as a suffix (`compositions`).
+    """
     return [entry.name for entry in _entries()]
 
 
-def _entries() -> list[Entry]:
+def _entries() -> list[CatalogEntry]:
     """By family, and then by name."""
-    return sorted(ENTRIES.values(), key=lambda entry: (FAMILIES.index(entry.family), entry.name))
+    return sorted(
+        ENTRIES.values(), key=lambda entry: (FAMILIES.index(entry.family), entry.name)
+    )
 
 
-def select(parameter: str, chosen: Sequence[str], at_least: int = 1) -> tuple[list[str], dict[str, str]]:
-    """Those of some embedders that are on this machine; and the others, each with what it lacks and how to get it.
+def select(
+    parameter: str, chosen: Sequence[str], at_least: int = 1
+) -> tuple[list[str], dict[str, str]]:
+    """Which of some embedders are on this machine, and what the others lack.
 
-    `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1". Raises InputError, naming the
-    `parameter`, for an unknown or repeated name, or if fewer than `at_least` are here.
+    Returns the names of those that are here, and for each of the others what it lacks
+    and how to get it.
+
+    `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1".
+    Raises InputError, naming the `parameter`, for an unknown or repeated name, or if
+    fewer than `at_least` are here.
     """
     wanted = texts(parameter, expand(texts(parameter, chosen)))
     absent = missing(wanted, parameter)
     here = [name for name in wanted if name not in absent]
     if len(here) < at_least:
-        raise InputError(f"{parameter}: names {len(here)} embedders that are here; give at least {at_least}")
+        raise InputError(
+            f"{parameter}: names {len(here)} embedders that are here; "
+            f"give at least {at_least}"
+        )
     return here, absent
 
 
 def missing(chosen: Sequence[str], parameter: str = "embedder") -> dict[str, str]:
-    """Those of some embedders that cannot be loaded here, each with what it lacks and how to get it."""
+    """What each embedder that cannot be loaded lacks, and how to get it."""
     lacking = {name: parse(parameter, name).missing for name in chosen}
     return {name: reason for name, reason in lacking.items() if reason}
 
 
 def family(name: str) -> str:
-    """The family that an embedder belongs to: sparse, static, trained on the corpus, contextual or encoder."""
+    """The family of an embedder.
+
+    One of: sparse, static, trained on the corpus, contextual, encoder.
+    """
     entry, _ = parse("embedder", name).rows[0]
     return entry.family
 
 
-def composes_words(name: str) -> bool:
-    """Whether an embedder composes static word vectors: their average, or by a suffix (`compositions`)."""
-    return all(entry.words for entry, _ in parse("embedder", name).rows)
+def kind(name: str) -> Kind:
+    """The kind of an embedder, by which studies compare it with others.
+
+    Architecture, training objective, whether it reads word order, method, text and
+    origin.
+    """
+    return parse("embedder", name).kind
+
+
+def of_unknown_kind(chosen: Sequence[str]) -> list[str]:
+    """Embedders of unknown architecture, which comparisons by kind leave out."""
+    return [name for name in chosen if kind(name).architecture == UNKNOWN]
+
+
+def related(a: str, b: str) -> bool:
+    """Whether two embedders are near copies: the same method and training text."""
+    return not _origins(a).isdisjoint(_origins(b))
+
+
+def _origins(name: str) -> set[tuple[str, str]]:
+    """The methods of an embedder, each with the text that it learned from."""
+    rows = parse("embedder", name).rows
+    return {(entry.kind.method, entry.kind.text) for entry, _ in rows}
+
+
+def families(chosen: Sequence[str]) -> np.ndarray:
+    """int[n], equal for embedders that are related, directly or by others."""
+    pairs = [[related(a, b) for b in chosen] for a in chosen]
+    return connected_components(np.array(pairs), directed=False)[1]
 
 
 def load(name: str, **options: Any) -> Embedder:
@@ -98,41 +172,71 @@ def load(name: str, **options: Any) -> Embedder:
     Raises
     ------
     InputError
-        An unknown name or option; weights that are not here: with the file, its address and the folder to put it in.
+        An unknown name or option; weights that are not here: with the file, its address
+        and the folder to put it in.
     """
     parsed = parse("embedder", name)
-    if parsed.missing:
-        raise InputError(f"embedder: {name} is not available; {parsed.missing}")
+    if reason := parsed.missing:
+        raise InputError(f"embedder: {name} is not available; {reason}")
     try:
         return parsed.make(options)
     except TypeError as error:
-        raise InputError(f"embedder: {name} does not take these options: {error}") from error
+        raise InputError(
+            f"embedder: {name} does not take these options: {error}"
+        ) from error
 
 
-COLUMNS = ["name", "family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
+COLUMNS = [
+    "name",
+    "family",
+    "dim",
+    "source",
+    "license",
+    "available",
+    "how_to_get",
+    "tried_on",
+]
 
 
 def catalog() -> pd.DataFrame:
-    """One row an embedder: name, family, dim, source, license, available, how_to_get, tried_on.
+    """One row per embedder: what it is and how to get it.
 
-    `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come from the real weights or
-    whether the reader has been tried on small files in their official format only.
+    Columns are name, family, dim, source, license, available, how_to_get and tried_on.
+    `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come
+    from the real weights or whether the reader has been tried on small files in their
+    official format only.
     """
     rows = [[getattr(row, column) for column in COLUMNS] for row in _entries()]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})
 
 
 def compositions() -> pd.DataFrame:
-    """One row a suffix of word-vector sets: suffix, what, dim (for word vectors of d dimensions), source."""
-    rows = [(f"+{suffix}", part.what, part.dims, part.source) for suffix, part in COMPOSITIONS.items()]
+    """One row per suffix of word-vector sets: suffix, what, dim, source.
+
+    `dim` is given in terms of d, the dimensions of the word vectors.
+    """
+    rows = [
+        (f"+{suffix}", part.what, part.dims, part.source)
+        for suffix, part in COMPOSITIONS.items()
+    ]
     return pd.DataFrame(rows, columns=["suffix", "what", "dim", "source"])
 
 
-# -- names taken apart ----------------------------------------------------------------------------
+def forms() -> pd.DataFrame:
+    """One row per form of dense vectors: suffix, what, bytes, source.
+
+    `bytes` are those of a vector of d dimensions.
+    """
+    rows = [(f"@{form.suffix}", form.what, form.size, form.source) for form in FORMS]
+    return pd.DataFrame(rows, columns=["suffix", "what", "bytes", "source"])
+
+
+# -- names taken apart -----------------------------------------------------------------
 
 SIZE = re.compile(r"(.+)-([1-9]\d*)d")
 MEAN = "mowe"  # the composition that word vectors have without a suffix
-OF_TRAINING = ("dim", "epochs", "seed")  # options of word vectors that are trained on the text
+# Options of word vectors that are trained on the text.
+OF_TRAINING = ("dim", "epochs", "seed")
 
 
 class Name(NamedTuple):
@@ -141,68 +245,142 @@ class Name(NamedTuple):
     Attributes
     ----------
     name : str
-    rows : list of (Entry, dict)
+        Without forms.
+    rows : list of (CatalogEntry, dict)
         Rows of the catalog, each with the size asked for.
     composition : str
         Of their words; empty if none is named.
     size : dict
         Asked for of the composition.
+    forms : tuple of (callable, tuple)
+        What makes the vectors smaller, one after the other: of an embedder, and of the
+        numbers in the suffix.
     """
 
     name: str
-    rows: list[tuple[Entry, dict[str, int]]]
+    rows: list[tuple[CatalogEntry, dict[str, int]]]
     composition: str = ""
     size: dict[str, int] = {}  # noqa: RUF012 - never changed
+    forms: tuple[tuple[Callable[..., Embedder], tuple[int, ...]], ...] = ()
 
     @property
     def missing(self) -> str:
         """What is not here and how to get it; empty if everything is here."""
-        return "; ".join(dict.fromkeys(entry.missing for entry, _ in self.rows if entry.missing))
+        # Each asks the model hub once.
+        reasons = [entry.missing for entry, _ in self.rows]
+        return "; ".join(dict.fromkeys(filter(None, reasons)))
+
+    @property
+    def kind(self) -> Kind:
+        """What the embedder is."""
+        of_rows = [entry.kind for entry, _ in self.rows]
+        if not self.composition:
+            return of_rows[0]
+        return COMPOSITIONS[self.composition].kind(of_rows)
 
     def make(self, options: dict[str, Any]) -> Embedder:
         """The embedder; several sets of word vectors are put side by side."""
-        made = [self._one(entry, size, options) for entry, size in self.rows]
-        return made[0] if len(made) == 1 else Concatenation(self.name, made)
+        embedders = [self._one(entry, size, options) for entry, size in self.rows]
+        made = embedders[0]
+        if len(embedders) > 1:
+            made = Concatenation(self.name, embedders)
+        for maker, numbers in self.forms:
+            made = maker(made, *numbers)
+        return made
 
-    def _one(self, entry: Entry, size: dict[str, int], options: dict[str, Any]) -> Embedder:
+    def _one(
+        self, entry: CatalogEntry, size: dict[str, int], options: dict[str, Any]
+    ) -> Embedder:
         if entry.words is None:
             return entry.make(self.name, **(size | options))
         if not self.composition:
             size = size | {key: options[key] for key in OF_TRAINING if key in options}
-            options = {key: value for key, value in options.items() if key not in OF_TRAINING}
+            options = {
+                key: value for key, value in options.items() if key not in OF_TRAINING
+            }
         vectors = entry.make(entry.name, **size)
-        maker = COMPOSITIONS[self.composition or MEAN].maker
-        return maker(name=self.name, vectors=vectors, **({"tokenize": entry.words} | self.size | options))
+        composed = COMPOSITIONS[self.composition or MEAN]
+        options = {"tokenize": entry.words} | self.size | options
+        return composed.maker(name=self.name, vectors=vectors, **options)
 
 
 def parse(parameter: str, name: str) -> Name:
-    """Take a name apart; InputError, naming the `parameter` and the nearest names, if there is no such embedder."""
+    """Take a name apart.
+
+    Raises InputError, naming the `parameter` and the nearest names, if there is no such
+    embedder.
+    """
+    base, at, suffix = name.rpartition("@")
+    if at and not re.search("[/:]", suffix):  # a path may have an @, too
+        made_by = form_of(parameter, name, suffix)
+        full = parse(parameter, base)
+        return full._replace(forms=(*full.forms, made_by))
+    if ":" in name:  # no name of the registry has one
+        from lib.embedders import own
+
+        return Name(name, [(own.entry(name), {})])
     *bases, last = name.split("+")
     if not bases:
         return Name(name, [_row(parameter, name)])
     suffix, size = _sized(parameter, last, COMPOSITIONS)
     if suffix not in COMPOSITIONS:
-        raise InputError(f"{parameter}: {name!r} is not known: no composition {last!r}; {nearest(last, COMPOSITIONS)}")
+        raise InputError(
+            f"{parameter}: {name!r} is not known: no composition {last!r}; "
+            f"{nearest(last, COMPOSITIONS)}"
+        )
     rows = [_row(parameter, base) for base in bases]
     for entry, _ in rows:
         if entry.words is None:
             sets = [row for row, other in ENTRIES.items() if other.words]
-            raise InputError(f"{parameter}: {name!r}: {entry.name} has no word vectors to compose; {nearest('', sets)}")
+            raise InputError(
+                f"{parameter}: {name!r}: {entry.name} has no word vectors to compose; "
+                f"{nearest('', sets)}"
+            )
     return Name(name, rows, suffix, size)
 
 
-def _row(parameter: str, name: str) -> tuple[Entry, dict[str, int]]:
+def form_of(
+    parameter: str, name: str, suffix: str
+) -> tuple[Callable[..., Embedder], tuple[int, ...]]:
+    """What makes a form, and the numbers in its suffix.
+
+    Raises InputError, naming the `parameter`, for an unknown form.
+    """
+    for form in FORMS:
+        numbers = form.match(suffix)
+        if numbers is not None:
+            return form.maker, numbers
+    known = ", ".join(f"@{form.suffix}" for form in FORMS)
+    raise InputError(
+        f"{parameter}: {name!r} is not known: no form {'@' + suffix!r}; "
+        f"accepted: {known} (N: a whole number)"
+    )
+
+
+def _row(parameter: str, name: str) -> tuple[CatalogEntry, dict[str, int]]:
     if "/" in name and name not in ENTRIES:
         return hub.entry(name), {}
     row, size = _sized(parameter, name, ENTRIES)
     return ENTRIES[one_of(parameter, row, ENTRIES)], size
 
 
-def _sized(parameter: str, name: str, known: Mapping[str, Entry | Composition]) -> tuple[str, dict[str, int]]:
-    """A name and the size at its end as an option, if the name without the size is known; InputError if it has none."""
-    match = None if name in known else SIZE.fullmatch(name)
-    if not match or match[1] not in known:
+def _sized(
+    parameter: str, name: str, known: Mapping[str, CatalogEntry | Composition]
+) -> tuple[str, dict[str, int]]:
+    """Split the size off the end of a name, as an option.
+
+    Only if the name without the size is known; raises InputError if that comes in one
+    size only.
+    """
+    match = SIZE.fullmatch(name)
+    if name in known or not match:
         return name, {}
-    if not known[match[1]].sized:
-        raise InputError(f"{parameter}: {name!r} is not known: {match[1]} comes in one size only; give {match[1]}")
-    return match[1], {"dim": int(match[2])}
+    stem, dim = match.groups()
+    if stem not in known:
+        return name, {}
+    if not known[stem].sized:
+        raise InputError(
+            f"{parameter}: {name!r} is not known: {stem} comes in one size only; "
+            f"give {stem}"
+        )
+    return stem, {"dim": int(dim)}

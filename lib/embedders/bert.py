@@ -1,4 +1,7 @@
-"""Models on a processor that multiplies in bfloat16: products by oneDNN and, in BERT, float32 between them."""
+"""Models on a processor that multiplies in bfloat16.
+
+oneDNN computes the products; in BERT, everything between them is float32.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,24 @@ if TYPE_CHECKING:
 
 njit_fast = njit(nogil=True, fastmath=True, error_model="numpy")
 SQUARES = 8  # e**x is squared so many times from e**(x / 256)
-ONE, HALF, FAR_BELOW = np.float32(1), np.float32(0.5), np.float32(-1e30)
+ONE = np.float32(1)
+HALF = np.float32(0.5)
+FAR_BELOW = np.float32(-1e30)
 
 
 def pack(model: PreTrainedModel) -> None:
-    """Lay out the matrices of linear layers once as oneDNN multiplies them; otherwise it would for every batch."""
+    """Lay out the matrices of linear layers once in the order that oneDNN uses.
+
+    Otherwise oneDNN would do so for every batch.
+    """
     import torch
     from transformers.models.bert.modeling_bert import BertModel
 
-    if type(model) is BertModel and model.config.hidden_act == "gelu" and not model.config.is_decoder:
+    if (
+        type(model) is BertModel
+        and model.config.hidden_act == "gelu"
+        and not model.config.is_decoder
+    ):
         model.encoder.forward = _encoder(model.encoder)
         model.pooler = None  # its vector is not used
         return
@@ -32,25 +44,40 @@ def pack(model: PreTrainedModel) -> None:
             module.forward = _packed(module)
 
 
-def _packed(*parts: torch.nn.Linear, activation: str = "none") -> Callable[[torch.Tensor], torch.Tensor]:
+def _packed(
+    *parts: torch.nn.Linear, activation: str = "none"
+) -> Callable[[torch.Tensor], torch.Tensor]:
     """Linear layers side by side as one product, and what follows it."""
     import torch
 
-    weight = torch.ops.mkldnn._reorder_linear_weight(torch.cat([part.weight for part in parts]).detach(), None)
+    weight = torch.cat([part.weight for part in parts]).detach()
+    weight = torch.ops.mkldnn._reorder_linear_weight(weight, None)
     bias = None if parts[0].bias is None else torch.cat([part.bias for part in parts])
     multiply = torch.ops.mkldnn._linear_pointwise
-    return lambda states: multiply(states.bfloat16(), weight, bias, activation, [], "none")
+
+    def product(states: torch.Tensor) -> torch.Tensor:
+        return multiply(states.bfloat16(), weight, bias, activation, [], "none")
+
+    return product
 
 
 def _encoder(encoder: torch.nn.Module) -> Callable:
     """All layers as the function that transformers calls."""
-    from transformers.modeling_outputs import BaseModelOutputWithPastAndCrossAttentions as Output
+    from transformers.modeling_outputs import (
+        BaseModelOutputWithPastAndCrossAttentions as Output,
+    )
 
     layers = [_layer(layer) for layer in encoder.layer]
 
-    def compute(states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any) -> Output:
+    def compute(
+        states: torch.Tensor, attention_mask: torch.Tensor | None = None, **_: Any
+    ) -> Output:
         batch, tokens, _ = states.shape
-        lengths = np.full(batch, tokens) if attention_mask is None else attention_mask[:, 0, 0].sum(1).numpy()
+        lengths = (
+            np.full(batch, tokens)
+            if attention_mask is None
+            else _lengths(attention_mask)
+        )
         for layer in layers:
             states = layer(states, lengths)
         return Output(states)
@@ -58,12 +85,28 @@ def _encoder(encoder: torch.nn.Module) -> Callable:
     return compute
 
 
-def _layer(layer: torch.nn.Module) -> Callable[[torch.Tensor, np.ndarray], torch.Tensor]:
-    attention, after, output = layer.attention.self, layer.attention.output, layer.output
+def _lengths(attention_mask: torch.Tensor) -> np.ndarray:
+    """int64[batch]: the number of tokens in each sentence.
+
+    The mask holds booleans, or is one that is added to scores.
+    """
+    keys = attention_mask[:, 0, 0]
+    is_read = keys == 0 if keys.is_floating_point() else keys.bool()
+    return is_read.sum(1).numpy()
+
+
+def _layer(
+    layer: torch.nn.Module,
+) -> Callable[[torch.Tensor, np.ndarray], torch.Tensor]:
+    attention = layer.attention.self
+    after = layer.attention.output
+    output = layer.output
     project = _packed(attention.query, attention.key, attention.value)
-    mix, narrow = _packed(after.dense), _packed(output.dense)
+    mix = _packed(after.dense)
     widen = _packed(layer.intermediate.dense, activation="gelu")
-    heads, scale = attention.num_attention_heads, attention.attention_head_size**-0.5
+    narrow = _packed(output.dense)
+    heads = attention.num_attention_heads
+    scale = attention.attention_head_size**-0.5
 
     def compute(states: torch.Tensor, lengths: np.ndarray) -> torch.Tensor:
         # (batch, tokens, 3 * hidden) -> 3 of (batch * heads, tokens, hidden / heads)
@@ -71,26 +114,35 @@ def _layer(layer: torch.nn.Module) -> Callable[[torch.Tensor, np.ndarray], torch
         queries, keys, values = projected.flatten(1, 2)
         weights = (queries @ keys.mT).float()
         softmax(weights.unflatten(0, (-1, heads)).numpy(), lengths, scale)
-        attended = (weights.bfloat16() @ values).unflatten(0, (-1, heads)).transpose(1, 2).flatten(2)
+        attended = (weights.bfloat16() @ values).unflatten(0, (-1, heads))
+        attended = attended.transpose(1, 2).flatten(2)
         states = _added(mix(attended), states, after.LayerNorm)
         return _added(narrow(widen(states)), states, output.LayerNorm)
 
     return compute
 
 
-def _added(change: torch.Tensor, states: torch.Tensor, norm: torch.nn.LayerNorm) -> torch.Tensor:
+def _added(
+    change: torch.Tensor, states: torch.Tensor, norm: torch.nn.LayerNorm
+) -> torch.Tensor:
     """What a layer returns, added to its states and normalized, float32."""
     total = change.float()
-    weight, bias = norm.weight.detach().numpy(), norm.bias.detach().numpy()
-    add_and_normalize(total.flatten(0, 1).numpy(), states.flatten(0, 1).numpy(), weight, bias, norm.eps)
+    rows = total.flatten(0, 1).numpy()
+    added = states.flatten(0, 1).numpy()
+    weight = norm.weight.detach().numpy()
+    bias = norm.bias.detach().numpy()
+    add_and_normalize(rows, added, weight, bias, norm.eps)
     return total
 
 
 @njit_fast
 def softmax(scores, lengths, scale):
-    """Turn scores float32[batch, heads, tokens, tokens] into weights, which are 0 beyond the end of a sentence.
+    """Turn scores into weights, which are 0 beyond the end of a sentence.
 
-    e**x is the 256th power of e**(x / 256), of which three terms of the series are enough for bfloat16.
+    Scores are float32[batch, heads, tokens, tokens].
+
+    e**x is the 256th power of e**(x / 256), of which three terms of the series are
+    enough for bfloat16.
     """
     batch, heads, tokens, _ = scores.shape
     step = np.float32(scale / 2**SQUARES)
@@ -126,7 +178,10 @@ def softmax(scores, lengths, scale):
 
 @njit_fast
 def add_and_normalize(total, states, weight, bias, epsilon):
-    """Layer normalization of the sum of two, float32[tokens, hidden], in the place of the first."""
+    """Layer normalization of the sum of two arrays, in place of the first.
+
+    Both are float32[tokens, hidden].
+    """
     tokens, hidden = total.shape
     size = np.float32(hidden)
     for i in range(tokens):

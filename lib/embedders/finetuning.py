@@ -1,20 +1,27 @@
-"""Fine-tuning BERT on pairs of sentences, as the N2O paper does (section 4, appendix A, footnote 7).
+"""Fine-tuning BERT on pairs of sentences, as the N2O paper does.
 
-``python -m lib.embedders.finetuning --task multinli`` (``make finetune``) writes ``data/bert-ft-multinli``: the model
-with its classes and tokenizer, which transformers and the registry of embedders read, and ``finetune.json``, what was
-done, on what, and how well the result does.
+The paper describes it in section 4, appendix A and footnote 7.
 
-===========  =====================================  ==============================================================
-task         classes                                splits
-===========  =====================================  ==============================================================
-`multinli`   contradiction, entailment, neutral     train; dev, which is the matched subset (the N2O paper, section 4)
-`mrpc`       not a paraphrase, paraphrase           train; test: the corpus has no dev part (the paper's footnote 7)
-`sick-e`     contradiction, neutral, entailment     train; dev, test
-===========  =====================================  ==============================================================
+``python -m lib.embedders.finetuning --task multinli`` (``make finetune``) writes
+``data/bert-ft-multinli``: the model with its classes and tokenizer, which transformers
+and the registry of embedders read, and ``finetune.json``, what was done, on what, and
+how well the result does.
 
-The paper takes the defaults of Hugging Face's run_classifier.py, which `Settings` lists. Two things differ from that
-script of 2019: its optimizer did not correct the bias of Adam's moments, which matters in the first steps alone, and
-it limited the gradient of each tensor to 1, where the common rule limits that of all together.
+===========  ==================================  =======================================
+task         classes                             splits
+===========  ==================================  =======================================
+`multinli`   contradiction, entailment, neutral  train; dev, the matched subset (N2O
+                                                 paper, section 4)
+`mrpc`       not a paraphrase, paraphrase        train; test: there is no dev part (the
+                                                 paper's footnote 7)
+`sick-e`     contradiction, neutral, entailment  train; dev, test
+===========  ==================================  =======================================
+
+The paper takes the defaults of Hugging Face's run_classifier.py, which
+`TrainingSettings` lists. Two things differ from that script of 2019: its optimizer did
+not correct the bias of Adam's moments, which matters in the first steps alone, and it
+limited the gradient of each tensor to 1, where the common rule limits that of all
+together.
 """
 
 from __future__ import annotations
@@ -37,19 +44,19 @@ import transformers
 from lib import catalog, tasks
 from lib.catalog import published
 from lib.corpora import text
-from lib.embedders.base import digest_of_model, reading
-from lib.embedders.transformer import REMEDY, quiet
+from lib.embedders.base import as_input_error, digest_of_model
+from lib.embedders.checkpoints import REMEDY, quiet
 from lib.run import cache, files, parameters, paths
 from lib.run.errors import InputError, command, one_line
 
 REPORT = "finetune.json"
 Pair = dict[str, Any]  # left, right: str; label: int
 
-# -- the tasks ----------------------------------------------------------------------------------
+# -- the tasks -------------------------------------------------------------------------
 
 
 class Task(NamedTuple):
-    """The classes of a task by code, the splits that a model is evaluated on, and its name in `lib.tasks`."""
+    """A task's classes by code, its evaluation splits and its name in `lib.tasks`."""
 
     classes: tuple[str, ...]
     evaluated: tuple[str, ...]
@@ -59,43 +66,59 @@ class Task(NamedTuple):
 TASKS = {
     "multinli": Task(("contradiction", "entailment", "neutral"), ("dev",)),
     "mrpc": Task(("not a paraphrase", "paraphrase"), ("test",), "MRPC"),
-    "sick-e": Task(("contradiction", "neutral", "entailment"), ("dev", "test"), "SICK-E"),
+    "sick-e": Task(
+        ("contradiction", "neutral", "entailment"), ("dev", "test"), "SICK-E"
+    ),
 }
 PUBLISHED = "development accuracy of bert-ft on MultiNLI"
 
 
-def load(task: str, split: str) -> list[Pair]:
+def load_pairs(task: str, split: str) -> list[Pair]:
     """The labelled pairs of a task's split, in the order of its file."""
     if task == "multinli":
         part = {"train": "train", "dev": "dev_matched"}[split]
-        return read_multinli(catalog.file(f"multinli/multinli_1.0/multinli_1.0_{part}.jsonl"))
-    pairs = tasks.load(TASKS[task].name, split)
-    return [
-        {"left": left, "right": right, "label": int(label)}
-        for left, right, label in zip(pairs.left, pairs.right, pairs.label, strict=True)
-    ]
-
-
-def read_multinli(file: Path) -> list[Pair]:
-    """The pairs of a file in MultiNLI's layout, without those on whose label ("-") its annotators did not agree."""
-    classes, pairs = TASKS["multinli"].classes, []
-    with reading(file, "get it again (make data ASSET=multinli)"), file.open(encoding="utf-8") as lines:
-        for line in lines:
-            record = json.loads(line)
-            if record["gold_label"] != "-":
-                sides = {"left": text.mend(record["sentence1"]), "right": text.mend(record["sentence2"])}
-                pairs.append(sides | {"label": classes.index(record["gold_label"])})
+        return read_multinli(
+            catalog.file(f"multinli/multinli_1.0/multinli_1.0_{part}.jsonl")
+        )
+    loaded = tasks.load(TASKS[task].name, split)
+    pairs = []
+    for left, right, label in zip(loaded.left, loaded.right, loaded.label, strict=True):
+        pairs.append({"left": left, "right": right, "label": int(label)})
     return pairs
 
 
-# -- training -----------------------------------------------------------------------------------
+def read_multinli(file: Path) -> list[Pair]:
+    """The pairs of a file in MultiNLI's layout.
+
+    Pairs on whose label its annotators did not agree ("-") are left out.
+    """
+    classes = TASKS["multinli"].classes
+    pairs = []
+    with (
+        as_input_error(file, "get it again (make data ASSET=multinli)"),
+        file.open(encoding="utf-8") as lines,
+    ):
+        for line in lines:
+            record = json.loads(line)
+            if record["gold_label"] != "-":
+                left = text.mend(record["sentence1"])
+                right = text.mend(record["sentence2"])
+                label = classes.index(record["gold_label"])
+                pairs.append({"left": left, "right": right, "label": label})
+    return pairs
+
+
+# -- training --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to fine-tune; the defaults are those of run_classifier.py, as the N2O paper has them (appendix A).
+class TrainingSettings:
+    """How to fine-tune; the defaults are those of run_classifier.py.
 
-    All but the last are arguments of transformers' Trainer (``transformers.TrainingArguments``).
+    The N2O paper uses these defaults, too (appendix A).
+
+    All but the last are arguments of transformers' Trainer
+    (``transformers.TrainingArguments``).
 
     Attributes
     ----------
@@ -131,7 +154,7 @@ class Settings:
 
 
 def default_output(task: str) -> Path:
-    """The folder that a task's model is written to, and that the registry of embedders looks for it in."""
+    """The folder for a task's model, where the registry of embedders looks for it."""
     return paths.DATA / f"bert-ft-{task}"
 
 
@@ -145,78 +168,112 @@ def finetune(
 ) -> dict[str, Any]:
     """Fine-tune BERT on a task, evaluate it and write it to a folder.
 
-    A killed run goes on from its last checkpoint when it is started again, to the same weights as without the kill:
-    bit by bit on a processor with as many threads as before.
+    A killed run goes on from its last checkpoint when it is started again, to the same
+    weights as without the kill: bit by bit on a processor with as many threads as
+    before.
 
     Parameters
     ----------
     task : {"multinli", "mrpc", "sick-e"}
     model : str or Path, optional
-        Folder with config.json, weights and a tokenizer; by default BERT base, cased, of the catalog.
+        Folder with config.json, weights and a tokenizer; by default BERT base, cased,
+        of the catalog.
     output : str or Path, optional
-        Folder, moved into place when it is complete; by default `default_output`. While it is in the making, its
-        checkpoints lie beside it.
+        Folder, moved into place when it is complete; by default `default_output`. While
+        it is in the making, its checkpoints lie beside it.
     show_progress_bar : bool
     **settings
-        What `Settings` takes.
+        What `TrainingSettings` takes.
 
     Returns
     -------
     dict
-        The content of finetune.json: task, classes, settings, base (digest of the files), pairs, steps, scores,
-        published_accuracy (None where the paper has none) and versions. `scores` has for each split what `score`
-        returns.
+        The content of finetune.json: task, classes, settings, base (digest of the
+        files), pairs, steps, scores, published_accuracy (None where the paper has none)
+        and versions. `scores` has for each split what `score` returns.
 
     Raises
     ------
     InputError
-        A wrong setting, model or data; an output that exists; a loss that is no finite number.
+        A wrong setting, model or data; an output that exists; a loss that is no finite
+        number.
     """
     parameters.one_of("task", task, TASKS)
-    chosen = Settings(**settings)
-    base = paths.from_root(model) if model else catalog.file("bert-base-cased/config.json").parent
+    chosen = TrainingSettings(**settings)
+    base = (
+        paths.from_root(model)
+        if model
+        else catalog.file("bert-base-cased/config.json").parent
+    )
     target = paths.from_root(output) if output else default_output(task)
-    splits = {split: load(task, split) for split in ("train", *TASKS[task].evaluated)}
-    report = _description(task, base, splits["train"], chosen)
+    train = load_pairs(task, "train")
+    tested = {split: load_pairs(task, split) for split in TASKS[task].evaluated}
+    report = _description(task, base, train, chosen)
     # Checkpoints of other settings, another model or other pairs have another name.
-    work = target.with_name(f"{target.name}.{blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()}.partial")
-    with files.writing(target.parent), cache.locked(work / "lock", f"fine-tuning {target.name}"):
+    digest = blake2b(json.dumps(report).encode(), digest_size=4).hexdigest()
+    work = target.with_name(f"{target.name}.{digest}.partial")
+    with (
+        files.writing(target.parent),
+        cache.locked(work / "lock", f"fine-tuning {target.name}"),
+    ):
         if target.exists():
-            raise InputError(f"output: {target} is there; delete that folder to train anew, or give another")
-        trainer = _trainer(task, base, splits["train"], chosen, work, show_progress_bar)
+            raise InputError(
+                f"output: {target} is there; "
+                "delete that folder to train anew, or give another"
+            )
+        trainer = _trainer(task, base, train, chosen, work, show_progress_bar)
         outcome = trainer.train(resume_from_checkpoint=_last_checkpoint(work))
         if not math.isfinite(outcome.training_loss):
             shutil.rmtree(work)
-            raise InputError(f"learning_rate: the loss is {outcome.training_loss}; give a lower rate")
+            raise InputError(
+                f"learning_rate: the loss is {outcome.training_loss}; give a lower rate"
+            )
         report["steps"] = outcome.global_step
-        report["scores"] = {
-            split: score(splits[split], trainer.predict(splits[split]).predictions.argmax(axis=1), splits["train"])
-            for split in TASKS[task].evaluated
-        }
+        report["scores"] = {}
+        for split, pairs in tested.items():
+            predicted = trainer.predict(pairs).predictions.argmax(axis=1)
+            report["scores"][split] = score(pairs, predicted, train)
         with files.replacing_folder(target) as folder:
             trainer.model.save_pretrained(folder)
             trainer.processing_class.save_pretrained(folder)
-            (folder / REPORT).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            (folder / REPORT).write_text(
+                json.dumps(report, indent=1) + "\n", encoding="utf-8"
+            )
         shutil.rmtree(work)
     return report
 
 
-def _description(task: str, base: Path, train: Sequence[Pair], chosen: Settings) -> dict[str, Any]:
+def _description(
+    task: str, base: Path, train: Sequence[Pair], chosen: TrainingSettings
+) -> dict[str, Any]:
     """All that the result depends on."""
-    accuracy = float(published.cells("n2o", by="quantity")[PUBLISHED]) / 100 if task == "multinli" else None
+    accuracy = None
+    if task == "multinli":
+        printed = published.cells("n2o", by="quantity")
+        accuracy = float(printed[PUBLISHED]) / 100
+    settings = asdict(chosen)
+    del settings["save_steps"]
+    fingerprint = text.fingerprint([json.dumps(pair) for pair in train])
     return {
         "task": task,
         "classes": TASKS[task].classes,
-        "settings": {name: value for name, value in asdict(chosen).items() if name != "save_steps"},
+        "settings": settings,
         "base": digest_of_model(base),
-        "pairs": {"number": len(train), "fingerprint": text.fingerprint([json.dumps(pair) for pair in train])},
+        "pairs": {"number": len(train), "fingerprint": fingerprint},
         "published_accuracy": accuracy,
-        "versions": {name: version(name) for name in ("tokenizers", "torch", "transformers")},
+        "versions": {
+            name: version(name) for name in ("tokenizers", "torch", "transformers")
+        },
     }
 
 
 def _trainer(
-    task: str, base: Path, train: list[Pair], chosen: Settings, work: Path, show: bool
+    task: str,
+    base: Path,
+    train: list[Pair],
+    chosen: TrainingSettings,
+    work: Path,
+    show: bool,
 ) -> transformers.Trainer:
     settings = asdict(chosen)
     del settings["max_length"]
@@ -237,44 +294,61 @@ def _trainer(
     model, tokenizer = _base_model(base, TASKS[task].classes)
 
     def batch(pairs: list[Pair]) -> dict[str, torch.Tensor]:
-        sides = [[pair[side] for pair in pairs] for side in ("left", "right")]
+        left = [pair["left"] for pair in pairs]
+        right = [pair["right"] for pair in pairs]
+        labels = [pair["label"] for pair in pairs]
         longest = min(chosen.max_length, model.config.max_position_embeddings)
-        inputs = tokenizer(*sides, truncation="longest_first", max_length=longest, padding=True, return_tensors="pt")
-        return {**inputs, "labels": torch.tensor([pair["label"] for pair in pairs])}
+        length = {"truncation": "longest_first", "max_length": longest, "padding": True}
+        inputs = tokenizer(left, right, return_tensors="pt", **length)
+        return {**inputs, "labels": torch.tensor(labels)}
 
-    trainer = transformers.Trainer(model, arguments, batch, train, processing_class=tokenizer)
+    trainer = transformers.Trainer(
+        model, arguments, batch, train, processing_class=tokenizer
+    )
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
 
 
 def _base_model(folder: Path, classes: Sequence[str]) -> tuple[Any, Any]:
-    """A model for sequence classification, float32, whose layer of classes is new; and its tokenizer."""
-    labels = {"id2label": dict(enumerate(classes)), "label2id": {name: code for code, name in enumerate(classes)}}
+    """A float32 sequence classifier with a new layer of classes, and its tokenizer."""
+    codes = {name: code for code, name in enumerate(classes)}
+    labels = {"id2label": dict(enumerate(classes)), "label2id": codes}
     options = {"local_files_only": True, "trust_remote_code": False}
     quiet()
-    with reading(folder, REMEDY):
-        model, found = transformers.AutoModelForSequenceClassification.from_pretrained(
+    with as_input_error(folder, REMEDY):
+        model, info = transformers.AutoModelForSequenceClassification.from_pretrained(
             folder, **labels, **options, dtype=torch.float32, output_loading_info=True
         )
-        if missing := [name for name in found["missing_keys"] if name.startswith(model.base_model_prefix)]:
+        if missing := [
+            name
+            for name in info["missing_keys"]
+            if name.startswith(model.base_model_prefix)
+        ]:
             raise ValueError(f"no weights {min(missing)}")
         return model, transformers.AutoTokenizer.from_pretrained(folder, **options)
 
 
 def _last_checkpoint(work: Path) -> str | None:
-    """The folder that was completed last: this file is written when all others are there."""
-    complete = [file for file in work.glob("checkpoint-*/trainer_state.json") if file.read_bytes().endswith(b"}\n")]
-    return str(max(complete, key=lambda file: int(file.parent.name.split("-")[1])).parent) if complete else None
+    """The folder that was completed last: this file is written after all others."""
+    steps = {}
+    for file in work.glob("checkpoint-*/trainer_state.json"):
+        if file.read_bytes().endswith(b"}\n"):
+            _, step = file.parent.name.split("-")
+            steps[int(step)] = str(file.parent)
+    return steps[max(steps)] if steps else None
 
 
-def score(pairs: Sequence[Pair], predicted: np.ndarray, train: Sequence[Pair]) -> dict[str, Any]:
+def score(
+    pairs: Sequence[Pair], predicted: np.ndarray, train: Sequence[Pair]
+) -> dict[str, Any]:
     """How well predicted classes (int64[n]) fit a split.
 
     Returns
     -------
     dict
-        pairs, their number; accuracy and interval_95 (Wilson), in [0, 1]; majority_accuracy, that of always answering
-        the most frequent class of the train split; and with two classes f1 of the second.
+        pairs, their number; accuracy and interval_95 (Wilson), in [0, 1];
+        majority_accuracy, that of always answering the most frequent class of the train
+        split; and with two classes f1 of the second.
     """
     from scipy.stats import binomtest
     from sklearn.metrics import f1_score
@@ -282,33 +356,52 @@ def score(pairs: Sequence[Pair], predicted: np.ndarray, train: Sequence[Pair]) -
     labels = np.array([pair["label"] for pair in pairs])
     counts = np.bincount([pair["label"] for pair in train])
     right = int((predicted == labels).sum())
-    interval = binomtest(right, len(labels)).proportion_ci(confidence_level=0.95, method="wilson")
+    interval = binomtest(right, len(labels)).proportion_ci(
+        confidence_level=0.95, method="wilson"
+    )
     scores = {
         "pairs": len(labels),
         "accuracy": right / len(labels),
         "interval_95": [float(interval.low), float(interval.high)],
         "majority_accuracy": float((labels == counts.argmax()).mean()),
     }
-    return scores | ({"f1": float(f1_score(labels, predicted, zero_division=0))} if len(counts) == 2 else {})
+    if len(counts) == 2:
+        scores["f1"] = float(f1_score(labels, predicted, zero_division=0))
+    return scores
 
 
-# -- the command --------------------------------------------------------------------------------
+# -- the command -----------------------------------------------------------------------
 
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line: 0 when done, 2 for wrong input (one sentence on standard error), 130 when interrupted."""
+    """The command line.
+
+    Returns 0 when done, 2 for wrong input (one sentence on standard error), 130 when
+    interrupted.
+    """
     parser = transformers.HfArgumentParser(
-        Settings,
+        TrainingSettings,
         prog="python -m lib.embedders.finetuning",
-        description="Fine-tune BERT on pairs of sentences as the N2O paper does. Killed, the same command goes on.",
+        description="Fine-tune BERT on pairs of sentences as the N2O paper does. "
+        "Killed, the same command goes on.",
     )
     parser.add_argument("--task", required=True, help=", ".join(TASKS))
-    parser.add_argument("--model", default="", help="folder of the model to start from; without it, BERT base, cased")
-    parser.add_argument("--output", default="", help="folder to write; without it, data/bert-ft-TASK")
+    parser.add_argument(
+        "--model",
+        default="",
+        help="folder of the model to start from; without it, BERT base, cased",
+    )
+    parser.add_argument(
+        "--output", default="", help="folder to write; without it, data/bert-ft-TASK"
+    )
     given = parser.parse_args(arguments)
     report = finetune(**vars(given), show_progress_bar=True)
-    print(json.dumps(report, indent=1), f"written to {given.output or default_output(given.task)}", sep="\n")
+    print(
+        json.dumps(report, indent=1),
+        f"written to {given.output or default_output(given.task)}",
+        sep="\n",
+    )
     return 0
 
 

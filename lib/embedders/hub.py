@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from re import fullmatch
@@ -11,16 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from lib.embedders.base import Embedder, digest_of_model, finite, reading
-from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, Entry
-from lib.embedders.transformer import POOLINGS, Transformer, quiet
+from lib.embedders import kinds
+from lib.embedders.base import Embedder, as_input_error, digest_of_model, finite
+from lib.embedders.checkpoints import cut, quiet
+from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
+from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, CatalogEntry
+from lib.embedders.transformer import PAIRS, POOLINGS, Transformer
 from lib.run import paths
 from lib.run.errors import InputError, one_line
 
 SECONDS = 5  # that the hub has to answer
 COMMAND = "nothing: fetched from the model hub when it is first loaded"
 ID = r"[\w.-]+/[\w.-]+"
-REMEDY = "give the folder of a SentenceTransformer without code of its own; if the hub's cache has it, delete it there"
+REMEDY = (
+    "give the folder of a SentenceTransformer without code of its own; if the hub's "
+    "cache has it, delete it there"
+)
 
 
 def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
@@ -29,25 +37,36 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
     Parameters
     ----------
     name : str
-        A folder, or an id of the model hub such as "intfloat/e5-small-v2". What the hub's cache has is taken as it is;
-        what it lacks is fetched. No code that comes with a model is run.
+        A folder, or an id of the model hub such as "intfloat/e5-small-v2". What the
+        hub's cache has is taken as it is; what it lacks is fetched. No code that comes
+        with a model is run.
     pooling : {"", "cls", "last", "avg"}
-        Of the final hidden layer, as `transformer.Transformer` does. Left out, the model says itself how its tokens
-        are pooled and its vectors normalized (modules.json), and sentence-transformers does it.
+        Of the final hidden layer, as `transformer.Transformer` does. Left out, the
+        model says itself how its tokens are pooled and its vectors normalized
+        (modules.json), and sentence-transformers does it.
     prompt : str
         What is put before each sentence, such as "query: ".
 
     Raises
     ------
     InputError
-        Neither a folder nor an id; a model that is not in the cache while the hub cannot be reached; files that are
-        damaged or need remote code; no pooling where the model says none.
+        Neither a folder nor an id; a model that is not in the cache while the hub
+        cannot be reached; files that are damaged or need remote code; no pooling where
+        the model says none.
     """
     folder = find(name)
+    if not any((folder / file).is_file() for file in ("config.json", "modules.json")):
+        raise InputError(
+            f"embedder: {name}: no model in this folder (no config.json); "
+            "give one that a model was saved in"
+        )
     if pooling:
         return Transformer(name, folder, pooling, prompt=prompt)
     if not (folder / "modules.json").is_file():
-        raise InputError(f"pooling: {name} does not say how its tokens are pooled; give {', '.join(POOLINGS)}")
+        raise InputError(
+            f"pooling: {name} does not say how its tokens are pooled; "
+            f"give {', '.join(POOLINGS)}"
+        )
     return SentenceEncoder(name, folder, prompt)
 
 
@@ -68,15 +87,22 @@ class SentenceEncoder(Embedder):
     batch_size = 2048
 
     def __init__(self, name: str, folder: Path, prompt: str = "") -> None:
-        self.name, self.folder, self.prompt = name, folder, prompt
+        self.name = name
+        self.folder = folder
+        self.prompt = prompt
 
     @property
     def settings(self) -> dict[str, Any]:
         return super().settings | {"files": digest_of_model(self.folder, "**/*")}
 
+    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
+        return cut(self.folder, [self.prompt + sentence for sentence in sentences])
+
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         model = _read(self.folder, self.settings["files"])
-        vectors = model.encode(list(sentences) or [""], prompt=self.prompt or None, show_progress_bar=False)
+        vectors = model.encode(
+            list(sentences) or [""], prompt=self.prompt or None, show_progress_bar=False
+        )
         return finite(vectors[: len(sentences)], self.folder)
 
 
@@ -84,18 +110,26 @@ class SentenceEncoder(Embedder):
 def _read(folder: Path, files: str) -> Any:
     """The model; kept for the next call as long as the digest of its `files` stays."""
     quiet()
-    with reading(folder, REMEDY):
+    with as_input_error(folder, REMEDY):
         from sentence_transformers import SentenceTransformer
+        from sentence_transformers.util import get_device_name
 
-        options = {"local_files_only": True, "trust_remote_code": False, "model_kwargs": {"dtype": "float32"}}
-        return SentenceTransformer(str(folder), **options)
+        options = {
+            "local_files_only": True,
+            "trust_remote_code": False,
+            "model_kwargs": {"dtype": "float32"},
+        }
+        model = SentenceTransformer(str(folder), device="cpu", **options)
+    return model.to(get_device_name())  # a device without room is not the files' fault
 
 
-# -- the hub ------------------------------------------------------------------------------------
+# -- the hub ---------------------------------------------------------------------------
 
 
 def find(model: str) -> Path:
-    """The folder of a model: its own, or that in the hub's cache, into which it is fetched if need be.
+    """The folder of a model: its own, or that in the hub's cache.
+
+    A model that is not in the cache is fetched into it.
 
     Raises InputError for a model that cannot be had.
     """
@@ -118,13 +152,19 @@ def cached(model: str) -> Path | None:
     return None
 
 
-@lru_cache
 def missing(model: str) -> str:
-    """Why a model cannot be had here, one phrase; empty if it is in the hub's cache or can be fetched."""
+    """Why a model cannot be had here, in one phrase; empty if it can.
+
+    It can if it is in the hub's cache or can be fetched. Where the hub did not answer,
+    it is asked again by the next call.
+    """
     if paths.from_root(model).is_dir():
         return ""
     if not fullmatch(ID, model):
-        return f"{model} is no folder here, and no id of the model hub, such as intfloat/e5-small-v2"
+        return (
+            f"{model} is no folder here, and no id of the model hub, such as "
+            "intfloat/e5-small-v2"
+        )
     try:
         cached(model) or _files(model)
     except Exception as error:  # of the hub and its transport, which share no class
@@ -133,29 +173,87 @@ def missing(model: str) -> str:
     return ""
 
 
-@lru_cache
+@lru_cache  # of answers, and not of failures
 def _files(model: str) -> list[str]:
     """The names of a model's files on the hub."""
     from huggingface_hub import HfApi
 
-    return [file.rfilename for file in HfApi().model_info(model, timeout=SECONDS).siblings]
+    return [
+        file.rfilename for file in HfApi().model_info(model, timeout=SECONDS).siblings
+    ]
 
 
 def _fetched(model: str) -> Path:
-    """Fetch a model, its weights last, so that they are there only where all the rest is."""
+    """Fetch a model, its weights last, so they exist only where all the rest does."""
     from huggingface_hub import snapshot_download
 
-    weights = "*.safetensors" if any(name.endswith(".safetensors") for name in _files(model)) else "*.bin"
-    with reading(Path(model), "try again, or fetch it with another program"):
+    weights = (
+        "*.safetensors"
+        if any(name.endswith(".safetensors") for name in _files(model))
+        else "*.bin"
+    )
+    with as_input_error(Path(model), "try again, or fetch it with another program"):
         for patterns in (["*.json", "*.txt", "*.model"], [weights]):
             folder = snapshot_download(model, allow_patterns=patterns)
     return Path(folder)
 
 
-# -- the registry -------------------------------------------------------------------------------
+# -- kinds -----------------------------------------------------------------------------
+
+TEXT = "what its page says"
+# Modules of sentence-transformers by their class: architecture, and whether it reads
+# the order of the words.
+MODULES = {
+    "Transformer": (TRANSFORMER, True),
+    "StaticEmbedding": (STATIC_AVERAGE, False),
+    "BoW": (kinds.WORD_COUNTS, False),
+    "WordEmbeddings": (kinds.POOLED_WORDS, False),
+    "LSTM": (kinds.RECURRENT, True),
+    "CNN": (kinds.CONVOLUTIONAL, True),
+}
 
 
-class HubEntry(Entry):
+def kind(model: str) -> Kind:
+    """The kind of a model by its modules.json, or else its config.json.
+
+    It is unknown where these files are not here. Neither file says what the model was
+    trained for.
+    """
+    unknown = kinds.unknown(model, TEXT)
+    folder = paths.from_root(model)
+    if not folder.is_dir():
+        folder = cached(model) if fullmatch(ID, model) else None
+    if folder is None:
+        return unknown
+    known = [MODULES[name] for name in _modules(folder) if name in MODULES]
+    if not known:
+        return unknown
+    architecture, reads_order = known[-1]  # LSTM and CNN come after WordEmbeddings
+    return replace(unknown, architecture=architecture, reads_order=reads_order)
+
+
+def _modules(folder: Path) -> list[str]:
+    """The classes of a model's modules.
+
+    Only that of transformers if the model has nothing but that library's configuration.
+    """
+    modules = folder / "modules.json"
+    configuration = folder / "config.json"
+    with as_input_error(folder, REMEDY):
+        if modules.is_file():
+            listed = json.loads(modules.read_text(encoding="utf-8"))
+            return [module["type"].rpartition(".")[2] for module in listed]
+        if configuration.is_file():
+            options = json.loads(configuration.read_text(encoding="utf-8"))
+            if "model_type" in options:
+                return ["Transformer"]
+    return []
+
+
+# -- the registry ----------------------------------------------------------------------
+
+
+class HubEntry(CatalogEntry):
     """A row of the catalog, of a model that the hub has."""
 
     @property
@@ -171,24 +269,71 @@ class HubEntry(Entry):
 
 def entry(name: str) -> HubEntry:
     """The row of a folder or of an id that the catalog does not list."""
-    return HubEntry(load, name, CONTEXTUAL, None, "the model hub, or a folder", (), "see its page", command=COMMAND)
+    source = "the model hub, or a folder"
+    return HubEntry(
+        load,
+        name,
+        CONTEXTUAL,
+        None,
+        source,
+        (),
+        kind(name),
+        "see its page",
+        command=COMMAND,
+    )
 
 
-E5, NOMIC, SIMCSE = {"prompt": "query: "}, {"prompt": "search_query: "}, {"pooling": "cls"}
-LISTED = [  # id, dimensions, license, what it is and how much is fetched, options
-    ("sentence-transformers/all-MiniLM-L12-v2", 384, "Apache-2.0", "MiniLM, 12 layers; 133 MB", {}),
-    ("sentence-transformers/all-mpnet-base-v2", 768, "Apache-2.0", "MPNet; 438 MB", {}),
-    ("BAAI/bge-small-en-v1.5", 384, "MIT", "BGE, small; 133 MB", {}),
-    ("BAAI/bge-base-en-v1.5", 768, "MIT", "BGE, base; 438 MB", {}),
-    ("intfloat/e5-small-v2", 384, "MIT", "E5, small; 133 MB", E5),
-    ("intfloat/e5-base-v2", 768, "MIT", "E5, base; 438 MB", E5),
-    ("thenlper/gte-small", 384, "MIT", "GTE, small; 67 MB", {}),
-    ("Alibaba-NLP/gte-modernbert-base", 768, "Apache-2.0", "GTE over ModernBERT; 298 MB", {}),
-    ("nomic-ai/modernbert-embed-base", 768, "Apache-2.0", "Nomic over ModernBERT; 596 MB", NOMIC),
-    ("princeton-nlp/unsup-simcse-bert-base-uncased", 768, "MIT (program)", "SimCSE, unsupervised; 438 MB", SIMCSE),
-    ("sentence-transformers/LaBSE", 768, "Apache-2.0", "LaBSE, 109 languages; 1.9 GB", {}),
-    ("sentence-transformers/static-retrieval-mrl-en-v1", 1024, "Apache-2.0", "static embeddings; 125 MB", {}),
+E5 = {"prompt": "query: "}
+NOMIC = {"prompt": "search_query: "}
+SIMCSE = {"pooling": "cls"}
+WEB = "pairs of the web"
+# Id, dimensions, license, method, text, what it is and how much is fetched, options.
+LISTED = [
+    (
+        "sentence-transformers/all-MiniLM-L12-v2", 384, "Apache-2.0", "MiniLM", PAIRS,
+        "MiniLM, 12 layers; 133 MB", {},
+    ),
+    (
+        "sentence-transformers/all-mpnet-base-v2", 768, "Apache-2.0", "MPNet", PAIRS,
+        "MPNet; 438 MB", {},
+    ),
+    ("BAAI/bge-small-en-v1.5", 384, "MIT", "BGE", "C-MTP", "BGE, small; 133 MB", {}),
+    ("BAAI/bge-base-en-v1.5", 768, "MIT", "BGE", "C-MTP", "BGE, base; 438 MB", {}),
+    ("intfloat/e5-small-v2", 384, "MIT", "E5", "CCPairs", "E5, small; 133 MB", E5),
+    ("intfloat/e5-base-v2", 768, "MIT", "E5", "CCPairs", "E5, base; 438 MB", E5),
+    ("thenlper/gte-small", 384, "MIT", "GTE", WEB, "GTE, small; 67 MB", {}),
+    (
+        "Alibaba-NLP/gte-modernbert-base", 768, "Apache-2.0", "GTE ModernBERT", WEB,
+        "GTE over ModernBERT; 298 MB", {},
+    ),
+    (
+        "nomic-ai/modernbert-embed-base", 768, "Apache-2.0", "Nomic", WEB,
+        "Nomic over ModernBERT; 596 MB", NOMIC,
+    ),
+    (
+        "princeton-nlp/unsup-simcse-bert-base-uncased", 768, "MIT (program)", "SimCSE",
+        "Wikipedia", "SimCSE, unsupervised; 438 MB", SIMCSE,
+    ),
+    (
+        "sentence-transformers/LaBSE", 768, "Apache-2.0", "LaBSE", "translations",
+        "LaBSE, 109 languages; 1.9 GB", {},
+    ),
+    (
+        "sentence-transformers/static-retrieval-mrl-en-v1", 1024, "Apache-2.0", STATIC,
+        "pairs for retrieval", "static embeddings; 125 MB", {},
+    ),
 ]  # fmt: skip
-for name, dim, license, source, options in LISTED:
-    family = STATIC if source.startswith("static") else CONTEXTUAL
-    ENTRIES[name] = HubEntry(load, name, family, dim, source, (), license, command=COMMAND, preset=options)
+for name, dim, license, method, text, source, options in LISTED:
+    family = STATIC if method == STATIC else CONTEXTUAL
+    architecture = STATIC_AVERAGE if method == STATIC else TRANSFORMER
+    of_model = Kind(
+        architecture,
+        CONTRASTIVE,
+        reads_order=method != STATIC,
+        method=method,
+        text=text,
+    )
+    row = {"command": COMMAND, "preset": options}
+    ENTRIES[name] = HubEntry(
+        load, name, family, dim, source, (), of_model, license, **row
+    )

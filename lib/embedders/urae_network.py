@@ -1,8 +1,11 @@
-"""The unfolding recursive autoencoder in PyTorch: trees, encoding, unfolding and training, batched over trees.
+"""The unfolding recursive autoencoder in PyTorch, batched over trees.
 
-A tree over n words is an int64[n - 1, 2] of merges, like SciPy's linkages: the words are nodes 0 to n - 1, and merge t
-joins two earlier nodes, a left and a right one, to node n + t. The last node is the root. What has the same height in
-any tree of a batch is one matrix product.
+Trees, encoding, unfolding and training.
+
+A tree over n words is an int64[n - 1, 2] of merges, like SciPy's linkages: the words
+are nodes 0 to n - 1, and merge t joins two earlier nodes, a left and a right one, to
+node n + t. The last node is the root. What has the same height in any tree of a batch
+is one matrix product.
 """
 
 from __future__ import annotations
@@ -19,8 +22,8 @@ from torch import Tensor
 from torch.nn.functional import linear
 
 LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
-# Two pairs whose errors differ by less than this share count as equal, and the left one is merged: rounding, which
-# depends on the batch, must not decide.
+# Two pairs whose errors differ by less than this share count as equal, and the left one
+# is merged: rounding, which depends on the batch, must not decide.
 TIE = 1.0e-5
 RATE = 3.0e-3  # of Adam
 DECAY = 1.0e-4  # the weight of the L2 regularization
@@ -30,7 +33,10 @@ AT_ONCE = 256  # sentences whose trees are chosen with the same weights
 
 @lru_cache(maxsize=256)
 def balanced(n: int) -> np.ndarray:
-    """The tree that halves n words, and each half again; of an odd number, the left half has one more."""
+    """The tree that halves n words, and each half again.
+
+    Of an odd number, the left half has one more.
+    """
     merges: list[tuple[int, int]] = []
 
     def root(first: int, last: int) -> int:
@@ -44,7 +50,7 @@ def balanced(n: int) -> np.ndarray:
     return np.array(merges, np.int64).reshape(-1, 2)
 
 
-# -- many trees ---------------------------------------------------------------------------------
+# -- many trees ------------------------------------------------------------------------
 
 
 class Forest(NamedTuple):
@@ -71,34 +77,43 @@ class Forest(NamedTuple):
 def forest(trees: Sequence[np.ndarray]) -> Forest:
     """The trees of sentences of one word or more."""
     words = sum(len(merges) + 1 for merges in trees)
-    heights, children, roots = [0] * words, [], []
+    heights = [0] * words
+    children = []
+    roots = []
     first = 0
     for merges in trees:
         nodes = list(range(first, first + len(merges) + 1))
         first += len(nodes)
-        for pair in merges.tolist():
-            left, right = nodes[pair[0]], nodes[pair[1]]
+        for left, right in merges.tolist():
+            left = nodes[left]
+            right = nodes[right]
             nodes.append(len(heights))
             children.append((left, right))
             heights.append(1 + max(heights[left], heights[right]))
         roots.append(nodes[-1])
     order = np.argsort(heights, kind="stable")  # the words stay where they are
     place = np.argsort(order)
-    children = np.array(children, np.int64).reshape(-1, 2)[order[words:] - words]
-    levels = np.searchsorted(np.sort(heights), np.arange(1, max(heights) + 2)) - words
+    children = np.array(children, np.int64).reshape(-1, 2)
+    children = children[order[words:] - words]
+    above = np.arange(1, max(heights) + 2)
+    levels = np.searchsorted(np.sort(heights), above) - words
     return Forest(words, place[children], levels, place[roots])
 
 
-# -- the network --------------------------------------------------------------------------------
+# -- the network -----------------------------------------------------------------------
 
 
 class Weights(NamedTuple):
-    """p = tanh(encode [c1; c2] + encode_bias); [c1'; c2'] = tanh(decode p + decode_bias).
+    """The weights of the layers that fold two parts into one and unfold it.
+
+    p = tanh(encode [c1; c2] + encode_bias);
+    [c1'; c2'] = tanh(decode p + decode_bias).
 
     Attributes
     ----------
     encode, encode_bias : float[d, 2 d] and float[d]
-    decode, decode_bias : float[2 d, d] and float[2 d]; None where nothing is to be unfolded
+    decode, decode_bias : float[2 d, d] and float[2 d]
+        None where nothing is to be unfolded.
     """
 
     encode: Tensor
@@ -108,11 +123,16 @@ class Weights(NamedTuple):
 
 
 def initial(dim: int, seed: int, noise: float = 0.01) -> Weights:
-    """A network that starts by averaging: encode is [I/2, I/2], decode [I; I], both with some normal noise."""
+    """A network that starts by averaging.
+
+    encode is [I/2, I/2] and decode is [I; I], both with some normal noise.
+    """
     generator = torch.Generator().manual_seed(seed)
     identity = torch.eye(dim)
-    encode, decode = torch.cat([identity, identity], 1) / 2, torch.cat([identity, identity])
-    encode, decode = (matrix + noise * torch.randn(matrix.shape, generator=generator) for matrix in (encode, decode))
+    encode = torch.cat([identity, identity], 1) / 2
+    encode = encode + noise * torch.randn(encode.shape, generator=generator)
+    decode = torch.cat([identity, identity])
+    decode = decode + noise * torch.randn(decode.shape, generator=generator)
     return Weights(encode, torch.zeros(dim), decode, torch.zeros(2 * dim))
 
 
@@ -129,67 +149,97 @@ def nodes(weights: Weights, words: Tensor, trees: Forest) -> Tensor:
 
 
 def unfolding_error(weights: Weights, vectors: Tensor, trees: Forest) -> Tensor:
-    """The sum over all inner nodes of |x_i..x_j - x_i'..x_j'|^2: the words below a node, and what it unfolds to.
+    """The unfolding error, summed over all inner nodes.
 
-    All inner nodes are unfolded at once, step by step along their trees. `vectors` are those of `nodes`.
+    A node's error is |x_i..x_j - x_i'..x_j'|^2, between the words below it and what it
+    unfolds to.
+
+    All inner nodes are unfolded at once, step by step along their trees. `vectors` are
+    those of `nodes`.
     """
     children = torch.from_numpy(trees.children)
-    inner, unfolded = torch.arange(len(children)), vectors[trees.words :]
+    inner = torch.arange(len(children))
+    unfolded = vectors[trees.words :]
     total = vectors.new_zeros(())
     while len(inner):
         below = children[inner].flatten()
-        unfolded = torch.tanh(linear(unfolded, weights.decode, weights.decode_bias)).view(len(below), -1)
+        unfolded = torch.tanh(
+            linear(unfolded, weights.decode, weights.decode_bias)
+        ).view(len(below), -1)
         word = below < trees.words
         total = total + (unfolded[word] - vectors[below[word]]).square().sum()
-        inner, unfolded = below[~word] - trees.words, unfolded[~word]
+        inner = below[~word] - trees.words
+        unfolded = unfolded[~word]
     return total
 
 
 def objective(weights: Weights, words: Tensor, trees: Forest) -> Tensor:
-    """The unfolding error a sentence, plus `DECAY` / 2 times the squared weights (no biases)."""
-    error = unfolding_error(weights, nodes(weights, words, trees), trees) / len(trees.roots)
-    return error + DECAY / 2 * (weights.encode.square().sum() + weights.decode.square().sum())
+    """The unfolding error per sentence, plus a penalty on the weights.
+
+    The penalty is `DECAY` / 2 times the squared weights, without biases.
+    """
+    error = unfolding_error(weights, nodes(weights, words, trees), trees)
+    squares = weights.encode.square().sum() + weights.decode.square().sum()
+    return error / len(trees.roots) + DECAY / 2 * squares
 
 
-# -- greedy trees -------------------------------------------------------------------------------
+# -- greedy trees ----------------------------------------------------------------------
 
 
 def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
-    """Trees that always merge the adjacent pair with the least reconstruction error |[c1; c2] - [c1'; c2']|^2.
+    """Trees that always merge the adjacent pair with the least error.
 
-    For that choice alone, a merged part is scaled to unit length, as in the paper that greedy trees come from (Socher
-    et al. 2011, EMNLP): parts of many words have short vectors, whose errors are small whatever they say. A sentence of
-    more than `LONGEST` words has a balanced tree.
+    The reconstruction error is |[c1; c2] - [c1'; c2']|^2.
+
+    For that choice alone, a merged part is scaled to unit length, as in the paper that
+    greedy trees come from (Socher et al. 2011, EMNLP): parts of many words have short
+    vectors, whose errors are small whatever they say. A sentence of more than `LONGEST`
+    words has a balanced tree.
     """
     arrays = [tensor.detach().numpy() for tensor in weights]
-    return [_merged(*arrays, one.numpy()) if len(one) <= LONGEST else balanced(len(one)) for one in sentences]
+    trees = []
+    for words in sentences:
+        if len(words) <= LONGEST:
+            trees.append(_merged(*arrays, words.numpy()))
+        else:
+            trees.append(balanced(len(words)))
+    return trees
 
 
 def _merged(
-    encode: np.ndarray, encode_bias: np.ndarray, decode: np.ndarray, decode_bias: np.ndarray, words: np.ndarray
+    encode: np.ndarray,
+    encode_bias: np.ndarray,
+    decode: np.ndarray,
+    decode_bias: np.ndarray,
+    words: np.ndarray,
 ) -> np.ndarray:
     """The merges of one sentence."""
 
     def fold(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The parents of pairs, at unit length, and the pairs' reconstruction errors."""
+        """The parents of pairs, at unit length, and the reconstruction errors."""
         parents = np.tanh(pairs @ encode.T + encode_bias)
         again = np.tanh(parents @ decode.T + decode_bias)
-        return parents / np.linalg.norm(parents, axis=-1, keepdims=True), np.square(again - pairs).sum(axis=-1)
+        lengths = np.linalg.norm(parents, axis=-1, keepdims=True)
+        return parents / lengths, np.square(again - pairs).sum(axis=-1)
 
-    nodes, vectors = list(range(len(words))), list(words)
+    nodes = list(range(len(words)))
+    vectors = list(words)
     parents, errors = map(list, fold(np.hstack([words[:-1], words[1:]])))
     merges = []
     while errors:
         i = int(np.argmax(errors <= min(errors) * (1 + TIE)))
         merges.append(nodes[i : i + 2])
-        nodes[i : i + 2], vectors[i : i + 2] = [len(words) + len(merges) - 1], [parents[i]]
+        nodes[i : i + 2] = [len(words) + len(merges) - 1]
+        vectors[i : i + 2] = [parents[i]]
         del parents[i], errors[i]
-        for pair in range(max(i - 1, 0), min(i + 1, len(errors))):  # those with the merged part
+        for pair in range(
+            max(i - 1, 0), min(i + 1, len(errors))
+        ):  # those with the merged part
             parents[pair], errors[pair] = fold(np.concatenate(vectors[pair : pair + 2]))
     return np.array(merges, np.int64).reshape(-1, 2)
 
 
-# -- training -----------------------------------------------------------------------------------
+# -- training --------------------------------------------------------------------------
 
 
 def train(
@@ -199,10 +249,11 @@ def train(
     epochs: int,
     seed: int,
 ) -> Iterator[int]:
-    """Train `weights` in place with Adam; yields the number of sentences of each batch when it is done.
+    """Train `weights` in place with Adam.
 
-    `grown` gives the trees of some sentences, by the weights of that moment; it is asked for those of `AT_ONCE`
-    sentences at a time.
+    Yields the number of sentences of each batch when the batch is done. `grown` gives
+    the trees of some sentences, by the weights of that moment; it is asked for those of
+    `AT_ONCE` sentences at a time.
     """
     rng = np.random.default_rng(seed)
     for tensor in weights:
@@ -215,8 +266,9 @@ def train(
             trees = grown(weights, chosen)
             for first in range(0, len(chosen), BATCH):
                 part = slice(first, first + BATCH)
+                words = torch.cat(chosen[part])
                 optimizer.zero_grad()
-                objective(weights, torch.cat(chosen[part]), forest(trees[part])).backward()
+                objective(weights, words, forest(trees[part])).backward()
                 optimizer.step()
                 yield len(trees[part])
     for tensor in weights:
@@ -225,7 +277,7 @@ def train(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """One thread of PyTorch: the same sums on every machine, whatever its number of cores."""
+    """Run PyTorch in one thread, so sums do not depend on the number of cores."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

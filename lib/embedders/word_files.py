@@ -1,18 +1,21 @@
 """Published files of word vectors, read in blocks and told apart by content.
 
-=================  ==================================================================================
-word2vec, binary   "v d" and a newline; then v times a word, a blank, d float32, perhaps a newline
+=================  =====================================================================
+word2vec, binary   "v d" and a newline; then v times a word, a blank, d float32 and
+                   perhaps a newline
 word2vec, text;    "v d" and a newline; then v lines of a word and d numbers
 fastText ``.vec``
 GloVe; PARAGRAM;   lines of a word and d numbers
 ParaNMT
 fastText ``.bin``  see `_fasttext`
-a folder           ``*_emb.npy``: float[v, d]; ``*_index.parquet``: column ``index`` with v words
-=================  ==================================================================================
+a folder           ``*_emb.npy``: float[v, d]; ``*_index.parquet``: v words in column
+                   ``index``
+=================  =====================================================================
 
-All but the folder may be packed by gzip. In lines of text one blank separates fields, and the last d fields are the
-numbers, so that the words of glove.840B with blanks in them (". . .", "at name@domain.com") are read right. A word
-whose bytes are not UTF-8 is read as Latin-1.
+All but the folder may be packed by gzip. In lines of text one blank separates fields,
+and the last d fields are the numbers, so that the words of glove.840B with blanks in
+them (". . .", "at name@domain.com") are read right. A word whose bytes are not UTF-8 is
+read as Latin-1.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from lib.corpora.text import decoded
-from lib.embedders.base import reading
+from lib.embedders.base import as_input_error
 from lib.run import paths
 from lib.run.errors import InputError
 
@@ -57,7 +60,8 @@ class Vectors(NamedTuple):
     lengths : (int, int), optional
         Of the shortest and the longest character n-gram that has a vector, too.
     buckets : iterator of float32[n, dim]
-        The n-grams' vectors, to be read before the `blocks`; those hold rows of words without their n-grams then.
+        The n-grams' vectors, to be read before the `blocks`; those hold rows of words
+        without their n-grams then.
     """
 
     dim: int
@@ -68,21 +72,27 @@ class Vectors(NamedTuple):
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files that the vectors at this path are read from; InputError if they are not there."""
+    """The files of the vectors at this path; InputError if they are not there."""
     if not path.is_dir():
         if path.exists():
             return [path]
         raise InputError(f"{path}: is not there; give a file of word vectors")
-    found = [*path.glob("*_emb.npy"), *path.glob("*_index.parquet")]
-    if [file.suffix for file in found] != [".npy", ".parquet"]:
-        raise InputError(f"{path}: holds no *_emb.npy with its *_index.parquet; give such a folder, or a file")
-    return found
+    files = [*path.glob("*_emb.npy"), *path.glob("*_index.parquet")]
+    if [file.suffix for file in files] != [".npy", ".parquet"]:
+        raise InputError(
+            f"{path}: holds no *_emb.npy with its *_index.parquet; "
+            "give such a folder, or a file"
+        )
+    return files
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[Vectors]:
-    """The vectors in a file or folder. Whatever is wrong with it, now or while it is read, becomes InputError."""
-    with reading(path, REMEDY):
+    """The vectors in a file or folder.
+
+    Whatever is wrong with it, now or while it is read, becomes InputError.
+    """
+    with as_input_error(path, REMEDY):
         if path.is_dir():
             yield _folder(*files_of(path))
             return
@@ -92,7 +102,8 @@ def opened(path: Path) -> Iterator[Vectors]:
 
 
 def _vectors(stream: IO[bytes], path: Path) -> Vectors:
-    first, second = stream.readline(LONGEST_LINE), stream.readline(LONGEST_LINE)
+    first = stream.readline(LONGEST_LINE)
+    second = stream.readline(LONGEST_LINE)
     if first.startswith(FASTTEXT_MAGIC):
         stream.seek(0)
         return _fasttext(stream, path)
@@ -117,36 +128,49 @@ def _checked(dim: int) -> int:
 
 
 def _in_blocks(items: Iterable[Any]) -> Iterator[list[Any]]:
-    items = iter(items)
-    return iter(lambda: list(islice(items, ROWS)), [])
+    remaining = iter(items)
+    while block := list(islice(remaining, ROWS)):
+        yield block
 
 
-# -- text ---------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------
 
 ENDS = b" \r\n"  # of a line
 
 
 def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Block]:
-    """The blocks of a file of text, or of what follows its header, which announces `count` words."""
+    """The blocks of a text file, or of what follows its header.
+
+    The header announces `count` words.
+    """
     import pyarrow as pa
     from pyarrow import csv
 
     numbers = [str(i) for i in range(dim)]
-    how = (
-        csv.ReadOptions(column_names=["word", *numbers], block_size=1 << 30, use_threads=False),
+    types = {"word": pa.binary()} | dict.fromkeys(numbers, pa.float32())
+    options = (
+        csv.ReadOptions(
+            column_names=list(types), block_size=1 << 30, use_threads=False
+        ),
         csv.ParseOptions(delimiter=" ", quote_char=False),
-        csv.ConvertOptions(column_types={"word": pa.binary()} | dict.fromkeys(numbers, pa.float32()), null_values=[]),
+        csv.ConvertOptions(column_types=types, null_values=[]),
     )
-    read, number = 0, 1 + (count is not None)
+    read = 0
+    number = 1 if count is None else 2
     for lines in _in_blocks(stream):
         try:
             data = pa.BufferReader(b"".join(lines).replace(b" \n", b"\n"))
-            word, *columns = csv.read_csv(data, *how).columns
-            words, rows = word.to_pylist(), np.column_stack([column.to_numpy() for column in columns])
+            first, *columns = csv.read_csv(data, *options).columns
+            words = first.to_pylist()
+            rows = np.column_stack([column.to_numpy() for column in columns])
         except pa.ArrowInvalid:  # a word with blanks in it, or a damaged line
-            numbered = enumerate(lines, number)
-            taken_apart = [_row(line, dim, place) for place, line in numbered if line.strip(ENDS)]
-            words, rows = [word for word, _ in taken_apart], [row for _, row in taken_apart]
+            words = []
+            rows = []
+            for place, line in enumerate(lines, number):
+                if line.strip(ENDS):
+                    word, row = _row(line, dim, place)
+                    words.append(word)
+                    rows.append(row)
         read += len(words)
         number += len(lines)
         yield list(map(decoded, words)), np.reshape(rows, (-1, dim))
@@ -155,66 +179,85 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
 
 
 def _row(line: bytes, dim: int, number: int) -> tuple[bytes, np.ndarray]:
-    """A line's word and numbers, float32[dim]; ValueError with the line's number if its last fields are no numbers."""
+    """The word and the numbers of a line, float32[dim].
+
+    Raises ValueError with the line's number if its last fields are not numbers.
+    """
     word, *numbers = line.rstrip(ENDS).rsplit(b" ", dim)
     try:
         return word, np.array(numbers, np.float32).reshape(dim)
     except ValueError as error:
-        raise ValueError(f"line {number} is not a word and {dim} numbers: {line[:40]!r}") from error
+        raise ValueError(
+            f"line {number} is not a word and {dim} numbers: {line[:40]!r}"
+        ) from error
 
 
-# -- binary -------------------------------------------------------------------------------------
+# -- binary ----------------------------------------------------------------------------
 
 
 def _word2vec(stream: IO[bytes], count: int, dim: int) -> Iterator[Block]:
     for block in _in_blocks(_records(stream, count, 4 * dim)):
         words, rows = zip(*block, strict=True)
         names = [decoded(word.removeprefix(b"\n")) for word in words]
-        yield names, np.frombuffer(b"".join(rows), "<f4").reshape(-1, dim)
+        matrix = np.frombuffer(b"".join(rows), "<f4").reshape(-1, dim)
+        yield names, matrix
 
 
 def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, bytes]]:
     """So many words, each with the `size` bytes that follow the blank behind it."""
-    data, start = b"", 0
+    data = b""
+    start = 0
     for number in range(count):
         end = data.find(b" ", start)
         while end < 0 or end + size >= len(data):
             more = stream.read(BLOCK)
             if not more:
-                raise ValueError(f"holds {number} words where its header announces {count}")
-            data, start = data[start:] + more, 0
+                raise ValueError(
+                    f"holds {number} words where its header announces {count}"
+                )
+            data = data[start:] + more
+            start = 0
             end = data.find(b" ")
-        start, first = end + 1 + size, start
-        yield data[first:end], data[end + 1 : start]
+        word = data[start:end]
+        start = end + 1 + size
+        yield word, data[end + 1 : start]
 
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 
 def _fasttext(stream: IO[bytes], path: Path) -> Vectors:
-    """fastText's binary models, versions 11 and 12 of the format that `lib.sent2vec.binary` describes.
+    """fastText's binary models, versions 11 and 12 of the format.
 
-    The input matrix has a row for each word and each bucket. The output matrix is not read.
+    `lib.sent2vec.binary` describes the format. The input matrix has a row for each word
+    and each bucket. The output matrix is not read.
     """
     from lib.sent2vec import binary
 
     part = binary.Parts(_mapped(stream), path)
     version, header, dictionary = binary.head(part)
     if version not in (11, 12):
-        raise ValueError(f"has version {version} of fastText's format, which is not 11 or 12")
-    count, lengths = dictionary.n_words, (header.shortest, header.longest)
+        raise ValueError(
+            f"has version {version} of fastText's format, which is not 11 or 12"
+        )
+    count = dictionary.n_words
     if header.model not in (1, 2) or count < len(dictionary.words):
         raise ValueError("is a classifier or a Sent2Vec model, not one of words")
     size = count + header.bucket
     rows = binary.matrix(part, header.dim, range(size, size + 1))
-    blocks = zip(_in_blocks(map(decoded, dictionary.words)), _slices(rows[:count]), strict=True)
+    words = _in_blocks(map(decoded, dictionary.words))
+    blocks = zip(words, _slices(rows[:count]), strict=True)
     if not header.bucket or header.longest < max(header.shortest, 1):
         return Vectors(header.dim, count, blocks)
+    lengths = (header.shortest, header.longest)
     return Vectors(header.dim, count, blocks, lengths, _slices(rows[count:]))
 
 
 def _mapped(stream: IO[bytes]) -> mmap.mmap:
-    """The bytes of a file. One that is packed is unpacked on disk first: cc.en.300.bin.gz is 7 GB then."""
+    """The bytes of a file, unpacked on disk first if it is packed.
+
+    Unpacked, cc.en.300.bin.gz is 7 GB.
+    """
     if not isinstance(stream, gzip.GzipFile):
         return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     with TemporaryFile(dir=paths.CACHE) as unpacked:
@@ -224,7 +267,10 @@ def _mapped(stream: IO[bytes]) -> mmap.mmap:
 
 
 def _slices(rows: np.ndarray) -> Iterator[np.ndarray]:
-    return (rows[start : start + ROWS].astype(np.float32) for start in range(0, len(rows), ROWS))
+    return (
+        rows[start : start + ROWS].astype(np.float32)
+        for start in range(0, len(rows), ROWS)
+    )
 
 
 def _folder(matrix_file: Path, words_file: Path) -> Vectors:
@@ -232,6 +278,15 @@ def _folder(matrix_file: Path, words_file: Path) -> Vectors:
 
     matrix = np.load(matrix_file, mmap_mode="r", allow_pickle=False)
     words = parquet.read_table(words_file, columns=["index"])["index"].to_pylist()
-    if matrix.ndim != 2 or matrix.dtype.kind != "f" or not matrix.size or len(matrix) != len(words):
-        raise ValueError(f"has a {matrix.dtype} matrix of shape {matrix.shape} for {len(words)} words")
-    return Vectors(matrix.shape[1], len(words), zip(_in_blocks(words), _slices(matrix), strict=True))
+    if (
+        matrix.ndim != 2
+        or matrix.dtype.kind != "f"
+        or not matrix.size
+        or len(matrix) != len(words)
+    ):
+        raise ValueError(
+            f"has a {matrix.dtype} matrix of shape {matrix.shape} for {len(words)} "
+            "words"
+        )
+    blocks = zip(_in_blocks(words), _slices(matrix), strict=True)
+    return Vectors(matrix.shape[1], len(words), blocks)

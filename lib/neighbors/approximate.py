@@ -1,9 +1,13 @@
-"""Approximate nearest neighbors by cosine similarity: an index is built once, then searched in less than linear time.
+"""Approximate nearest neighbors by cosine similarity.
 
-"Situating Sentence Embedders with Nearest Neighbor Overlap", appendix C, which searched with NGT and advises the "use
-of a small held-out set of queries to tune the ANN method parameters towards higher precision/recall (vs. speed)":
-`tune` does so. What comes back has the form of `exact`; only some of the true neighbors may be missing. The two
-measures of recall are those of Aumueller, Bernhardsson and Faithfull, ANN-Benchmarks (2019).
+An index is built once, then searched in less than linear time.
+
+"Situating Sentence Embedders with Nearest Neighbor Overlap", appendix C, which searched
+with NGT and advises the "use of a small held-out set of queries to tune the ANN method
+parameters towards higher precision/recall (vs. speed)": `tune` does so. What comes back
+has the form of `exact`; only some of the true neighbors may be missing. The two
+measures of recall are those of Aumueller, Bernhardsson and Faithfull, ANN-Benchmarks
+(2019).
 """
 
 from __future__ import annotations
@@ -22,20 +26,25 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.neighbors.brute_force import exact
-from lib.neighbors.contract import Exclude, Neighbors, check, nearest_first, rounded, unit
-from lib.run import arrays
+from lib.neighbors.contract import Exclude, Neighbors, check, nearest_first, rounded
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
+from lib.vectors import as_matrix, unit
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on
 QUERY_BLOCK = 256
 NONE = -1  # stands where an index found nothing, in faiss and here
-# IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no more than 256.
+# IVF: faiss advises against fewer than 39 vectors for each k-means centroid and uses no
+# more than 256.
 LEAST_PER_CELL, MOST_PER_CELL = 39, 256
-MOST_EF = 4096  # where tuning gives up: a graph that has not found them by then is not connected well enough
+# Where tuning gives up: a graph that has not found them by then is not connected well
+# enough.
+MOST_EF = 4096
 
 
-def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, **settings: int) -> Index:
+def build(
+    corpus: np.ndarray, method: str = "hnsw", seed: int = 0, **settings: int
+) -> Index:
     """Build an index of `corpus`.
 
     Parameters
@@ -45,21 +54,26 @@ def build(corpus: np.ndarray, method: str = "hnsw", seed: int = 0, **settings: i
     method : {"hnsw", "ivf", "ngt"}
         The first two from faiss, the third from the optional package ngt.
     seed : int
-        Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every time.
+        Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every
+        time.
     **settings : int
-        For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf ``nlist`` (0: the nearest to
-        4 sqrt(n) that leaves 39 vectors a cell); for ngt ``edge_size_for_creation`` (10) and
-        ``edge_size_for_search`` (40).
+        For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf
+        ``nlist`` (0: the nearest to 4 sqrt(n) that leaves 39 vectors a cell); for ngt
+        ``edge_size_for_creation`` (10) and ``edge_size_for_search`` (40).
 
     Raises
     ------
     InputError
-        NaN or infinity, no vector that is not zero, an unknown method, or ngt is not installed.
+        NaN or infinity, no vector that is not zero, an unknown method, or ngt is not
+        installed.
     """
     if sp.issparse(corpus):
-        raise InputError("corpus: is sparse; give a dense array, or search exactly with lib.neighbors.exact")
+        raise InputError(
+            "corpus: is sparse; give a dense array, or search "
+            "exactly with lib.neighbors.exact"
+        )
     one_of("method", method, _METHODS)
-    return _METHODS[method](arrays.matrix("corpus", corpus), seed, settings)
+    return _METHODS[method](as_matrix("corpus", corpus), seed, settings)
 
 
 class Index:
@@ -72,16 +86,19 @@ class Index:
     settings : dict
         Those that it was given; for ivf the number of cells that it has.
     effort_name : str
-        The parameter that trades time for recall: ef_search (hnsw), nprobe (ivf), epsilon (ngt).
+        The parameter that trades time for recall: ef_search (hnsw), nprobe (ivf),
+        epsilon (ngt).
     default_effort : float
         Its value in a search that names none.
     build_seconds : float
 
     Notes
     -----
-    A method is a subclass with ``_create(seed, **settings)``, which makes an empty index; ``_add(vectors)`` for unit
-    vectors float32[b, d]; ``_find(queries, width, effort)``, the numbers int64[q, width] of the vectors found for unit
-    queries, NONE where missing; and ``efforts(k)``, all that tuning may choose for k neighbors, ascending.
+    A method is a subclass with ``_create(seed, **settings)``, which makes an empty
+    index; ``_add(vectors)`` for unit vectors float32[b, d]; ``_find(queries, width,
+    effort)``, the numbers int64[q, width] of the vectors found for unit queries, NONE
+    where missing; and ``efforts(k)``, all that tuning may choose for k neighbors,
+    ascending.
     """
 
     effort_name: str
@@ -89,19 +106,32 @@ class Index:
 
     def __init__(self, corpus: np.ndarray, seed: int, settings: dict[str, int]) -> None:
         started = time.perf_counter()
-        self.corpus, self.settings = corpus, settings
-        starts = range(0, len(corpus), ADD_BLOCK)
-        self._lengths = np.concatenate([_lengths(corpus[start : start + ADD_BLOCK], start) for start in starts])
-        self._kept, self._zeros = np.flatnonzero(self._lengths), np.flatnonzero(self._lengths == 0)
+        self.corpus = corpus
+        self.settings = settings
+        lengths = []
+        for start in range(0, len(corpus), ADD_BLOCK):
+            lengths.append(_lengths(corpus[start : start + ADD_BLOCK], start))
+        self._lengths = np.concatenate(lengths)
+        self._kept = np.flatnonzero(self._lengths)
+        self._zeros = np.flatnonzero(self._lengths == 0)
         if not len(self._kept):
-            raise InputError(f"corpus: all of its {len(corpus)} vectors are zero; give at least one that is not")
+            raise InputError(
+                f"corpus: all of its {len(corpus)} vectors are "
+                "zero; give at least one that is not"
+            )
         self._create(seed, **settings)
         for start in range(0, len(self._kept), ADD_BLOCK):
             self._add(self._units(self._kept[start : start + ADD_BLOCK]))
         self._finish()
         self.build_seconds = time.perf_counter() - started
 
-    def search(self, queries: np.ndarray, k: int, exclude: Exclude = None, effort: float | None = None) -> Neighbors:
+    def search(
+        self,
+        queries: np.ndarray,
+        k: int,
+        exclude: Exclude = None,
+        effort: float | None = None,
+    ) -> Neighbors:
         """Find `k` corpus vectors with high cosine similarity to each query.
 
         Parameters
@@ -110,16 +140,17 @@ class Index:
         k : int
             At least 1.
         exclude : sequence of int or of sequences of int, optional
-            For query i the corpus index that it may not return, or several; -1 or an empty sequence for none.
+            For query i the corpus index that it may not return, or several; -1 or an
+            empty sequence for none.
         effort : float, optional
             Value of `effort_name`; `default_effort` without it.
 
         Returns
         -------
         Neighbors
-            Always k of them: where the index finds fewer, the search is exact. Similarities are computed anew from
-            the corpus in float64; ties among the found go to the lower index. A zero vector has similarity 0 to
-            everything.
+            Always k of them: where the index finds fewer, the search is exact.
+            Similarities are computed anew from the corpus in float64; ties among the
+            found go to the lower index. A zero vector has similarity 0 to everything.
 
         Raises
         ------
@@ -127,40 +158,64 @@ class Index:
             As `exact`.
         """
         queries, _, excluded = check(queries, self.corpus, k, exclude)
-        q, n = len(queries), len(self.corpus)
-        hidden = excluded.queries * n + excluded.ids  # a query and an index in one number
+        q = len(queries)
+        n = len(self.corpus)
+        hidden = (
+            excluded.queries * n + excluded.ids
+        )  # a query and an index in one number
         width = k + int(excluded.sizes(q).max(initial=0))
-        similarities, ids = np.full((q, k), -np.inf), np.full((q, k), NONE)
-        effort = self.default_effort if effort is None else effort
+        similarities = np.full((q, k), -np.inf)
+        ids = np.full((q, k), NONE)
+        if effort is None:
+            effort = self.default_effort
         for start in range(0, q, QUERY_BLOCK):
             directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
-            some = np.flatnonzero(directions.any(axis=1))  # a zero query has no direction to search in
-            candidates = self._candidates(directions[some], width, effort)
-            found = self._similarities(directions[some], candidates)
-            found[np.isin((start + some[:, None]) * n + candidates, hidden)] = -np.inf
-            similarities[start + some], ids[start + some] = nearest_first(found, candidates, k)
-        rest = np.flatnonzero(similarities[:, -1] == -np.inf)
-        if len(rest):
-            entries = None if exclude is None else [exclude[i] for i in rest]
-            ids[rest], similarities[rest] = exact(queries[rest], self.corpus, k, entries)
+            nonzero = np.flatnonzero(
+                directions.any(axis=1)
+            )  # a zero query has no direction
+            directions = directions[nonzero]
+            rows = start + nonzero
+            candidates = self._candidates(directions, width, effort)
+            cosines = self._similarities(directions, candidates)
+            cosines[np.isin(rows[:, None] * n + candidates, hidden)] = -np.inf
+            similarities[rows], ids[rows] = nearest_first(cosines, candidates, k)
+        incomplete = np.flatnonzero(similarities[:, -1] == -np.inf)
+        if len(incomplete):
+            entries = None
+            if exclude is not None:
+                entries = [exclude[i] for i in incomplete]
+            neighbors = exact(queries[incomplete], self.corpus, k, entries)
+            ids[incomplete] = neighbors.ids
+            similarities[incomplete] = neighbors.similarities
         return Neighbors(ids, similarities.astype(np.float32))
 
-    def _candidates(self, directions: np.ndarray, width: int, effort: float) -> np.ndarray:
-        """Corpus indices int64[q, c], NONE where fewer are found; at least `width` columns if there are."""
-        found = self._find(directions.astype(np.float32), min(width, len(self._kept)), effort)
-        found = np.where(found == NONE, NONE, self._kept[found])
-        # Zero vectors are not in the index. All equally near, the lowest of them stand for the rest.
-        return np.hstack([found, np.tile(self._zeros[:width], (len(found), 1))])
+    def _candidates(
+        self, directions: np.ndarray, width: int, effort: float
+    ) -> np.ndarray:
+        """Corpus indices int64[q, c], NONE where fewer are found.
 
-    def _similarities(self, directions: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+        There are at least `width` columns if the corpus has as many.
+        """
+        most = min(width, len(self._kept))
+        places = self._find(directions.astype(np.float32), most, effort)
+        ids = np.where(places == NONE, NONE, self._kept[places])
+        # Zero vectors are not in the index. All equally near, the lowest of them stand
+        # for the rest.
+        zeros = np.tile(self._zeros[:width], (len(ids), 1))
+        return np.hstack([ids, zeros])
+
+    def _similarities(
+        self, directions: np.ndarray, candidates: np.ndarray
+    ) -> np.ndarray:
         """Cosines float64[q, c], -infinity where there is no candidate."""
-        values = np.empty(candidates.shape)
-        for direction, found, row in zip(directions, candidates, values, strict=True):
-            lengths = self._lengths[found]
-            products = np.einsum("d,pd->p", direction, self.corpus[found].astype(np.float64))
+        cosines = np.empty(candidates.shape)
+        for direction, ids, row in zip(directions, candidates, cosines, strict=True):
+            lengths = self._lengths[ids]
+            vectors = self.corpus[ids].astype(np.float64)
+            products = np.einsum("d,pd->p", direction, vectors)
             row[:] = rounded(products / np.where(lengths > 0, lengths, 1.0))
-        values[candidates == NONE] = -np.inf
-        return values
+        cosines[candidates == NONE] = -np.inf
+        return cosines
 
     def _units(self, chosen: np.ndarray) -> np.ndarray:
         return unit(self.corpus[chosen]).astype(np.float32)
@@ -171,10 +226,12 @@ class Index:
 
 def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
     """float64[b]; InputError for NaN or infinity."""
-    return np.einsum("nd,nd->n", vectors.astype(np.float64), unit(vectors, "corpus", first))
+    return np.einsum(
+        "nd,nd->n", vectors.astype(np.float64), unit(vectors, "corpus", first)
+    )
 
 
-# -- faiss --------------------------------------------------------------------------------------
+# -- faiss -----------------------------------------------------------------------------
 
 
 class _Faiss(Index):
@@ -186,20 +243,25 @@ class _Faiss(Index):
 
     def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
         with _one_thread():
-            return self.index.search(queries, width, params=self._parameters(int(effort)))[1]
+            parameters = self._parameters(int(effort))
+            _, ids = self.index.search(queries, width, params=parameters)
+        return ids
 
 
 class Hnsw(_Faiss):
-    """Hierarchical navigable small worlds (Malkov and Yashunin, 2018), vectors uncompressed.
+    """Hierarchical navigable small worlds (Malkov and Yashunin, 2018), uncompressed.
 
-    The effort is `ef_search`, the length of the list of candidates; faiss takes at least k.
+    The effort is `ef_search`, the length of the list of candidates; faiss takes at
+    least k.
     """
 
     effort_name = "ef_search"
     default_effort = 128
 
     def _create(self, seed: int, M: int = 32, ef_construction: int = 100) -> None:
-        self.index = faiss.IndexHNSWFlat(self.corpus.shape[1], M, faiss.METRIC_INNER_PRODUCT)
+        self.index = faiss.IndexHNSWFlat(
+            self.corpus.shape[1], M, faiss.METRIC_INNER_PRODUCT
+        )
         self.index.hnsw.efConstruction = ef_construction
         self.index.hnsw.rng = faiss.RandomGenerator(seed)
 
@@ -212,21 +274,31 @@ class Hnsw(_Faiss):
 
 
 class Ivf(_Faiss):
-    """Inverted file: k-means cells, of which the `nprobe` nearest to the query are searched (Jegou et al., 2011)."""
+    """Inverted file: k-means cells (Jegou et al., 2011).
+
+    The `nprobe` cells nearest to the query are searched.
+    """
 
     effort_name = "nprobe"
 
     def _create(self, seed: int, nlist: int = 0) -> None:
-        n, dimensions = len(self._kept), self.corpus.shape[1]
+        n = len(self._kept)
+        dimensions = self.corpus.shape[1]
         nlist = nlist or max(1, min(round(4 * n**0.5), n // LEAST_PER_CELL))
-        self.settings, self.default_effort = {"nlist": nlist}, max(1, nlist // 8)
+        self.settings = {"nlist": nlist}
+        self.default_effort = max(1, nlist // 8)
         self._cells = faiss.IndexFlatIP(dimensions)
-        self.index = faiss.IndexIVFFlat(self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT)
+        self.index = faiss.IndexIVFFlat(
+            self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT
+        )
         self.index.cp.seed = seed
-        self.index.cp.min_points_per_centroid = 1  # fewer are the caller's choice; faiss would print a warning
+        self.index.cp.min_points_per_centroid = (
+            1  # fewer are the caller's choice; faiss would print a warning
+        )
         sample = self._kept
         if n > nlist * MOST_PER_CELL:
-            sample = np.sort(np.random.default_rng(seed).choice(sample, nlist * MOST_PER_CELL, replace=False))
+            rng = np.random.default_rng(seed)
+            sample = np.sort(rng.choice(sample, nlist * MOST_PER_CELL, replace=False))
         with _one_thread():
             self.index.train(self._units(sample))
 
@@ -240,7 +312,10 @@ class Ivf(_Faiss):
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let faiss, which has one number of threads for the whole process, use one, so that two builds are the same."""
+    """Make faiss use one thread, so that two builds are the same.
+
+    Faiss has one number of threads for the whole process.
+    """
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
@@ -249,13 +324,16 @@ def _one_thread() -> Iterator[None]:
         faiss.omp_set_num_threads(before)
 
 
-# -- NGT ----------------------------------------------------------------------------------------
+# -- NGT -------------------------------------------------------------------------------
 
 
 class Ngt(Index):
-    """Neighborhood graph and tree (Iwasaki and Miyazaki, 2018), the N2O paper's choice; needs the package ngt.
+    """Neighborhood graph and tree (Iwasaki and Miyazaki, 2018), the N2O paper's choice.
 
-    The effort is `epsilon`: the search goes on through vectors up to 1 + epsilon times as far as the k-th found.
+    It needs the package ngt.
+
+    The effort is `epsilon`: the search goes on through vectors up to 1 + epsilon times
+    as far as the k-th found.
     """
 
     effort_name = "epsilon"
@@ -265,10 +343,18 @@ class Ngt(Index):
         try:
             import ngtpy
         except ImportError as error:
-            raise InputError("method: 'ngt' needs the package ngt, which is not installed; pip install ngt") from error
+            raise InputError(
+                "method: 'ngt' needs the package ngt, which is not "
+                "installed; pip install ngt"
+            ) from error
         folder = tempfile.mkdtemp(prefix="ngt-")
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        ngtpy.create(f"{folder}/index", self.corpus.shape[1], distance_type="Normalized Cosine", **settings)
+        ngtpy.create(
+            f"{folder}/index",
+            self.corpus.shape[1],
+            distance_type="Normalized Cosine",
+            **settings,
+        )
         self.index: Any = ngtpy.Index(f"{folder}/index", log_disabled=True)
 
     def _add(self, vectors: np.ndarray) -> None:
@@ -278,11 +364,13 @@ class Ngt(Index):
         self.index.build_index(num_threads=1)
 
     def _find(self, queries: np.ndarray, width: int, effort: float) -> np.ndarray:
-        found = np.full((len(queries), width), NONE)
-        for row, query in zip(found, queries, strict=True):
-            ids = self.index.search(query, size=width, epsilon=float(effort), with_distance=False)
+        places = np.full((len(queries), width), NONE)
+        for row, query in zip(places, queries, strict=True):
+            ids = self.index.search(
+                query, size=width, epsilon=float(effort), with_distance=False
+            )
             row[: len(ids)] = ids
-        return found
+        return places
 
     def efforts(self, k: int) -> Sequence[float]:
         """Each epsilon from -0.1 to 1, in steps of 0.01."""
@@ -292,15 +380,19 @@ class Ngt(Index):
 _METHODS: dict[str, type[Index]] = {"hnsw": Hnsw, "ivf": Ivf, "ngt": Ngt}
 
 
-# -- recall, and the least effort that reaches one ---------------------------------------------------
+# -- recall, and the least effort that reaches one -------------------------------------
 
 
-def recall_by_ids(found: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The share of the k true neighbors, int[q, k], that were found, int[q, k]: float64[q] in [0, 1].
+def recall_by_ids(ids: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """The share of the k true neighbors that are found: float64[q] in [0, 1].
 
-    Where the k-th neighbor is tied with others, one that is as near as a true one may count as wrong.
+    `ids` and `truth` are int[q, k].
+
+    Where the k-th neighbor is tied with others, one that is as near as a true one may
+    count as wrong.
     """
-    return (truth[:, :, None] == found[:, None, :]).any(axis=2).mean(axis=1)
+    is_found = (truth[:, :, None] == ids[:, None, :]).any(axis=2)
+    return is_found.mean(axis=1)
 
 
 class Tuning(NamedTuple):
@@ -309,10 +401,11 @@ class Tuning(NamedTuple):
     Attributes
     ----------
     effort : float
-        For ``Index.search(effort=...)``; the largest that there is if none reaches the recall.
+        For ``Index.search(effort=...)``; the largest that there is if none reaches the
+        recall.
     recall_by_ids : float
-        Mean over the held-out queries. Chosen as the least that suffices, the effort may fall a little short on other
-        queries: report the recall on those.
+        Mean over the held-out queries. Chosen as the least that suffices, the effort
+        may fall a little short on other queries: report the recall on those.
     """
 
     effort: float
@@ -327,9 +420,10 @@ def tune(
     truth: Neighbors | None = None,
     exclude: Exclude = None,
 ) -> Tuning:
-    """Find the least effort with which `index` reaches a mean recall by ids on held-out queries.
+    """Find the least effort with which an index reaches a mean recall by ids.
 
-    Recall is taken to rise with effort: the effort is doubled until it suffices, then bisected.
+    It is measured on held-out queries. Recall is taken to rise with effort: the effort
+    is doubled until it suffices, then bisected.
 
     Parameters
     ----------
@@ -351,19 +445,28 @@ def tune(
         A recall outside (0, 1], or what ``Index.search`` refuses.
     """
     if not 0 < recall <= 1:
-        raise InputError(f"recall: {recall!r} is not accepted; give more than 0 and at most 1")
-    true = exact(queries, index.corpus, k, exclude) if truth is None else truth
+        raise InputError(
+            f"recall: {recall!r} is not accepted; give more than 0 and at most 1"
+        )
+    if truth is None:
+        truth = exact(queries, index.corpus, k, exclude)
     efforts = index.efforts(k)
 
     @cache
     def reached(place: int) -> float:
-        found = index.search(queries, k, exclude, efforts[place])
-        return float(recall_by_ids(found.ids, true.ids).mean())
+        ids = index.search(queries, k, exclude, efforts[place]).ids
+        return float(recall_by_ids(ids, truth.ids).mean())
 
-    low, high = 0, 0  # `low` falls short
-    while reached(high) < recall and high < len(efforts) - 1:
-        low, high = high, min(2 * high + 1, len(efforts) - 1)
+    last = len(efforts) - 1
+    low = 0  # falls short
+    high = 0
+    while reached(high) < recall and high < last:
+        low = high
+        high = min(2 * high + 1, last)
     while reached(high) >= recall and high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if reached(middle) >= recall else (middle, high)
+        if reached(middle) >= recall:
+            high = middle
+        else:
+            low = middle
     return Tuning(efforts[high], reached(high))

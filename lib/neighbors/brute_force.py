@@ -1,8 +1,11 @@
-"""Exact nearest neighbors by cosine similarity: every query is compared with every vector, block by block.
+"""Exact nearest neighbors by cosine similarity, by brute force, block by block.
 
-A *screen* (one of the classes in `lib.neighbors.dense` and `lib.neighbors.sparse`) computes scores that lie within a
-margin of the similarities. What a score lets through is compared again in float64, so that neither the screen nor the
-blocks nor the number of threads have a part in the result.
+Every query is compared with every vector.
+
+A *screen* (one of the classes in `lib.neighbors.dense` and `lib.neighbors.sparse`)
+computes scores that lie within a margin of the similarities. What a score lets through
+is compared again in float64, so that neither the screen nor the blocks nor the number
+of threads have a part in the result.
 """
 
 from __future__ import annotations
@@ -27,7 +30,6 @@ from lib.neighbors.contract import (
     nearest_first,
     put,
     rounded,
-    unit,
 )
 from lib.neighbors.dense import Bfloat16, Float32, Gpu, available
 from lib.neighbors.sparse import Sparse
@@ -35,9 +37,14 @@ from lib.run import progress
 from lib.run.compiled import njit
 from lib.run.environment import computes_in_bfloat16, cores
 from lib.run.parameters import one_of
+from lib.vectors import unit
 
-WORTH_TORCH = 10**10  # below so many products of two numbers, loading torch takes longer than it saves
-TOO_MANY = 1 / 16  # of a block's rows: to score them again costs as much as a finer screen
+WORTH_TORCH = (
+    10**10
+)  # below so many products of two numbers, loading torch takes longer than it saves
+TOO_MANY = (
+    1 / 16
+)  # of a block's rows: to score them again costs as much as a finer screen
 
 
 def exact(
@@ -50,7 +57,8 @@ def exact(
 ) -> Neighbors:
     """Find the `k` corpus vectors with the highest cosine similarity to each query.
 
-    The result is that of float64 brute force, whatever the processor and the number of threads.
+    The result is that of float64 brute force, whatever the processor and the number of
+    threads.
 
     Parameters
     ----------
@@ -61,33 +69,43 @@ def exact(
     k : int
         At least 1.
     exclude : sequence of int or of sequences of int, optional
-        For query i the corpus index that it may not return (itself, say), or several; -1 or an empty sequence for
-        none.
+        For query i the corpus index that it may not return (itself, say), or several;
+        -1 or an empty sequence for none.
     show_progress_bar : bool
     device : {"auto", "cpu", "cuda", "mps"}
-        Where dense vectors are screened; "auto" takes a CUDA device where there is one and the search is worth it.
+        Where dense vectors are screened; "auto" takes a CUDA device where there is one
+        and the search is worth it.
 
     Returns
     -------
     Neighbors
-        Similarities that agree to 12 decimals are tied; ties go to the lower index. A zero vector has
-        similarity 0 to everything.
+        Similarities that agree to 12 decimals are tied; ties go to the lower index. A
+        zero vector has similarity 0 to everything.
 
     Raises
     ------
     InputError
-        Unequal dimensions, NaN or infinity, an index in `exclude` that the corpus does not have, fewer than `k`
-        vectors left for some query, or a device that is not there.
+        Unequal dimensions, NaN or infinity, an index in `exclude` that the corpus does
+        not have, fewer than `k` vectors left for some query, or a device that is not
+        there.
     """
     queries, corpus, excluded = check(queries, corpus, k, exclude)
-    similarities, ids = nearest(choose(queries, corpus, device), k, excluded, show_progress_bar)
+    similarities, ids = nearest(
+        choose(queries, corpus, device), k, excluded, show_progress_bar
+    )
     return Neighbors(ids, similarities.astype(np.float32))
 
 
 def nearest(
-    screen: Any, k: int, excluded: Exclusions, show_progress_bar: bool = False, threads: int | None = None
+    screen: Any,
+    k: int,
+    excluded: Exclusions,
+    show_progress_bar: bool = False,
+    threads: int | None = None,
 ) -> Best:
-    """The k best of each query, nearest first, in float64; where fewer are left the places stay open.
+    """The k best of each query, nearest first, in float64.
+
+    Where fewer are left, the places stay open.
 
     Parameters
     ----------
@@ -106,11 +124,19 @@ def nearest(
         nonlocal screen
         current = screen
         for some, scores, vectors in scored(current, block, excluded):
-            i, j = current.candidates(scores, best.similarities[some, 0], k)
-            found = rounded(current.similarities(some, i, j, vectors, scores))
+            floors = best.similarities[some, 0]
+            i, j = current.candidates(scores, floors, k)
+            similarities = rounded(current.similarities(some, i, j, vectors, scores))
             with lock:
-                _offer(best.similarities[some], best.ids[some], i, j + block.start, found)
-            if current.finer and len(i) > len(scores) * max(TOO_MANY * len(block), 4 * k):
+                _offer(
+                    best.similarities[some],
+                    best.ids[some],
+                    i,
+                    j + block.start,
+                    similarities,
+                )
+            bearable = max(TOO_MANY * len(block), 4 * k)  # candidates of a query
+            if current.finer and len(i) > len(scores) * bearable:
                 screen = current.finer(current.queries, current.corpus)
 
     each_block(search, screen, "search", show_progress_bar, threads)
@@ -123,14 +149,23 @@ def choose(queries: Vectors, corpus: Vectors, device: str = "auto") -> Any:
     if sp.issparse(corpus):
         return Sparse(queries, corpus)
     queries = unit(queries, "queries")
-    worth_torch = "torch" in sys.modules or len(queries) * corpus.shape[0] * corpus.shape[1] >= WORTH_TORCH
-    if (device in ("cuda", "mps") or (device == "auto" and worth_torch)) and available(device):
+    n, d = corpus.shape
+    worth_torch = "torch" in sys.modules or len(queries) * n * d >= WORTH_TORCH
+    wants_gpu = device in ("cuda", "mps") or (device == "auto" and worth_torch)
+    if wants_gpu and available(device):
         return Gpu(queries, corpus, device)
-    return (Bfloat16 if worth_torch and computes_in_bfloat16() else Float32)(queries, corpus)
+    if worth_torch and computes_in_bfloat16():
+        return Bfloat16(queries, corpus)
+    return Float32(queries, corpus)
 
 
-def scored(screen: Any, block: range, excluded: Exclusions) -> Iterator[tuple[slice, Any, Any]]:
-    """For some queries at a time their scores with a block; the excluded pairs are hidden."""
+def scored(
+    screen: Any, block: range, excluded: Exclusions
+) -> Iterator[tuple[slice, Any, Any]]:
+    """Yield a few queries at a time with their scores for a block.
+
+    Excluded pairs are hidden.
+    """
     vectors = screen.load(block)
     hidden = excluded.within(block.start, block.stop)
     for start in range(0, screen.queries.shape[0], screen.query_step):
@@ -141,10 +176,20 @@ def scored(screen: Any, block: range, excluded: Exclusions) -> Iterator[tuple[sl
         yield some, scores, vectors
 
 
-def each_block(work: Callable[[range], None], screen: Any, name: str, show: bool, threads: int | None = None) -> None:
-    """Call `work` for each block of the screen's corpus, in threads, under a progress bar."""
+def each_block(
+    work: Callable[[range], None],
+    screen: Any,
+    name: str,
+    show: bool,
+    threads: int | None = None,
+) -> None:
+    """Call `work` for each block of the screen's corpus, in threads.
+
+    A progress bar is shown.
+    """
     n = screen.corpus.shape[0]
-    blocks = [range(start, min(start + screen.rows, n)) for start in range(0, n, screen.rows)]
+    starts = range(0, n, screen.rows)
+    blocks = [range(start, min(start + screen.rows, n)) for start in starts]
     with (
         threadpool_limits(1, "blas"),
         progress.bar(n, name, unit="vectors", show=show) as bar,
@@ -155,6 +200,7 @@ def each_block(work: Callable[[range], None], screen: Any, name: str, show: bool
 
 
 @njit(nogil=True)
-def _offer(similarities, ids, queries, found_ids, found):
-    for p in range(len(found)):
-        put(similarities[queries[p]], ids[queries[p]], found[p], found_ids[p])
+def _offer(similarities, ids, queries, new_ids, new_similarities):
+    for p in range(len(new_ids)):
+        query = queries[p]
+        put(similarities[query], ids[query], new_similarities[p], new_ids[p])

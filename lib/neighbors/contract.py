@@ -1,4 +1,4 @@
-"""What every search promises and checks, exact or approximate, on one machine or several."""
+"""What every search promises and checks: exact, approximate or distributed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lib.run import arrays
 from lib.run.compiled import njit
 from lib.run.errors import InputError
+from lib.vectors import as_integers, as_matrix
 
 Vectors = np.ndarray | sp.csr_array | sp.csr_matrix
 Exclude = Sequence[int] | Sequence[Sequence[int]] | None
 
-DECIMALS = 12  # similarities that agree to so many are tied: the 13th holds nothing but the order of summation
+# Similarities that agree to so many are tied: the 13th holds nothing but the order of
+# summation.
+DECIMALS = 12
 
 
 class Neighbors(NamedTuple):
@@ -34,7 +36,9 @@ class Neighbors(NamedTuple):
 
 
 class Best(NamedTuple):
-    """The k best of each query so far: every row is a binary heap with the worst of them on top.
+    """The k best of each query so far.
+
+    Every row is a binary heap with the worst of them on top.
 
     Attributes
     ----------
@@ -49,7 +53,9 @@ class Best(NamedTuple):
 
 
 class Exclusions(NamedTuple):
-    """Query ``queries[i]`` may not return the corpus vector ``ids[i]``; the ids ascend, and no pair stands twice.
+    """Query ``queries[i]`` may not return the corpus vector ``ids[i]``.
+
+    The ids ascend, and no pair occurs twice.
 
     Attributes
     ----------
@@ -72,79 +78,82 @@ class Exclusions(NamedTuple):
 def exclusions(exclude: Exclude, q: int, n: int) -> Exclusions:
     """The argument `exclude` of a search for `q` queries in a corpus of `n`.
 
-    Raises InputError for an index that the corpus does not have, and unless there is one entry for each query.
+    Raises InputError for an index that the corpus does not have, and unless there is
+    one entry for each query.
     """
-    entries = [()] * q if exclude is None else [np.ravel(entry) for entry in exclude]
+    entries = [()] * q
+    if exclude is not None:
+        entries = [np.ravel(entry) for entry in exclude]
     if len(entries) != q:
-        raise InputError(f"exclude: has {len(entries)} entries for {q} queries; give one for each query")
-    queries = np.repeat(np.arange(q), [len(entry) for entry in entries])
-    ids = arrays.whole("exclude", np.concatenate([np.empty(0, np.int64), *entries]))
-    wrong = (ids < -1) | (ids >= n)
-    if wrong.any():
         raise InputError(
-            f"exclude[{queries[wrong][0]}]: {ids[wrong][0]} is not an index of the corpus; "
+            f"exclude: has {len(entries)} entries for {q} "
+            "queries; give one for each query"
+        )
+    sizes = [len(entry) for entry in entries]
+    queries = np.repeat(np.arange(q), sizes)
+    ids = as_integers("exclude", np.concatenate([np.empty(0, np.int64), *entries]))
+    wrong = np.flatnonzero((ids < -1) | (ids >= n))
+    if len(wrong):
+        first = wrong[0]
+        raise InputError(
+            f"exclude[{queries[first]}]: {ids[first]} is not an index of the corpus; "
             f"give 0 to {n - 1}, or -1 for none"
         )
-    ids, queries = np.unique(np.stack([ids, queries])[:, ids >= 0], axis=1)
+    pairs = np.stack([ids, queries])[:, ids >= 0]
+    ids, queries = np.unique(pairs, axis=1)
     return Exclusions(queries, ids)
 
 
-def check(queries: Vectors, corpus: Vectors, k: int, exclude: Exclude) -> tuple[Vectors, Vectors, Exclusions]:
+def check(
+    queries: Vectors, corpus: Vectors, k: int, exclude: Exclude
+) -> tuple[Vectors, Vectors, Exclusions]:
     """The arguments of a search, as arrays or CSR arrays, and what may not be returned.
 
-    Raises InputError as `lib.neighbors.exact` does, except for NaN and infinity, which the search itself meets.
+    Raises InputError as `lib.neighbors.exact` does, except for NaN and infinity, which
+    the search itself meets.
     """
     queries, corpus = same_kind(queries, corpus)
-    q, n = queries.shape[0], corpus.shape[0]
+    q = queries.shape[0]
+    n = corpus.shape[0]
     excluded = exclusions(exclude, q, n)
-    left = n - int(excluded.sizes(q).max(initial=0))
-    if not isinstance(k, int | np.integer) or not 1 <= k <= left:
+    most_excluded = int(excluded.sizes(q).max(initial=0))
+    candidates = n - most_excluded
+    if not isinstance(k, int | np.integer) or not 1 <= k <= candidates:
         raise InputError(
-            f"k: {k!r} is not accepted; give 1 to {left} (a corpus of {n}, less what a query may not return)"
+            f"k: {k!r} is not accepted; give 1 to {candidates} "
+            f"(a corpus of {n} minus what a query may not return)"
         )
     return queries, corpus, excluded
 
 
-def same_kind(queries: Vectors, corpus: Vectors, name: str = "queries") -> tuple[Vectors, Vectors]:
+def same_kind(
+    queries: Vectors, corpus: Vectors, name: str = "queries"
+) -> tuple[Vectors, Vectors]:
     """Both as CSR arrays or both as arrays; `name` is what errors call the first.
 
-    Raises InputError for one sparse and one dense, and for different numbers of columns.
+    Raises InputError for one sparse and one dense, and for different numbers of
+    columns.
     """
     if sp.issparse(corpus) != sp.issparse(queries):
-        raise InputError(f"{name} and corpus: one is sparse and the other dense; give both of one kind")
-    queries, corpus = arrays.matrix(name, queries), arrays.matrix("corpus", corpus)
+        raise InputError(
+            f"{name} and corpus: one is sparse and the other "
+            "dense; give both of one kind"
+        )
+    queries = as_matrix(name, queries)
+    corpus = as_matrix("corpus", corpus)
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
-            f"{name} have {queries.shape[1]} dimensions, the corpus has {corpus.shape[1]}; give equal ones"
+            f"{name} have {queries.shape[1]} dimensions, the corpus has "
+            f"{corpus.shape[1]}; give equal ones"
         )
     return queries, corpus
 
 
-def unit(vectors: np.ndarray, name: str = "vectors", first: int = 0) -> np.ndarray:
-    """Rows of length 1, float64[n, d]; zero rows stay zero.
-
-    Raises InputError for NaN or infinity; it names the array and the row, counted from `first`.
-    """
-    vectors = np.asarray(vectors, dtype=np.float64)
-    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=0.0)
-    check_finite(largest[:, 0], name, first)
-    vectors = vectors / np.where(largest > 0, largest, 1.0)
-    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))[:, None]
-    return vectors / np.where(norms > 0, norms, 1.0)
-
-
-def check_finite(of_rows: np.ndarray, name: str, first: int = 0) -> None:
-    """Raise InputError for the first NaN or infinity in a number for each row, counted from `first`, of `name`."""
-    finite = np.isfinite(of_rows)
-    if not finite.all():
-        raise InputError(
-            f"{name}: row {first + int(np.argmin(finite))} holds NaN or infinity; remove such vectors or make them "
-            "zero before the search"
-        )
-
-
 def places(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and column, int64[m], of what is true in bool[q, b]: `numpy.nonzero`, in a sixth of its time."""
+    """Row and column, int64[m], of what is true in bool[q, b].
+
+    The same as `numpy.nonzero`, in a sixth of its time.
+    """
     return np.divmod(np.flatnonzero(mask), max(mask.shape[1], 1))
 
 
@@ -156,27 +165,37 @@ def rounded(similarities: np.ndarray) -> np.ndarray:
 def nearest_first(similarities: np.ndarray, ids: np.ndarray, k: int) -> Best:
     """The k best of each row, ties to the lower id."""
     order = np.lexsort((ids, -similarities))[:, :k]
-    return Best(np.take_along_axis(similarities, order, axis=1), np.take_along_axis(ids, order, axis=1))
+    similarities = np.take_along_axis(similarities, order, axis=1)
+    ids = np.take_along_axis(ids, order, axis=1)
+    return Best(similarities, ids)
 
 
 @njit(nogil=True)
 def put(similarities, ids, similarity, index):
-    """Let a vector take the place of the worst of a query's k best, a binary heap, if it is better."""
+    """Replace the worst of a query's k best, a binary heap, if a vector is better."""
     if not _worse(similarities[0], ids[0], similarity, index):
         return
-    hole, child = 0, 1
+    hole = 0
+    child = 1
     while child < len(ids):
         right = child + 1
-        if right < len(ids) and _worse(similarities[right], ids[right], similarities[child], ids[child]):
+        if right < len(ids) and _worse(
+            similarities[right], ids[right], similarities[child], ids[child]
+        ):
             child = right
         if not _worse(similarities[child], ids[child], similarity, index):
             break
-        similarities[hole], ids[hole] = similarities[child], ids[child]
-        hole, child = child, 2 * child + 1
-    similarities[hole], ids[hole] = similarity, index
+        similarities[hole] = similarities[child]
+        ids[hole] = ids[child]
+        hole = child
+        child = 2 * hole + 1
+    similarities[hole] = similarity
+    ids[hole] = index
 
 
 @njit(nogil=True)
 def _worse(similarity, index, other_similarity, other_index):
     """Whether the first of two comes after the second in the result."""
-    return similarity < other_similarity or (similarity == other_similarity and index > other_index)
+    return similarity < other_similarity or (
+        similarity == other_similarity and index > other_index
+    )

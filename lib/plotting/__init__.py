@@ -1,32 +1,43 @@
-"""Every figure function. They take data and Axes, fit nothing, and leave saving to `show`."""
+"""Every figure function.
 
-from lib.plotting.distributions import dots_by_group, dots_with_intervals
-from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle
+They take data and Axes, fit nothing, and leave saving to `show`.
+"""
+
+from lib.plotting.distributions import boxes, dots_by_group, dots_with_intervals
+from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
+from lib.plotting.kinds import GROUPS, display_name, groups, marks
 from lib.plotting.lines import curves, logarithmic, reference, scatter
 from lib.plotting.output import show, write_table
-from lib.plotting.pitfalls import before_and_after, by_family, named_places
-from lib.plotting.planes import label_points, parted_plane, scatter_map
+from lib.plotting.pitfalls import before_and_after, named_places
+from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
+from lib.plotting.verdicts import Judged, verdicts
 
 __all__ = [
     "COLORS",
+    "GROUPS",
     "PAGE_WIDTH",
     "SEQUENTIAL",
+    "Judged",
     "agreement_heatmap",
     "before_and_after",
-    "by_family",
+    "boxes",
     "clustered_triangle",
     "curves",
+    "display_name",
     "dots_by_group",
     "dots_with_intervals",
+    "groups",
     "label_points",
     "logarithmic",
+    "marks",
     "named_places",
-    "parted_plane",
     "reference",
     "scatter",
     "scatter_map",
     "show",
+    "triangles",
     "use_style",
+    "verdicts",
     "write_table",
 ]

@@ -2,55 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lib.plotting.style import PAGE_WIDTH, bars, frame, look
+from lib.plotting.kinds import marks
+from lib.plotting.style import COLORS, PAGE_WIDTH, bars, frame
 
+DIAMOND = {"color": COLORS[1], "markersize": 3.5}
 CLOSE = 0.6  # of the distance between two names: what rows of one name share
 
 
 def dots_with_intervals(
-    table: pd.DataFrame, axes: Axes, label: str, kinds: pd.Series | None = None, level: float | None = None
+    table: pd.DataFrame,
+    axes: Axes,
+    label: str,
+    kinds: pd.Series | None = None,
+    level: float | None = None,
 ) -> None:
-    """A dot with its interval for each row: columns value, low, high; the index names them from top to bottom.
+    """A dot with its interval for each row, from top to bottom.
 
-    Rows of one name stand close together beside it. `kinds` names each row's kind, which it is colored and marked by.
-    `level` draws a dotted line, such as chance.
+    Columns are value, low and high; the index names the rows. Rows of one name stand
+    close together beside it. `kinds` names each row's kind, which it is colored and
+    marked by. `level` draws a dotted line, such as chance.
     """
-    kinds = pd.Series("", table.index) if kinds is None else kinds
+    if kinds is None:
+        kinds = pd.Series("", table.index)
     errors = bars(table, "value")
-    places, names = pd.factorize(table.index)
-    same = pd.Series(places).groupby(places)
-    places = places + CLOSE * ((same.cumcount() + 0.5) / same.transform("size") - 0.5).to_numpy()
-    for i, kind in enumerate(sorted(kinds.unique())):
+    names, places = _places(table.index)
+    for kind, its_look in marks(kinds).items():
         rows = np.flatnonzero(kinds == kind)
         values = table["value"].iloc[rows]
-        axes.errorbar(values, places[rows], xerr=errors[:, rows], linestyle="", markersize=5, label=kind, **look(i))
+        mark = {"linestyle": "", "markersize": 5, **its_look}
+        axes.errorbar(values, places[rows], xerr=errors[:, rows], label=kind, **mark)
     if level is not None:
         axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     frame(axes, label)
-    if kinds.nunique() > 1 and not axes.figure.legends:  # one for all panels
-        axes.figure.legend(frameon=False, loc="outside lower center", ncols=3)
+    figure = axes.figure
+    if kinds.nunique() > 1 and not figure.legends:  # one for all panels
+        figure.legend(frameon=False, loc="outside lower center", ncols=3)
+
+
+def _places(index: pd.Index) -> tuple[pd.Index, np.ndarray]:
+    """The distinct names, and where each row stands, float[rows].
+
+    Rows of one name are close together.
+    """
+    number, names = pd.factorize(index)
+    same = pd.Series(number).groupby(number)
+    position = (same.cumcount() + 0.5) / same.transform("size")
+    return names, number + CLOSE * (position - 0.5).to_numpy()
 
 
 def dots_by_group(table: pd.DataFrame, label: str) -> Figure:
-    """Dots with intervals, a panel for each group, three beside each other; all panels have the same rows.
+    """Dots with intervals: a panel for each group, three side by side.
 
-    `table` has columns what (the rows), group (the panels), value, low and high.
+    All panels have the same rows. `table` has columns what (the rows), group (the
+    panels), value, low and high.
     """
-    groups, count = list(dict.fromkeys(table["group"])), table["what"].nunique()
-    rows, columns = -(-len(groups) // 3), min(len(groups), 3)
-    shape = (PAGE_WIDTH, rows * (0.2 * count + 0.75))
-    figure, panels = plt.subplots(rows, columns, figsize=shape, layout="constrained", sharey=True, squeeze=False)
+    groups = list(dict.fromkeys(table["group"]))
+    columns = min(len(groups), 3)
+    rows = -(-len(groups) // 3)
+    height = rows * (0.2 * table["what"].nunique() + 0.75)
+    figure, panels = plt.subplots(
+        rows,
+        columns,
+        figsize=(PAGE_WIDTH, height),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
+    )
     for axes in panels.flat[len(groups) :]:
         axes.set_visible(False)
     for axes, group in zip(panels.flat, groups, strict=False):
-        dots_with_intervals(table[table["group"] == group].set_index("what"), axes, label, level=0)
+        of_group = table[table["group"] == group]
+        dots_with_intervals(of_group.set_index("what"), axes, label, level=0)
         axes.set_title(group)
     return figure
+
+
+def boxes(
+    tables: Mapping[str, pd.DataFrame], label: str, marks: Mapping[str, pd.Series]
+) -> Figure:
+    """Horizontal box plots, a panel for each table and in it a box for each column.
+
+    Whiskers reach the lowest and the highest value; missing values do not count. The
+    diamonds are `marks`, for each table a value for each column.
+    """
+    rows = [table.shape[1] for table in tables.values()]
+    shape = (PAGE_WIDTH, 0.17 * sum(rows) + 0.7 * len(rows))
+    figure, panels = plt.subplots(
+        len(rows),
+        figsize=shape,
+        height_ratios=rows,
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axes, (title, table) in zip(panels[:, 0], tables.items(), strict=True):
+        _boxes(table, axes)
+        axes.plot(marks[title][table.columns], range(table.shape[1]), "D", **DIAMOND)
+        frame(axes, label)
+        axes.set(title=title, xlim=(0, None))
+    return figure
+
+
+def _boxes(table: pd.DataFrame, axes: Axes) -> None:
+    places = range(table.shape[1])
+    lines = {"color": "0.3", "linewidth": 0.8}
+    axes.boxplot(
+        [table[name].dropna() for name in table],
+        positions=places,
+        orientation="horizontal",
+        widths=0.6,
+        whis=(0, 100),
+        boxprops=lines,
+        whiskerprops=lines,
+        capprops=lines,
+        medianprops={"color": COLORS[0], "linewidth": 1.5},
+    )
+    axes.set_yticks(places, table.columns)
+    axes.set_ylim(len(places) - 0.5, -0.5)

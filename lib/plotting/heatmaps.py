@@ -2,63 +2,138 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL
 
 
-def clustered_triangle(table: pd.DataFrame, linkage: np.ndarray, notable: float) -> Figure:
-    """The lower triangle of a symmetric table in the order of a tree beside it, with numbers from `notable` upward."""
+def clustered_triangle(
+    table: pd.DataFrame, linkage: np.ndarray, notable: float
+) -> Figure:
+    """The lower triangle of a symmetric table, ordered by a tree beside it.
+
+    Numbers are shown from `notable` upward.
+    """
     from scipy.cluster import hierarchy
 
-    height = 0.26 * len(table) + 1.6
-    figure, (left, right) = plt.subplots(
-        1, 2, figsize=(PAGE_WIDTH, height), width_ratios=(1, 4.4), layout="constrained"
+    figure = plt.figure(
+        figsize=(PAGE_WIDTH, 0.26 * len(table) + 1.6), layout="constrained"
     )
+    left, right = figure.subplots(1, 2, width_ratios=(1, 4.4))
+    one_color = {"color_threshold": 0, "above_threshold_color": COLORS[0]}
     tree = hierarchy.dendrogram(
-        linkage, ax=left, orientation="left", no_labels=True, color_threshold=0, above_threshold_color=COLORS[0]
+        linkage, ax=left, orientation="left", no_labels=True, **one_color
     )
     left.invert_yaxis()
     left.set_xlabel("1 - N2O")
     left.spines["left"].set_visible(False)
-    ordered = table.iloc[tree["leaves"], tree["leaves"]]
-    numbers = ordered.map(lambda value: f"{value:.2f}".lstrip("0") if value >= notable else "")
-    sns.heatmap(
-        ordered,
-        mask=np.triu(np.ones(ordered.shape, dtype=bool)),
-        cmap=SEQUENTIAL,
-        vmin=0,
-        annot=numbers,
-        fmt="",
-        annot_kws={"size": 7},
-        linewidths=0.5,
-        cbar_kws={"label": "N2O", "shrink": 0.7},
-        ax=right,
-    )
+
+    def written(value: float) -> str:
+        return f"{value:.2f}".lstrip("0") if value >= notable else ""
+
+    leaves = tree["leaves"]
+    ordered = table.iloc[leaves, leaves]
+    above = np.triu(np.ones(ordered.shape, dtype=bool))
+    bar = {"label": "N2O", "shrink": 0.7}
+    _shaded(ordered, ordered.map(written), right, bar, size=7, mask=above)
     right.tick_params(length=0)
-    right.set_xticks(right.get_xticks(), right.get_xticklabels(), rotation=45, ha="right", rotation_mode="anchor")
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    right.set_xticks(right.get_xticks(), right.get_xticklabels(), **slanted)
     return figure
 
 
-def agreement_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
-    """Figure 4: of the sentences that two models both get wrong, how many get the same wrong label.
+def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
+    """The lower triangles of symmetric tables, with their numbers.
 
-    `pairs` has columns a, b, both and same. Each cell has its fraction and is shaded by it.
+    `columns` of them stand side by side. All have one scale, from 0 to 1. A cell
+    without a number is grey.
+    """
+    rows = -(-len(tables) // columns)
+    longest = max(map(len, tables.values()))
+    size = (PAGE_WIDTH, rows * (0.2 * longest + 1.1))
+    figure, panels = plt.subplots(
+        rows, columns, figsize=size, squeeze=False, layout="constrained"
+    )
+    for axes, (title, table) in zip(panels.flat, tables.items(), strict=True):
+        _triangle(table, axes)
+        axes.set_title(title)
+    return figure
+
+
+def _triangle(table: pd.DataFrame, axes: Axes) -> None:
+    lower = np.tri(*table.shape, k=-1, dtype=bool)
+    shown = table.where(lower).iloc[1:, :-1]
+    written = {"fmt": "", "annot_kws": {"size": 6}}
+    shades = {
+        "cmap": SEQUENTIAL,
+        "vmin": 0,
+        "vmax": 1,
+        "linewidths": 0.5,
+        "cbar": False,
+    }
+    absent = np.where(np.tri(*shown.shape, dtype=bool), 0.15, np.nan)
+    axes.pcolormesh(absent, cmap="Greys", vmin=0, vmax=1)
+    sns.heatmap(shown, annot=shown.map(_two_digits), ax=axes, **written, **shades)
+    axes.tick_params(length=0, labelsize=7)
+    axes.set(xlabel="", ylabel="")
+    ends = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), **ends)
+    axes.set_yticks(axes.get_yticks(), axes.get_yticklabels(), rotation=0)
+
+
+def _two_digits(value: float) -> str:
+    return "" if np.isnan(value) else f"{value:.2f}".lstrip("0")
+
+
+def agreement_heatmap(pairs: pd.DataFrame, title: str) -> Figure:
+    """Figure 4: how often two models that are both wrong give the same wrong label.
+
+    `pairs` has columns a, b, both and same. Each cell has its fraction and is shaded by
+    it.
     """
     names = list(dict.fromkeys([*pairs["a"], *pairs["b"]]))
-    share = pairs.assign(share=pairs["same"] / pairs["both"]).pivot(index="b", columns="a", values="share")
-    written = pairs["same"].astype(str) + "/" + pairs["both"].astype(str)
-    written = pairs.assign(written=written).pivot(index="b", columns="a", values="written")
-    place = {"index": names[1:], "columns": names[:-1]}
-    figure, axes = plt.subplots(figsize=(PAGE_WIDTH * 0.8, 0.3 * len(names) + 1), layout="constrained")
-    shades = {"cmap": SEQUENTIAL, "vmin": 0, "vmax": 1, "linewidths": 0.5, "annot_kws": {"size": 8}}
-    bar = {"label": "share"}
-    sns.heatmap(share.reindex(**place), annot=written.reindex(**place), fmt="", cbar_kws=bar, ax=axes, **shades)
+    cells = pairs.set_index(["b", "a"])
+    share = cells["same"] / cells["both"]
+    fraction = cells["same"].astype(str) + "/" + cells["both"].astype(str)
+    share = share.unstack().reindex(names[1:], columns=names[:-1])
+    fraction = fraction.unstack().reindex(names[1:], columns=names[:-1])
+    height = 0.3 * len(names) + 1
+    figure, axes = plt.subplots(
+        figsize=(PAGE_WIDTH * 0.8, height), layout="constrained"
+    )
+    _shaded(share, fraction, axes, {"label": "share"}, size=8, vmax=1)
     axes.set(xlabel="", ylabel="", title=title)
     axes.tick_params(length=0)
     axes.set_yticks(axes.get_yticks(), axes.get_yticklabels(), rotation=0)
     return figure
+
+
+def _shaded(
+    values: pd.DataFrame,
+    written: pd.DataFrame,
+    axes: Axes,
+    bar: dict[str, Any],
+    size: int,
+    **options: Any,
+) -> None:
+    """A heat map with something written into each cell; other options are seaborn's."""
+    sns.heatmap(
+        values,
+        annot=written,
+        fmt="",
+        annot_kws={"size": size},
+        cmap=SEQUENTIAL,
+        vmin=0,
+        linewidths=0.5,
+        cbar_kws=bar,
+        ax=axes,
+        **options,
+    )

@@ -1,4 +1,4 @@
-"""Quantities that change with another: curves with bands of confidence, clouds of points, logarithmic scales."""
+"""Quantities that change with another: curves with bands, points, log scales."""
 
 from __future__ import annotations
 
@@ -12,34 +12,48 @@ from matplotlib.ticker import LogLocator, NullLocator
 from lib.plotting.style import COLORS, frame, look
 
 
-def curves(tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label: str) -> None:
-    """A line for each name, marked and colored, with a band where its table gives an interval.
+def curves(
+    tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label: str
+) -> None:
+    """A marked and colored line for each name, with a band for its intervals.
 
-    Each table has a column value; its index gives the positions on the x-axis, columns low and high the band.
+    Each table has a column value; its index gives the positions on the x-axis, columns
+    low and high the band.
     """
     for i, (name, table) in enumerate(tables.items()):
-        axes.plot(table.index, table["value"], markersize=4, linewidth=1.2, label=name, **look(i))
+        if table.empty:
+            continue
+        mark = look(i)
+        axes.plot(
+            table.index, table["value"], markersize=4, linewidth=1.2, label=name, **mark
+        )
         if "low" in table:
-            axes.fill_between(table.index, table["low"], table["high"], color=look(i)["color"], alpha=0.15, linewidth=0)
+            band = {"color": mark["color"], "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(table.index, table["low"], table["high"], **band)
     frame(axes, x_label, y_label)
 
 
-def scatter(x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str) -> None:
+def scatter(
+    x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str
+) -> None:
     """A cloud of many points, light where they are few."""
-    axes.plot(x, y, linestyle="", marker="o", markersize=3, markeredgewidth=0, color=COLORS[0], alpha=0.5)
+    mark = {"marker": "o", "markersize": 3, "markeredgewidth": 0}
+    axes.plot(x, y, linestyle="", color=COLORS[0], alpha=0.5, **mark)
     frame(axes, x_label, y_label)
 
 
 def reference(value: float, axes: Axes, label: str) -> None:
     """A dotted level line with its name above its right end."""
     axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
-    axes.annotate(
-        label, (1, value), xycoords=("axes fraction", "data"), xytext=(0, 2), textcoords="offset points", ha="right"
-    )
+    place = {"xycoords": ("axes fraction", "data"), "ha": "right"}
+    axes.annotate(label, (1, value), xytext=(0, 2), textcoords="offset points", **place)
 
 
 def logarithmic(axis: Axis, at: Sequence[float] | None = None) -> None:
-    """Make ``axes.xaxis`` or ``axes.yaxis`` logarithmic, with plain numbers: 1, 2, 5, 10 ... or those given."""
+    """Make ``axes.xaxis`` or ``axes.yaxis`` logarithmic, with plain numbers.
+
+    These are 1, 2, 5, 10 ... or those given.
+    """
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())

@@ -14,28 +14,43 @@ from matplotlib.figure import Figure
 from lib.plotting.style import STYLE
 from lib.run import files, paths
 
-_PART = re.compile(rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])')  # markers and paths that clip
+_PART = re.compile(
+    rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])'
+)  # markers and paths that clip
 
 
 def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
-    """Save a figure as PNG and SVG in the notebook's folder and display it with its alternative text.
+    """Save a figure in the notebook's folder and display it.
 
-    Each file is written whole or not at all, and the same figure gives the same bytes. It is shown as HTML, since
-    JupyterLab reads no alternative text from the metadata of a bare image. Raises InputError if the folder cannot be
-    written.
+    It is saved as PNG and SVG, and displayed with its alternative text.
+
+    Each file is written whole or not at all, and the same figure gives the same bytes.
+    It is shown as HTML, since JupyterLab reads no alternative text from the metadata of
+    a bare image. Raises InputError if the folder cannot be written.
     """
     from IPython.display import display
 
     folder = paths.figures_folder(notebook)
     bare = {"png": {"Software": None}, "svg": {"Date": None, "Creator": None}}
     for kind, metadata in bare.items():
-        drawn = BytesIO()
-        figure.savefig(drawn, format=kind, bbox_inches="tight", metadata={"Description": alt, **metadata})
+        buffer = BytesIO()
+        figure.savefig(
+            buffer,
+            format=kind,
+            bbox_inches="tight",
+            metadata={"Description": alt, **metadata},
+        )
+        content = buffer.getvalue()
+        if kind == "svg":
+            content = _numbered(content)
         with files.replacing(folder / f"{name}.{kind}") as stream:
-            stream.write(_numbered(drawn.getvalue()) if kind == "svg" else drawn.getvalue())
+            stream.write(content)
     png = b64encode((folder / f"{name}.png").read_bytes()).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
-    shown = f'<img src="data:image/png;base64,{png}" width="{width}" alt="{html.escape(alt)}">'
+    shown = (
+        f'<img src="data:image/png;base64,{png}" width="{width}" '
+        f'alt="{html.escape(alt)}">'
+    )
     metadata = {"text/html": {"figure": name, "alt": alt}}
     display({"text/html": shown, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
@@ -44,17 +59,25 @@ def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
 def _numbered(svg: bytes) -> bytes:
     """An SVG whose parts are numbered as they come.
 
-    Matplotlib names them after all digits of their coordinates, of which the last, which nobody sees, depend on the
-    number of threads that added something up.
+    Matplotlib names them after all digits of their coordinates, of which the last,
+    which nobody sees, depend on the number of threads that added something up.
     """
     numbers: dict[bytes, int] = {}
-    return _PART.sub(lambda found: b"%b%d" % (found[1], numbers.setdefault(found[0], len(numbers))), svg)
+
+    def numbered(part: re.Match[bytes]) -> bytes:
+        number = numbers.setdefault(part[0], len(numbers))
+        return b"%b%d" % (part[1], number)
+
+    return _PART.sub(numbered, svg)
 
 
-def write_table(table: pd.DataFrame, notebook: str, name: str, index: bool = False) -> None:
-    """Write ``name.csv`` in the notebook's folder, whole or not at all, numbers with six significant digits.
+def write_table(
+    table: pd.DataFrame, notebook: str, name: str, index: bool = False
+) -> None:
+    """Write ``name.csv`` in the notebook's folder, whole or not at all.
 
-    Raises InputError if the folder cannot be written.
+    Numbers have six significant digits. Raises InputError if the folder cannot be
+    written.
     """
     content = table.to_csv(index=index, float_format="%.6g", lineterminator="\n")
     with files.replacing(paths.figures_folder(notebook) / f"{name}.csv") as stream:

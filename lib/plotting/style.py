@@ -1,4 +1,4 @@
-"""The look that all figures share: in print at column width, for color-blind readers and in grey."""
+"""The look of all figures: for print columns, color-blind readers and grayscale."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from matplotlib import style
 from matplotlib.axes import Axes
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
-SEQUENTIAL = "mako_r"  # light to dark in even steps: readable in grey and with every color vision
-# Okabe and Ito's palette, each color with a marker of its own so that grey print tells them apart.
+# Light to dark in even steps: readable in grey and with every color vision.
+SEQUENTIAL = "mako_r"
+# Okabe and Ito's palette, each color with a marker of its own so that grey print tells
+# them apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
@@ -32,22 +34,28 @@ STYLE = {
 
 
 def use_style() -> None:
-    """Set the look that all notebooks share, whatever the user's own settings of Matplotlib are."""
+    """Set the look of all notebooks, whatever the user's Matplotlib settings are."""
     style.use(["default", STYLE])
 
 
 def look(number: int) -> dict[str, Any]:
     """The color and the marker of the kind with this number."""
-    return {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)]}
+    color = COLORS[number % len(COLORS)]
+    marker = MARKERS[number % len(MARKERS)]
+    return {"color": color, "marker": marker}
 
 
 def bars(table: pd.DataFrame, column: str) -> np.ndarray:
-    """What error bars reach down and up from a column to the columns low and high, float[2, rows]."""
-    return np.abs(table[["low", "high"]].to_numpy() - table[[column]].to_numpy()).T
+    """Lengths of error bars from a column to low and high, float[2, rows]."""
+    bounds = table[["low", "high"]].to_numpy()
+    return np.abs(bounds - table[[column]].to_numpy()).T
 
 
 def frame(axes: Axes, x_label: str, y_label: str | None = None) -> None:
-    """Label the axes, and draw a light grid behind the data; without a label of the y-axis only its vertical lines."""
+    """Label the axes, and draw a light grid behind the data.
+
+    Without a label of the y-axis, only vertical grid lines are drawn.
+    """
     axes.set(xlabel=x_label, ylabel=y_label or "")
     axes.grid(axis="x" if y_label is None else "both", color="0.9")
     axes.set_axisbelow(True)

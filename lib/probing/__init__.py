@@ -1,4 +1,6 @@
-"""Probing tasks: what a classifier can read out of a frozen embedding (how long, which word, in which order).
+"""Probing tasks: what a classifier can read out of a frozen embedding.
+
+Examples are how long a sentence is, which words it has, and in which order.
 
 =============  =========================================  ==========================
 name           what is asked of a sentence                made from any corpus, too
@@ -15,8 +17,9 @@ name           what is asked of a sentence                made from any corpus, 
 ``CoordInv``   whether two clauses changed places
 =============  =========================================  ==========================
 
-Conneau et al. (2018), "What you can cram into a single vector", whose files come with SentEval (`read`). Where they are
-not here, `make` follows their recipes on other text; docs/probing.md says where it departs from them.
+Conneau et al. (2018), "What you can cram into a single vector", whose files come with
+SentEval (`read`). Where they are not here, `make` follows their recipes on other text;
+docs/probing.md says where it departs from them.
 """
 
 from __future__ import annotations
@@ -66,51 +69,73 @@ class Probe(NamedTuple):
 
 def _tasks(splits: Iterable[pd.DataFrame]) -> list[ClassificationTask]:
     """Of tables with the columns sentence and label."""
-    return [ClassificationTask(split["sentence"].tolist(), split["label"].to_numpy(np.int32)) for split in splits]
+    made = []
+    for split in splits:
+        labels = split["label"].to_numpy(np.int32)
+        made.append(ClassificationTask(split["sentence"].tolist(), labels))
+    return made
 
 
-# -- SentEval's files -------------------------------------------------------------------------------
+# -- SentEval's files ------------------------------------------------------------------
 
 SPLITS = ("tr", "va", "te")
 
 
 def read(name: str) -> Probe:
-    """SentEval's probing task of this name, from where data are looked for (`lib.catalog`).
+    """SentEval's probing task of this name.
 
-    Its sentences are tokens parted by blanks. Classes are ordered by number where they are numbers, else by letter.
+    Its file is looked for as `lib.catalog` says. Its sentences are tokens parted by
+    blanks. Classes are ordered by number where they are numbers, else by letter.
 
     Raises
     ------
     InputError
-        An unknown name; a file that is missing, or broken (with the line); a split that is not there; a label that the
-        training split has less than twice.
+        An unknown name; a file that is missing, or broken (with the line); a split that
+        is not there; a label that the training split has less than twice.
     """
-    path = catalog.file(f"senteval/probing/{FILES[one_of('name', name, FILES)]}.txt")
-    table = pd.DataFrame(map(_row, reading.lines(path)), columns=["split", "label", "sentence"])
+    one_of("name", name, FILES)
+    path = catalog.file(f"senteval/probing/{FILES[name]}.txt")
+    rows = map(_row, reading.lines(path))
+    table = pd.DataFrame(rows, columns=["split", "label", "sentence"])
     classes = sorted(table["label"].unique(), key=_by_number)
-    learned = table.loc[table["split"] == "tr", "label"].value_counts().reindex(classes, fill_value=0)
-    if table["split"].nunique() < len(SPLITS) or len(classes) < 2 or learned.min() < 2:
-        raise InputError(
-            f"{path}: has lines of {', '.join(table['split'].unique())} with the labels {', '.join(classes[:9])}; give "
-            "lines of tr, va and te, and two labels or more, each in two lines or more of tr"
+    training = table.loc[table["split"] == "tr", "label"]
+    counts = training.value_counts().reindex(classes, fill_value=0)
+    splits = table["split"].unique()
+    if len(splits) < len(SPLITS) or len(classes) < 2 or counts.min() < 2:
+        present = (
+            f"lines of {', '.join(splits)} with the labels {', '.join(classes[:9])}"
         )
-    table["label"] = table["label"].map({label: code for code, label in enumerate(classes)})
+        raise InputError(
+            f"{path}: has {present}; give "
+            "lines of tr, va and te, and two labels or more, each in two lines or more "
+            "of tr"
+        )
+    codes = {label: code for code, label in enumerate(classes)}
+    table["label"] = table["label"].map(codes)
     return Probe(_tasks(table[table["split"] == split] for split in SPLITS), classes)
 
 
 def _row(line: reading.Line) -> tuple[str, str, str]:
-    """Split, label and sentence; there may be more columns between label and sentence."""
+    """Split, label and sentence.
+
+    There may be more columns between label and sentence.
+    """
     cells = [cell.strip() for cell in line.text.split("\t")]
     if len(cells) < 3 or cells[0] not in SPLITS or not cells[1] or not cells[-1]:
-        raise InputError(f"{line.place}: is no task's; give tr, va or te, a label and a sentence, parted by tabs")
+        raise InputError(
+            f"{line.place}: is no task's; "
+            "give tr, va or te, a label and a sentence, parted by tabs"
+        )
     return cells[0], cells[1], cells[-1]
 
 
 def _by_number(label: str) -> tuple[bool, int | str]:
-    return (False, int(label)) if re.fullmatch(r"\d{1,18}", label) else (True, label)
+    if re.fullmatch(r"\d{1,18}", label):
+        return False, int(label)
+    return True, label
 
 
-# -- made from a corpus -----------------------------------------------------------------------------
+# -- made from a corpus ----------------------------------------------------------------
 
 TRAIN, DEV, TEST = range(3)
 
@@ -118,31 +143,42 @@ TRAIN, DEV, TEST = range(3)
 def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Probe:
     """A probing task made from a corpus (docs/probing.md has the recipes).
 
-    In each split all classes are equally large. A group of the corpus (a verse's translations) stands in one split
-    only, in dev and test with one sentence. Sentences that differ in case and punctuation alone count as one. The same
-    arguments give the same task.
+    In each split all classes are equally large. A group of the corpus (a verse's
+    translations) stands in one split only, in dev and test with one sentence. Sentences
+    that differ in case and punctuation alone count as one. The same arguments give the
+    same task.
 
     Parameters
     ----------
     name : one of `recipes.RECIPES`
-    sizes : sentences of train, dev and test; each is rounded up to equally many of each class, that of training to two
-        or more
+    sizes : sentences of train, dev and test
+        Each is rounded up to equally many of each class, that of training to two or
+        more.
 
     Raises
     ------
     InputError
         An unknown name; sizes that the corpus does not have enough sentences for.
     """
-    if one_of("name", name, FILES) not in recipes.RECIPES:
+    one_of("name", name, FILES)
+    if name not in recipes.RECIPES:
         known = ", ".join(recipes.RECIPES)
-        raise InputError(f"name: {name} cannot be made here; give one of {known}, or read it (probing.read)")
+        raise InputError(
+            f"name: {name} cannot be made here; "
+            f"give one of {known}, or read it (probing.read)"
+        )
     source = recipes.source(corpus)
+    recipe = recipes.RECIPES[name]
     rng = np.random.default_rng([seed, list(FILES).index(name)])
-    for candidates, classes in recipes.RECIPES[name](source, sizes, rng):
-        splits = draw(candidates, recipes.rows(sizes, len(classes)), np.random.default_rng(seed))
+    for candidates, classes in recipe(source, sizes, rng):
+        rows = recipes.rows(sizes, len(classes))
+        splits = draw(candidates, rows, np.random.default_rng(seed))
         if splits:
             return Probe(_tasks(splits), classes)
-    raise InputError(f"size: {sum(sizes)} is too much for {name} from {corpus.name!r}; give fewer, or a larger corpus")
+    raise InputError(
+        f"size: {sum(sizes)} is too much for {name} from {corpus.name!r}; "
+        "give fewer, or a larger corpus"
+    )
 
 
 def draw(
@@ -150,9 +186,9 @@ def draw(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None:
     """Train, dev and test in random order; None if there are not enough candidates.
 
-    A *row* is one sentence of each class. A split is so many rows, so that its classes are equally large. A cluster
-    stands in one split, and gives one sentence to dev or to test, whose sentences are independent then, or several to
-    train.
+    A *row* is one sentence of each class. A split is so many rows, so that its classes
+    are equally large. A cluster stands in one split, and gives one sentence to dev or
+    to test, whose sentences are independent then, or several to train.
 
     Parameters
     ----------
@@ -160,11 +196,13 @@ def draw(
         Columns sentence, label (codes from 0 on) and cluster.
     rows : three int, of train, dev and test
     """
-    left, drawn = candidates.iloc[rng.permutation(len(candidates))], {}
+    classes = candidates["label"].unique()
+    left = candidates.iloc[rng.permutation(len(candidates))]
+    drawn = {}
     for split in (TEST, DEV, TRAIN):
         pool = left if split == TRAIN else left.drop_duplicates("cluster")
-        room = pool["label"].value_counts().reindex(candidates["label"].unique(), fill_value=0)
-        if not room.min() >= rows[split]:  # nor without candidates
+        counts = pool["label"].value_counts().reindex(classes, fill_value=0)
+        if not counts.min() >= rows[split]:  # the minimum of no candidates is NaN
             return None
         table = pool.groupby("label").head(rows[split])
         drawn[split] = table.iloc[rng.permutation(len(table))]

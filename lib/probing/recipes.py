@@ -1,6 +1,7 @@
-"""The sentences of a corpus that probing tasks are made from, and the recipe of each task.
+"""The sentences of a corpus for probing tasks, and the recipe of each task.
 
-A recipe yields candidates for `lib.probing.draw`, with the names of their classes, the best first.
+A recipe yields candidates for `lib.probing.draw`, with the names of their classes, the
+best first.
 """
 
 from __future__ import annotations
@@ -16,33 +17,44 @@ from lib import stats
 from lib.corpora import Corpus, text
 from lib.run.errors import InputError
 
-SHORTEST = 5  # words; Conneau et al. take sentences of 5 to 28, here the corpus sets the upper end
+# Words; Conneau et al. take sentences of 5 to 28, here the corpus sets the upper end.
+SHORTEST = 5
 
 Candidates = tuple[pd.DataFrame, Sequence[str]]
 
 
 def rows(sizes: Sequence[int], classes: int) -> list[int]:
-    """Sizes of train, dev and test in rows of one sentence of each class, rounded up; of training two or more."""
+    """Sizes of train, dev and test, in rows of one sentence of each class.
+
+    They are rounded up; train has two rows or more.
+    """
     train, dev, test = (-(-size // classes) for size in sizes)
     return [max(2, train), dev, test]
 
 
 def source(corpus: Corpus) -> pd.DataFrame:
-    """Sentences of `SHORTEST` words or more; of those that differ in case and punctuation alone the first.
+    """Distinct sentences of `SHORTEST` words or more.
 
-    Columns sentence, words (in lower case, punctuation left out), length (number of words), cluster (equal for
-    sentences that say the same). InputError if all sentences are too short.
+    Of those that differ in case and punctuation alone, the first is kept. Columns
+    sentence, words (in lower case, punctuation left out), length (number of words),
+    cluster (equal for sentences that say the same). InputError if all sentences are too
+    short.
     """
     words = [tuple(text.lower_words(sentence)) for sentence in corpus.sentences]
-    table = pd.DataFrame({"sentence": list(corpus.sentences), "words": words, "length": [len(each) for each in words]})
-    table = table.assign(cluster=stats.clusters(corpus.groups))
-    table = table[table["length"] >= SHORTEST].drop_duplicates("words", ignore_index=True)
+    table = pd.DataFrame({"sentence": list(corpus.sentences), "words": words})
+    table["length"] = table["words"].str.len()
+    table["cluster"] = stats.clusters(corpus.groups)
+    table = table[table["length"] >= SHORTEST]
+    table = table.drop_duplicates("words", ignore_index=True)
     if table.empty:
-        raise InputError(f"corpus: {corpus.name!r} has no sentence of {SHORTEST} words or more; give another")
+        raise InputError(
+            f"corpus: {corpus.name!r} has no sentence of {SHORTEST} words or more; "
+            "give another"
+        )
     return table
 
 
-# -- words ------------------------------------------------------------------------------------------
+# -- words -----------------------------------------------------------------------------
 
 BINS = 6  # of lengths
 MOST_WORDS = 1000
@@ -51,28 +63,43 @@ LONG_WORD = 4  # letters, at least
 FEWER = 0.8  # times so many words are tried next
 
 
-def sentence_length(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
-    """SentLen: the number of words, in bins that about equally many sentences fall into; InputError for few lengths."""
+def sentence_length(
+    source: pd.DataFrame, sizes: Sequence[int], rng: Generator
+) -> Iterator[Candidates]:
+    """SentLen: the number of words, in bins of about equally many sentences.
+
+    InputError for few lengths.
+    """
     lengths = source["length"]
     inner = np.quantile(lengths, np.arange(1, BINS) / BINS, method="higher")
     starts = np.unique([lengths.min(), *inner])
     if len(starts) < BINS:
-        raise InputError(f"corpus: its sentences have too few lengths for SentLen's {BINS} bins; give a larger one")
+        raise InputError(
+            f"corpus: its sentences have too few lengths for SentLen's {BINS} bins; "
+            "give a larger one"
+        )
     ends = [*(starts[1:] - 1), lengths.max()]
-    names = [f"{low}-{high}" if low < high else f"{low}" for low, high in zip(starts, ends, strict=True)]
-    yield source.assign(label=np.searchsorted(starts, lengths, side="right") - 1), names
+    names = []
+    for low, high in zip(starts, ends, strict=True):
+        names.append(f"{low}-{high}" if low < high else f"{low}")
+    label = np.searchsorted(starts, lengths, side="right") - 1
+    yield source.assign(label=label), names
 
 
-def word_content(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
+def word_content(
+    source: pd.DataFrame, sizes: Sequence[int], rng: Generator
+) -> Iterator[Candidates]:
     """WC: which of some words it contains, once, and none of the others.
 
-    The words are neighbors in the list by frequency, as rare as can be, and as many as can be with `SENTENCES_A_WORD`
-    in training.
+    The words are neighbors in the list by frequency, as rare as can be, and as many as
+    can be with `SENTENCES_A_WORD` in training.
     """
-    long = [[word for word in words if len(word) >= LONG_WORD and word.isalpha()] for words in source["words"]]
-    words = pd.Series(long, source.index, dtype=object).explode().dropna()
-    frequency = words.value_counts().sort_index().sort_values(ascending=False, kind="stable")
-    rank = words.map(pd.Series(range(len(frequency)), frequency.index))
+    words = source["words"].explode()
+    words = words[(words.str.len() >= LONG_WORD) & words.str.isalpha()]
+    frequency = words.value_counts().sort_index()
+    frequency = frequency.sort_values(ascending=False, kind="stable")
+    ranks = pd.Series(range(len(frequency)), frequency.index)
+    rank = words.map(ranks)
     number = max(2, min(MOST_WORDS, sizes[0] // SENTENCES_A_WORD))
     while number >= 2:
         needed = sum(rows(sizes, number))
@@ -81,37 +108,49 @@ def word_content(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> 
             inside = rank[rank.between(start, start + number - 1)]
             alone = inside[~inside.index.duplicated(keep=False)] - start
             if np.bincount(alone, minlength=number).min() >= needed:
-                yield source.loc[alone.index].assign(label=alone), list(frequency.index[start : start + number])
+                names = frequency.index[start : start + number]
+                yield source.loc[alone.index].assign(label=alone), list(names)
         number = int(FEWER * number)
 
 
-# -- bigram shift -------------------------------------------------------------------------------
+# -- bigram shift ----------------------------------------------------------------------
 
 _QUOTES = re.compile(r"""["\u201c\u201d\u201e\u00ab\u00bb]|``|''""")
 _WHITE = re.compile(r"(\s+)")
-_END = re.compile(r"[.?!:][^\w]*$")  # of a sentence, inside of what the corpus calls one
+_END = re.compile(
+    r"[.?!:][^\w]*$"
+)  # of a sentence, inside of what the corpus calls one
 
 
-def bigram_shift(source: pd.DataFrame, sizes: Sequence[int], rng: Generator) -> Iterator[Candidates]:
-    """BShift: whether two adjacent words were swapped (I), or the sentence is as it was (O).
+def bigram_shift(
+    source: pd.DataFrame, sizes: Sequence[int], rng: Generator
+) -> Iterator[Candidates]:
+    """BShift: whether two adjacent words were swapped (I) or not (O).
 
-    Both classes have sentences only that could be changed, so that what cannot be changed gives nothing away. A change
-    that says what some other sentence says is left out.
+    Both classes have sentences only that could be changed, so that what cannot be
+    changed gives nothing away. A change that says what some other sentence says is left
+    out.
     """
     draws = rng.random(len(source))
-    table = source.assign(changed=list(map(shift, source["sentence"], draws))).dropna(subset="changed")
-    table["words"] = [tuple(text.lower_words(sentence)) for sentence in table["changed"]]
-    table = table[~table["words"].isin(set(source["words"]))].drop_duplicates("words")
+    table = source.assign(changed=list(map(shift, source["sentence"], draws)))
+    table = table.dropna(subset="changed")
+    table["words"] = [
+        tuple(text.lower_words(sentence)) for sentence in table["changed"]
+    ]
+    is_said_already = table["words"].isin(set(source["words"]))
+    table = table[~is_said_already].drop_duplicates("words")
     inverted = rng.permutation(len(table)) % 2 == 0
     table["sentence"] = table["changed"].where(inverted, table["sentence"])
     yield table.assign(label=np.where(inverted, 0, 1)), ("I", "O")
 
 
 def shift(sentence: str, draw: float) -> str | None:
-    """The sentence with two adjacent words swapped; None if there are no two, or if it has double quotes.
+    """The sentence with two adjacent words swapped.
 
-    The two are of letters alone, with nothing but white space between them, neither opens a sentence, and they differ:
-    "he went to Rome." becomes "he to went Rome."
+    None if there are no two such words, or if the sentence has double quotes.
+
+    The two are of letters alone, with nothing but white space between them, neither
+    opens a sentence, and they differ: "he went to Rome." becomes "he to went Rome."
 
     Parameters
     ----------
@@ -127,7 +166,8 @@ def shift(sentence: str, draw: float) -> str | None:
     if not places:
         return None
     place = places[int(draw * len(places))]
-    pieces[2 * place], pieces[2 * place + 2] = words[place + 1], words[place]
+    pieces[2 * place] = words[place + 1]
+    pieces[2 * place + 2] = words[place]
     return "".join(pieces)
 
 

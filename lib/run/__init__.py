@@ -1,1 +1,1 @@
-"""Executing notebooks, and what every room of the project stands on: paths, parameters, progress, errors."""
+"""Execution of notebooks, and the basics: paths, parameters, progress, errors."""

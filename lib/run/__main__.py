@@ -7,12 +7,14 @@ from lib.run.runner import main
 
 
 def leave(number: int, _: object) -> None:
-    """Exit with a shell's status for a signal, which lets `lib.run.runner` end what it has started."""
+    """Exit with a shell's status for a signal, so that `lib.run.runner` cleans up."""
     raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":
     for ending in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(ending) is signal.SIG_DFL:  # what nohup ignores stays ignored
+        if (
+            signal.getsignal(ending) is signal.SIG_DFL
+        ):  # what nohup ignores stays ignored
             signal.signal(ending, leave)
     sys.exit(main())

@@ -1,16 +1,19 @@
-"""The cache: what takes long to make is made once and kept, each thing in a folder of its own.
+"""The cache: what takes long to make is made once and kept in a folder of its own.
 
 ::
 
     .cache/embeddings/glove-6b-50d-1f8d.../
-        vectors.npy     the files, each written under a temporary name, flushed and renamed
+        vectors.npy     the files, each written under a temporary name, then
+                        flushed and renamed
         about.json      written last: the key, facts, and the size of each file
 
-The key holds everything that the files depend on, and its digest is part of the folder's name: when anything changes,
-another folder is made. A folder with ``about.json`` is complete. What a kill leaves in one without are whole files,
-from which the next run goes on. Opening compares sizes.
+The key holds everything that the files depend on, and its digest is part of the
+folder's name: when anything changes, another folder is made. A folder with
+``about.json`` is complete. What a kill leaves in one without are whole files, from
+which the next run goes on. Opening compares sizes.
 
-``python -m lib.run.cache --prune`` deletes the cache. Downloads in ``data/`` are not part of it.
+``python -m lib.run.cache --prune`` deletes the cache. Downloads in ``data/`` are not
+part of it.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -38,16 +41,20 @@ SECONDS = 3.0  # of waiting in silence
 
 
 def locked(path: Path, doing: str) -> AbstractContextManager:
-    """The lock of a path, already acquired, for a ``with`` statement: two runs at one piece of work come one by one.
+    """The lock of a path, already acquired, for a ``with`` statement.
 
-    The operating system holds it for a process and lets go of it when the process ends, however it ends.
+    Two runs at the same piece of work take turns.
+
+    The operating system holds the lock for a process and lets go of it when the process
+    ends, however it ends.
 
     Parameters
     ----------
     path : Path
         Its folder is made if it is missing.
     doing : str
-        What its holder does, such as "encoding glove-6b-50d", for another run that waits.
+        What its holder does, such as "encoding glove-6b-50d", for another run that
+        waits.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
@@ -58,7 +65,7 @@ def locked(path: Path, doing: str) -> AbstractContextManager:
         return lock.acquire()
 
 
-class Entry:
+class CacheEntry:
     """One thing in the cache.
 
     Parameters
@@ -74,16 +81,25 @@ class Entry:
     def __init__(self, folder: Path, name: str, key: dict[str, Any]) -> None:
         self.name = name
         self.key = {"format": FORMAT, "name": name, **key}
-        digest = hashlib.blake2b(json.dumps(self.key, sort_keys=True).encode(), digest_size=8).hexdigest()
+        digest = hashlib.blake2b(
+            json.dumps(self.key, sort_keys=True).encode(), digest_size=8
+        ).hexdigest()
         self.folder = folder / f"{re.sub(r'[^A-Za-z0-9.+-]', '_', name)[-60:]}-{digest}"
 
     def facts(self) -> dict[str, Any] | None:
-        """What was recorded when the entry was completed; None if it is not complete, or a file has another size."""
+        """What was recorded when the entry was completed.
+
+        None if it is not complete, or if a file has another size.
+        """
         about = self.folder / ABOUT
         if not about.exists():
             return None
         recorded = json.loads(about.read_bytes())
-        return recorded["facts"] if recorded["files"] == self._sizes(recorded["files"]) else None
+        return (
+            recorded["facts"]
+            if recorded["files"] == self._sizes(recorded["files"])
+            else None
+        )
 
     def made(self, make: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
         """The entry's facts. What is not complete is made first, by one run at a time.
@@ -91,7 +107,8 @@ class Entry:
         Parameters
         ----------
         make : callable
-            Writes the files (with `writing` or `save`) and returns the facts, of JSON types.
+            Writes the files (with `writing` or `save`) and returns the facts, of JSON
+            types.
         doing : str
             What `make` does, for another run that waits: "encoding glove-6b-50d".
 
@@ -127,15 +144,29 @@ class Entry:
         """A stream whose bytes are in the file once all of them have been written."""
         return files.replacing(self.folder / file)
 
-    def save(self, file: str, *parts: np.ndarray) -> None:
-        """Write an array, or several of one type that are joined row by row."""
-        shape = (sum(len(part) for part in parts), *parts[0].shape[1:])
+    def save(self, file: str, array: np.ndarray) -> None:
+        """Write an array."""
+        self.join(file, [array], array.shape, array.dtype)
+
+    def join(
+        self,
+        file: str,
+        parts: Iterable[np.ndarray],
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+    ) -> None:
+        """Write the array that parts make row by row, one part in memory at a time.
+
+        `shape` is that of the whole array. Each memory-mapped part is an open file, of
+        which the system allows a process about a thousand.
+        """
         with self.writing(file) as stream:
-            header = {"descr": parts[0].dtype.str, "fortran_order": False, "shape": shape}
+            header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_2_0(stream, header)
             for part in parts:
-                # Not `numpy.save`, whose last bytes a full disk can lose without an error.
-                stream.write(np.ascontiguousarray(part).data)
+                # Not `numpy.save`, whose last bytes a full disk can lose without an
+                # error.
+                stream.write(np.ascontiguousarray(part, dtype).data)
 
     def array(self, file: str) -> np.ndarray:
         """An array, memory-mapped and read-only."""
@@ -148,9 +179,12 @@ class Entry:
         ----------
         facts : dict of JSON types
         keep : collection of str
-            The files that make up the entry; the others are deleted. By default all of them.
+            The files that make up the entry; the others are deleted. By default all of
+            them.
         """
-        keep = keep or [file.name for file in self.folder.iterdir() if file.name[0] != "."]
+        keep = keep or [
+            file.name for file in self.folder.iterdir() if file.name[0] != "."
+        ]
         self._delete_all_but(keep)
         about = {"key": self.key, "facts": facts, "files": self._sizes(keep)}
         with self.writing(ABOUT) as stream:
@@ -158,7 +192,11 @@ class Entry:
 
     def _sizes(self, names: Collection[str]) -> dict[str, int]:
         """In bytes, of those files that are there."""
-        return {file: (self.folder / file).stat().st_size for file in names if self.has(file)}
+        return {
+            file: (self.folder / file).stat().st_size
+            for file in names
+            if self.has(file)
+        }
 
     def _delete_all_but(self, keep: Collection[str]) -> None:
         for file in list(self.folder.iterdir()):
@@ -172,7 +210,10 @@ def delete(folder: Path) -> None:
         try:
             FileLock(lock).acquire(timeout=0).lock.release()
         except Timeout as error:
-            raise InputError(f"{folder}: a run is at work in {lock.parent}; wait until it ends, or stop it") from error
+            raise InputError(
+                f"{folder}: a run is at work in {lock.parent}; wait "
+                "until it ends, or stop it"
+            ) from error
     if folder.exists():
         with files.writing(folder, "make it writable, and run again"):
             shutil.rmtree(folder)
@@ -181,7 +222,9 @@ def delete(folder: Path) -> None:
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Delete the cache, given ``--prune``."""
-    parser = argparse.ArgumentParser(prog="python -m lib.run.cache", description="Delete the cache.")
+    parser = argparse.ArgumentParser(
+        prog="python -m lib.run.cache", description="Delete the cache."
+    )
     parser.add_argument("--prune", action="store_true", required=True)
     parser.parse_args(arguments)
     delete(paths.CACHE)

@@ -1,6 +1,7 @@
-"""Work in several processes of this machine, or with Dask on a cluster: joining it, and sending work to it.
+"""Work in several processes of this machine, or with Dask on a cluster.
 
-What is memory-mapped does not travel: a worker gets the name of the file, which it must see under the same path.
+Connecting to the cluster, and sending work to it. What is memory-mapped does not
+travel: a worker gets the name of the file, which it must see under the same path.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
-from joblib.externals.loky import BrokenProcessPool, get_reusable_executor, process_executor
+from joblib.externals.loky import (
+    BrokenProcessPool,
+    get_reusable_executor,
+    process_executor,
+)
 
 from lib.run import paths
 from lib.run.environment import cores
@@ -32,57 +37,78 @@ if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
 
 CONNECT_SECONDS = 5
-RETRIES = 2  # of work that failed, on a network file system say; work whose worker died is done again anyhow
+# Of work that failed, on a network file system say; work whose worker died is done
+# again anyhow.
+RETRIES = 2
 AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
-PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]  # whose versions must agree, beside Dask's own list
+PACKAGES = [
+    "scipy",
+    "torch",
+    "sentence-embedding-studies",
+]  # whose versions must agree, beside Dask's own list
 
 
 @contextmanager
 def connect(cluster: str, processes: int | None = None) -> Iterator[Client | None]:
-    """A client of the cluster that a notebook's parameter `cluster` names, for the time of a ``with`` statement.
+    """A client of the cluster that a notebook's parameter `cluster` names.
+
+    It is open for the duration of a ``with`` statement.
 
     Parameters
     ----------
     cluster : str
-        "none", for which the client is None; "local", one process for each core of this machine, which talk to each
-        other alone; or the address of a running scheduler, such as ``tcp://host:8786``.
+        "none", for which the client is None; "local", one process for each core of this
+        machine, which talk to each other alone; or the address of a running scheduler,
+        such as ``tcp://host:8786``.
     processes : int, optional
         How many a local cluster has instead.
 
     Raises
     ------
     InputError
-        An address that is none, a scheduler that cannot be reached, or workers with other versions of the packages.
+        An address that is none, a scheduler that cannot be reached, or workers with
+        other versions of the packages.
     """
     if cluster == "none":
         yield None
         return
     if cluster != "local" and not re.fullmatch(r"(tcp|tls)://\S+:\d+", str(cluster)):
         raise InputError(
-            f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's address such as tcp://host:8786"
+            f"cluster: {cluster!r} is not accepted; give none, local or a scheduler's "
+            "address such as tcp://host:8786"
         )
     import dask
     from distributed import Client
 
     copyreg.pickle(np.memmap, by_name)
-    # What is sent stays with the scheduler until it is done, so that another worker can have it when one dies.
+    # What is sent stays with the scheduler until it is done, so that another worker can
+    # have it when one dies.
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
     with _local(processes) if cluster == "local" else nullcontext(cluster) as scheduler:
         try:
-            if scheduler == cluster:  # a client that cannot connect is left half open, and Dask may hang on it later
+            if (
+                scheduler == cluster
+                # A client that cannot connect is left half open, and Dask may hang on
+                # it later.
+            ):
                 place = urlsplit(cluster)
-                socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
+                socket.create_connection(
+                    (place.hostname, place.port), CONNECT_SECONDS
+                ).close()
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             try:
-                with warnings.catch_warnings(action="error", category=UserWarning):  # else Dask warns of other versions
+                with warnings.catch_warnings(
+                    action="error", category=UserWarning
+                ):  # else Dask warns of other versions
                     client.get_versions(check=True, packages=PACKAGES)
             except UserWarning:
                 client.close()
                 raise
         except (OSError, TypeError, ValueError, UserWarning) as error:
             raise InputError(
-                f"cluster: no Dask scheduler that can be used answers at {cluster} ({error}); start it with `dask "
-                "scheduler`, and its workers, in this environment, or give none or local"
+                f"cluster: no Dask scheduler that can be used answers at {cluster} "
+                f"({error}); start it with `dask scheduler`, and its workers, in this "
+                "environment, or give none or local"
             ) from error
         with client:
             yield client
@@ -98,18 +124,22 @@ def _local(processes: int | None) -> LocalCluster:
         security=Security.temporary(),  # certificates that only these processes have
         dashboard_address=None,
         local_directory=paths.CACHE / "dask",
-        memory_limit=None,  # Dask counts the pages of mapped files, and would stop a worker for them
+        # Dask counts the pages of mapped files, and would stop a worker for them.
+        memory_limit=None,
         silence_logs=logging.CRITICAL,
     )
 
 
-# -- work ---------------------------------------------------------------------------------------
+# -- work ------------------------------------------------------------------------------
 
 
-def in_order(function: Callable, shared: Any, items: Iterable[Any], client: Client | None) -> Iterator[Any]:
-    """``function(shared, item)`` for one item after the other, computed here or, given a client, on its workers.
+def in_order(
+    function: Callable, shared: Any, items: Iterable[Any], client: Client | None
+) -> Iterator[Any]:
+    """Yield ``function(shared, item)`` for each item in turn.
 
-    `shared` travels once. Only a few items are in flight at a time, so that neither they nor the results pile up.
+    It is computed here or, given a client, on its workers. `shared` travels once. Only
+    a few items are in flight at a time, so that neither they nor the results pile up.
     """
     if client is None:
         for item in items:
@@ -131,28 +161,41 @@ def in_order(function: Callable, shared: Any, items: Iterable[Any], client: Clie
 def share(client: Client, value: Any) -> Future:
     """Something that many pieces of work need, at every worker."""
     common = client.submit(bytes, _packed(value), pure=False)
-    # Without copies work crowds on the worker that has it. One that dies meanwhile breaks the copying off: no harm.
+    # Without copies work crowds on the worker that has it. One that dies meanwhile
+    # breaks the copying off: no harm.
     with suppress(ValueError, AssertionError):
         client.replicate(common)
     return common
 
 
 def submit(client: Client, function: Callable, common: Future, item: Any) -> Future:
-    """Have a worker compute ``function(shared, item)``; `function` must be importable there."""
-    return client.submit(_call, function, common, _packed(item), pure=False, retries=RETRIES)
+    """Have a worker compute ``function(shared, item)``.
+
+    `function` must be importable there.
+    """
+    return client.submit(
+        _call, function, common, _packed(item), pure=False, retries=RETRIES
+    )
 
 
 def _packed(value: Any) -> bytes:
-    """What travels: the scheduler, which keeps it until the work is done, does not unpack it."""
+    """The pickled bytes of a value, to be sent.
+
+    The scheduler, which keeps it until the work is done, does not unpack it.
+    """
     from distributed.protocol.pickle import dumps
 
     try:
         return dumps(value)
     except (AttributeError, TypeError) as error:
-        raise InputError(f"cluster: {error}, so that no worker can be given it; use cluster: none") from error
+        raise InputError(
+            f"cluster: {error}, so that no worker can be given it; use cluster: none"
+        ) from error
 
 
-@lru_cache(maxsize=1)  # a worker keeps the embedder that it has unpacked, for the next shard
+@lru_cache(
+    maxsize=1
+)  # a worker keeps the embedder that it has unpacked, for the next shard
 def _unpacked(data: bytes) -> Any:
     from distributed.protocol.pickle import loads
 
@@ -164,14 +207,18 @@ def _call(function: Callable, shared: bytes, item: bytes) -> Any:
 
 
 def result(future: Future) -> Any:
-    """What a piece of work has returned; InputError when the cluster, not the work, has failed."""
+    """What a piece of work has returned.
+
+    Raises InputError when the cluster, not the work, has failed.
+    """
     from distributed import CancelledError, KilledWorker
 
     try:
         return future.result()
     except (CancelledError, KilledWorker) as error:
         raise InputError(
-            f"cluster: it lost its work ({error}); give its workers more memory, or run again when it is back"
+            f"cluster: it lost its work ({error}); give its workers more "
+            "memory, or run again when it is back"
         ) from error
 
 
@@ -180,37 +227,50 @@ def threads(client: Client) -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-# -- memory-maps --------------------------------------------------------------------------------
+# -- memory-maps -----------------------------------------------------------------------
 
 
 def by_name(array: np.memmap) -> tuple:
-    """How a memory-map is pickled: read-only and in one piece, as file, type, offset and shape; else as it is."""
+    """How a memory-map is pickled: as file, type, offset and shape, or else as it is.
+
+    By file if it is read-only and in one piece.
+    """
     root = array
     while isinstance(root.base, np.ndarray):
         root = root.base
-    if getattr(root, "mode", None) != "r" or not array.flags.c_contiguous or not array.size:
+    if (
+        getattr(root, "mode", None) != "r"
+        or not array.flags.c_contiguous
+        or not array.size
+    ):
         return np.array(array).__reduce__()
     offset = root.offset + array.ctypes.data - root.ctypes.data
     return _mapped, (str(root.filename), array.dtype, offset, array.shape)
 
 
-def _mapped(file: str, dtype: np.dtype, offset: int, shape: tuple[int, ...]) -> np.memmap:
+def _mapped(
+    file: str, dtype: np.dtype, offset: int, shape: tuple[int, ...]
+) -> np.memmap:
     try:
         return np.memmap(file, dtype, "r", offset, shape)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{file}: the worker on {socket.gethostname()} cannot read it ({error}); workers must see the same files "
+            f"{file}: the worker on {socket.gethostname()} cannot read it ({error}); "
+            "workers must see the same files "
             "under the same paths as this process"
         ) from error
 
 
-# -- processes of this machine --------------------------------------------------------------------
+# -- processes of this machine ---------------------------------------------------------
 
 
-def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) -> Iterator[Any]:
-    """Compute a function of each of some tuples of arguments in several processes; yield the results in order.
+def in_processes(
+    function: Callable, inputs: Iterable[tuple], workers: int = 0
+) -> Iterator[Any]:
+    """Compute a function of each tuple of arguments in several processes, in order.
 
-    `joblib.Parallel` would prepare the inputs, for which embedders encode, in a thread of its own.
+    `joblib.Parallel` would prepare the inputs, for which embedders encode, in a thread
+    of its own.
 
     Parameters
     ----------
@@ -238,10 +298,14 @@ def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) 
             yield pending.popleft().result()
     except BrokenProcessPool as error:
         raise InputError(
-            "workers: one of several processes was killed, most often for lack of memory; give fewer, or free memory"
+            "workers: one of several processes was killed, most often for lack of "
+            "memory; give fewer, or free memory"
         ) from error
-    except BaseException:  # an interrupt, too: nobody waits for what is still being computed
-        pool._work_ids.queue.clear()  # loky would look for work that its shutdown has removed, and fail aloud
+    except (
+        BaseException
+    ):  # an interrupt, too: nobody waits for what is still being computed
+        # Loky would look for work that its shutdown has removed, and fail aloud.
+        pool._work_ids.queue.clear()
         pool.shutdown(wait=False, kill_workers=True)
         raise
 
@@ -249,8 +313,8 @@ def in_processes(function: Callable, inputs: Iterable[tuple], workers: int = 0) 
 def _begin() -> None:
     """Let this process end when its parent was killed, and only then.
 
-    By itself it would also end, with a warning, once it has grown by 300 MB since its first piece of work, as it does
-    when the second one imports a large package.
+    By itself it would also end, with a warning, once it has grown by 300 MB since its
+    first piece of work, as it does when the second one imports a large package.
     """
     process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
     parent = os.getppid()

@@ -1,9 +1,11 @@
-"""Numba's `njit` with code that is compiled once and kept beside the modules, by several processes at a time.
+"""Numba's `njit`, with code that is compiled once and kept beside the modules.
 
-Numba's own cache (``cache=True``) is not safe for that: two processes that compile one function for different types
-give their files the same number, and a later run would use the wrong code. And it does not see a change in a compiled
-function of another module. Here a lock is held while the cache is read or written, and the compiled code is valid for
-the contents of all modules with compiled functions.
+Several processes may compile at a time. Numba's own cache (``cache=True``) is not safe
+for that: two processes that compile one function for different types give their files
+the same number, and a later run would use the wrong code. And it does not see a change
+in a compiled function of another module. Here a lock is held while the cache is read or
+written, and the compiled code is valid for the contents of all modules with compiled
+functions.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ LIBRARY = Path(__file__).resolve().parent.parent
 
 
 def njit(function: Callable | None = None, **options: Any) -> Any:
-    """`numba.njit` with the cache of this module; without one where no folder can be written.
+    """`numba.njit` with the cache of this module; uncached if no folder is writable.
 
     Parameters
     ----------
@@ -56,7 +58,8 @@ def _sources() -> str:
 class _Cache(FunctionCache):
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
-        # Compared before the rest of the index is unpickled, which may name classes that the modules no longer have.
+        # Compared before the rest of the index is unpickled, which may name classes
+        # that the modules no longer have.
         self._cache_file._version += _sources()
 
     def _lock(self) -> FileLock:

@@ -6,21 +6,37 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
 STARTED = time.monotonic()
-PACKAGES = ("numpy", "scipy", "pandas", "matplotlib", "gensim", "spacy", "torch", "transformers")
+PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "matplotlib",
+    "gensim",
+    "spacy",
+    "torch",
+    "transformers",
+)
 
 
 def cores() -> int:
     """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count() or 1
+    )
 
 
 def computes_in_bfloat16() -> bool:
-    """Whether the processor has bfloat16 instructions (AVX-512 BF16 or AMX); without them it would be slower."""
+    """Whether the processor has bfloat16 instructions (AVX-512 BF16 or AMX).
+
+    Without them bfloat16 would be slower.
+    """
     return "avx512_bf16" in _cpuinfo() or "amx_bf16" in _cpuinfo()
 
 
@@ -31,22 +47,38 @@ def _cpuinfo() -> str:
 
 
 def footer() -> str:
-    """Markdown: run time since this module was imported, processor, versions of Python and of the main packages."""
+    """Markdown: run time, processor, versions of Python and of the main packages.
+
+    The run time counts from the import of this module.
+    """
     seconds = time.monotonic() - STARTED
     versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
-        f"Ran in {seconds:.0f} s on {os.cpu_count()} cores of {processor()} ({platform.system()}). "
+        f"Ran in {seconds:.0f} s on {os.cpu_count()} cores of "
+        f"{processor()} ({platform.system()}). "
         f"Python {sys.version.split()[0]}, {versions}."
     )
 
 
 def processor() -> str:
     """The name of the processor."""
-    names = [line.split(":", 1)[1].strip() for line in _cpuinfo().splitlines() if line.startswith("model name")]
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in _cpuinfo().splitlines()
+        if line.startswith("model name")
+    ]
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def left_out(absent: Mapping[str, str]) -> str:
-    """A list for a notebook: what was asked for and is not on this machine, each with what it lacks."""
+def left_out(absent: Mapping[str, str], unknown: Sequence[str] = ()) -> str:
+    """A list for a notebook: what is not on this machine, and what each item lacks.
+
+    After it, the embedders of unknown kind.
+    """
     lines = [f"- `{name}` is left out: {reason}" for name, reason in absent.items()]
+    lines += [
+        f"- `{name}` is left out of comparisons by kind: "
+        "its files do not say what it is"
+        for name in unknown
+    ]
     return "\n".join(lines) or "Everything that was asked for is on this machine."

@@ -11,20 +11,22 @@ from collections.abc import Callable
 class InputError(ValueError):
     """Something the user gave cannot be used.
 
-    The message is one sentence: which parameter or file, what was wrong, what would be right.
+    The message is one sentence: which parameter or file, what was wrong, what would be
+    right.
     """
 
 
 def one_line(error: BaseException) -> str:
-    """What an exception of somebody else's code says, made fit to stand inside a sentence."""
+    """The message of a third-party exception, shortened to fit inside a sentence."""
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
 def command(main: Callable[..., int]) -> Callable[..., int]:
-    """Let a command's function end in one sentence on standard error, with status 2, instead of a traceback.
+    """Let a command's function end in one sentence on stderr, not in a traceback.
 
-    So it ends with bad input, and where a file or standard output cannot be read or written. An interrupt (Ctrl-C)
-    gives 130, and a reader of standard output that has gone, as in ``| head -1``, 141: what shells expect.
+    So it ends with bad input, and where a file or standard output cannot be read or
+    written. An interrupt (Ctrl-C) gives 130, and a reader of standard output that has
+    gone, as in ``| head -1``, 141: what shells expect.
     """
 
     @functools.wraps(main)
@@ -43,7 +45,10 @@ def command(main: Callable[..., int]) -> Callable[..., int]:
             _drop_output()
             return 141
         except OSError as error:
-            print(f"{error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+            print(
+                f"{error.filename or 'standard output'}: {error.strerror or error}",
+                file=sys.stderr,
+            )
             _drop_output()
             return 2
 
@@ -51,7 +56,7 @@ def command(main: Callable[..., int]) -> Callable[..., int]:
 
 
 def _drop_output() -> None:
-    """Let go of what standard output holds and cannot be written, which Python would try once more when it ends."""
+    """Discard what standard output cannot write; Python would try again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

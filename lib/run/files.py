@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,15 +17,18 @@ from lib.run.errors import InputError
 
 
 def sha256(file: Path) -> str:
-    """Hexadecimal SHA-256 of a file; computed once as long as its size and time of change stay the same.
+    """Hexadecimal SHA-256 of a file.
 
-    Raises InputError for a file that cannot be read.
+    It is computed once as long as its size and modification time stay the same. Raises
+    InputError for a file that cannot be read.
     """
     try:
         status = file.stat()
         return _sha256(file, status.st_size, status.st_mtime_ns)
     except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}); give a file") from error
+        raise InputError(
+            f"{file}: cannot be read ({error.strerror}); give a file"
+        ) from error
 
 
 @lru_cache(maxsize=256)
@@ -34,14 +38,18 @@ def _sha256(file: Path, size: int, changed: int) -> str:
 
 
 def is_web_page(file: Path) -> bool:
-    """Whether a file is a web page, which a download has left in the place of what it should have been."""
+    """Whether a file is a web page, downloaded in place of the intended file."""
     with file.open("rb") as stream:
         return begins_web_page(stream.read(512))
 
 
 def begins_web_page(start: bytes) -> bool:
     """Whether these are the first bytes of a web page."""
-    return start.lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+    return (
+        start.lstrip(b"\xef\xbb\xbf \t\r\n")
+        .lower()
+        .startswith((b"<!doctype", b"<html", b"<head", b"<?xml"))
+    )
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -49,30 +57,42 @@ def read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{file}: no JSON in it (perhaps a saved web page); get the file again") from error
+        raise InputError(
+            f"{file}: no JSON in it (perhaps a saved web page); get the file again"
+        ) from error
     if not isinstance(content, dict):
-        raise InputError(f"{file}: holds a {type(content).__name__}; give a file with an object")
+        raise InputError(
+            f"{file}: holds a {type(content).__name__}; give a file with an object"
+        )
     return content
 
 
-# -- writing ------------------------------------------------------------------------------------
+# -- writing ---------------------------------------------------------------------------
+
+
+REMEDY = "make room there, or make it writable, and run again"
 
 
 @contextmanager
-def writing(place: Path, remedy: str = "make room there, or make it writable, and run again") -> Iterator[None]:
-    """Whatever the system refuses while something below `place` is written, as InputError with a remedy."""
+def writing(place: Path, remedy: str = REMEDY) -> Iterator[None]:
+    """Turn system errors while writing below `place` into InputError with a remedy."""
     try:
         yield
     except OSError as error:
-        reason = error.args[0][0][-1] if isinstance(error, shutil.Error) else error.strerror or error
+        reason = (
+            error.args[0][0][-1]
+            if isinstance(error, shutil.Error)
+            else error.strerror or error
+        )
         raise InputError(f"{place}: cannot be written ({reason}); {remedy}") from error
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """A stream whose bytes are in the file once all of them have been written, and not before.
+    """A stream whose bytes appear in the file only once all of them are written.
 
-    Until then they are in a hidden file beside it. Raises InputError if the system refuses to write it.
+    Until then they are in a hidden file beside it. Raises InputError if the system
+    refuses to write it.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     with writing(path):
@@ -83,18 +103,39 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 os.fsync(stream.fileno())
             os.replace(temporary, path)
         except BaseException:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # which would take the place of the first error
+                temporary.unlink(missing_ok=True)
             raise
+
+
+def move(source: Path, target: Path) -> None:
+    """Move a file, which then replaces `target`.
+
+    It is renamed, or copied if `target` is on another file system. The copy is made
+    beside `target`, so that `target` is always a whole file. Raises InputError if the
+    system refuses to write it; `source` is then still there.
+    """
+    with writing(target):
+        try:
+            os.replace(source, target)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            with replacing(target) as stream, source.open("rb") as content:
+                shutil.copyfileobj(content, stream)
+            source.unlink()
 
 
 @contextmanager
 def replacing_folder(folder: Path) -> Iterator[Path]:
-    """An empty folder that takes the place of another, or of none, once it has been filled, and not before.
+    """An empty folder that takes the place of another, or of none, once it is filled.
 
-    Who calls this holds a lock against others that write the same folder.
+    If it is never filled, the folders above it that were made for it are removed again.
+    The caller must hold a lock against others that write the same folder.
     """
     new = folder.with_name(f".{folder.name}.partial")
     shutil.rmtree(new, ignore_errors=True)
+    made = [parent for parent in new.parents if not parent.exists()]
     new.mkdir(parents=True)
     try:
         yield new
@@ -103,3 +144,6 @@ def replacing_folder(folder: Path) -> Iterator[Path]:
         new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):  # a folder with something in it
+            for parent in made:
+                parent.rmdir()

@@ -1,4 +1,4 @@
-"""What there is to execute: a notebook in a profile, and whether its results are up to date."""
+"""What there is to execute: notebooks in a profile, and whether they are up to date."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from modulefinder import ModuleFinder
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from lib import catalog
+from huggingface_hub.constants import HF_HUB_CACHE
+
 from lib.run import files, parameters, paths
 from lib.run.errors import InputError
+
+MODEL_FILES = ("config.json", "modules.json")  # one of them is in the folder of a model
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +29,8 @@ class Job:
     ----------
     notebook : Path
     profile : str
-        Or another place of its results in ``figures/``; an absolute path is one anywhere.
+        Or another place of its results in ``figures/``; an absolute path is one
+        anywhere.
     changes : dict
         The parameters that are changed.
     """
@@ -37,8 +41,13 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The notebook's name, without its ending."""
-        return self.notebook.stem
+        """The notebook's name, such as ``01_n2o`` or ``replication/n2o``."""
+        return paths.notebook_name(self.notebook)
+
+    @property
+    def is_replication(self) -> bool:
+        """Whether it replicates a paper, rather than being a lesson."""
+        return self.name.startswith(f"{paths.REPLICATION}/")
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -49,6 +58,11 @@ class Job:
     def results(self) -> Path:
         """The folder of its figures, tables and executed notebook."""
         return paths.FIGURES / self.profile / self.name
+
+    @property
+    def executed(self) -> Path:
+        """The executed notebook among its results."""
+        return self.results / self.notebook.name
 
     @property
     def record(self) -> Path:
@@ -66,84 +80,181 @@ class Job:
         return self.record.with_suffix(".failed.ipynb")
 
     def digest(self) -> str:
-        """Digest of all that the results depend on: unchanged, the notebook need not run again.
+        """Digest of all that the results depend on.
 
-        That is its source, its parameters, the modules of `lib` that it imports (directly or not), Python, the pinned
-        packages, and the data that it may read.
+        While it is unchanged, the notebook need not run again.
+
+        That is its source, its parameters, the modules of `lib` that it imports
+        (directly or not), Python, the pinned packages, and the data that it may read.
         """
         cells = parameters.cells(self.notebook)
-        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        code = [
+            "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
+        ]
         sources = [paths.ROOT / "requirements.lock", *library_files(code)]
-        data = {file: file.stat() for file in _data_files(self.parameters.values(), self.profile)}
+        data = dict.fromkeys(_data_files(self.parameters.values()))
         parts = [
             sys.version,
             [cell["source"] for cell in cells],
             self.parameters,
-            [(str(file.relative_to(paths.ROOT)), file.read_text(encoding="utf-8")) for file in sources],
-            [(str(file), status.st_size, status.st_mtime_ns) for file, status in data.items()],
+            [
+                (str(file.relative_to(paths.ROOT)), file.read_text(encoding="utf-8"))
+                for file in sources
+            ],
+            [(str(file), *_size_and_time(file)) for file in data],
         ]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_record(self, digest: str) -> None:
         """Record a success."""
         with files.replacing(self.record) as stream:
-            stream.write(json.dumps({"digest": digest, "sizes": self._sizes()}, indent=1).encode())
+            stream.write(
+                json.dumps(
+                    {"digest": digest, "sizes": self._sizes()}, indent=1
+                ).encode()
+            )
 
     def is_up_to_date(self) -> bool:
-        """Whether the last success had the same digest, and its results are still there."""
+        """Whether the last success had the same digest and its results still exist."""
         if not self.record.exists():
             return False
-        return json.loads(self.record.read_bytes()) == {"digest": self.digest(), "sizes": self._sizes()}
+        return json.loads(self.record.read_bytes()) == {
+            "digest": self.digest(),
+            "sizes": self._sizes(),
+        }
 
     def _sizes(self) -> dict[str, int]:
-        return {file.name: file.stat().st_size for file in sorted(self.results.glob("*"))}
+        return {
+            file.name: file.stat().st_size for file in sorted(self.results.glob("*"))
+        }
 
 
-def select(prefix: str, profile: str, given: Sequence[str] = (), output: str = "") -> list[Job]:
-    """The notebooks whose name starts with `prefix`, with the profile's parameters and those in `given`, checked.
+def select(
+    prefix: str, profile: str, given: Sequence[str] = (), output: str = ""
+) -> list[Job]:
+    """The notebooks whose name starts with `prefix`, with checked parameters.
 
-    `given` holds texts ``name=value``, `output` the place of the results in ``figures/``, where it is not the profile.
-    Raises InputError if there is no such notebook, and for an unknown profile.
+    The parameters are the profile's and those in `given`. Replications come after the
+    lessons, whose stored embeddings they use. `given` holds texts ``name=value``,
+    `output` the place of the results in ``figures/``, where it is not the profile.
+    Raises InputError if there is no such notebook or none at all, and for an unknown
+    profile.
     """
-    notebooks = sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
-    profiles = sorted(folder.name for folder in paths.PARAMS.iterdir())
+    paths.check_notebooks()
+    notebooks = {
+        paths.notebook_name(file): file
+        for file in [*paths.lessons(), *paths.replications()]
+    }
+    profiles = sorted(
+        folder.name for folder in paths.PARAMS.iterdir() if folder.is_dir()
+    )
     parameters.one_of("PROFILE", profile, ["default", *profiles])
-    chosen = [notebook for notebook in notebooks if notebook.stem.startswith(prefix)]
+    chosen = [
+        notebook for name, notebook in notebooks.items() if name.startswith(prefix)
+    ]
     if not chosen:
-        names = [notebook.stem for notebook in notebooks]
-        raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {parameters.nearest(prefix, names)}")
-    changes = [parameters.of_profile(each, profile) | parameters.of_texts(each, given) for each in chosen]
-    return [Job(notebook, output or profile, changed) for notebook, changed in zip(chosen, changes, strict=True)]
+        _refuse(prefix, list(notebooks))
+    changes = []
+    for notebook in chosen:
+        of_profile = parameters.of_profile(notebook, profile)
+        changes.append(of_profile | parameters.of_texts(notebook, given))
+    if ".." in Path(output).parts:
+        raise InputError(
+            f"OUTPUT: {parameters.shown(output)} is not "
+            "accepted; give a folder without '..'"
+        )
+    return [
+        Job(notebook, output or profile, changed)
+        for notebook, changed in zip(chosen, changes, strict=True)
+    ]
 
 
-# -- what results depend on -----------------------------------------------------------------------
+def _refuse(prefix: str, names: list[str]) -> NoReturn:
+    """Raise InputError with the names that are like the unknown one, or all names."""
+    padded = prefix.zfill(2)
+    meant = [name for name in names if prefix in name]
+    if any(name.startswith(padded) for name in names):
+        meant = [padded]
+    hint = (
+        f"did you mean {' or '.join(meant)}?"
+        if meant
+        else parameters.nearest(prefix, names)
+    )
+    raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {hint}")
+
+
+# -- what results depend on ------------------------------------------------------------
 
 
 def library_files(sources: Iterable[str]) -> list[Path]:
-    """Files of `lib` that these sources import, those that these import in turn, and all tables of `lib`."""
+    """Files of `lib` that these sources import, directly or not, and all its tables."""
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:
         finder.scan_code(compile(source, "cell", "exec"), finder.add_module("__main__"))
-    finder.import_hook("lib.embedders", None, ["*"])  # which imports its modules by their names
-    modules = [Path(module.__file__) for module in finder.modules.values() if module.__file__]
-    tables = [table for kind in ("*.toml", "*.csv") for table in (paths.ROOT / "lib").rglob(kind)]
+    finder.import_hook(
+        "lib.embedders", None, ["*"]
+    )  # which imports its modules by their names
+    modules = [
+        Path(module.__file__) for module in finder.modules.values() if module.__file__
+    ]
+    tables = [
+        table
+        for kind in ("*.toml", "*.csv")
+        for table in (paths.ROOT / "lib").rglob(kind)
+    ]
     return sorted([*modules, *tables])
 
 
-def _data_files(values: Iterable[Any], profile: str) -> Iterator[Path]:
-    """Files outside the project that a run may read: those that it names, and the data folders where they count."""
-    texts = [value for value in values if isinstance(value, str)]
-    for text in texts:
+def _data_files(values: Iterable[Any]) -> Iterator[Path]:
+    """Files outside the project that a run may read.
+
+    Those that its parameters name, and all data at hand. Data and models that have
+    arrived since the last run may change its results, whatever the profile. A model
+    that a run fetches itself counts as one that has arrived, so the notebook runs once
+    more.
+    """
+    for given in _texts(list(values)):
+        text = re.sub(r"(@[^/:@]*)+$", "", given)  # without the form of its vectors
         for part in text.partition(":"):  # lines:PATH, PATH.py:function, PATH
             path = paths.from_root(part)
             if os.path.isfile(path):
                 yield path
-            elif os.path.isfile(path / "config.json"):  # a model
+            elif any(os.path.isfile(path / file) for file in MODEL_FILES):
                 yield from _files_below(path)
-    if profile == "paper" or any(re.match(r"reuters$|gigaword:", text) for text in texts):
-        for folder in catalog.folders():
-            yield from _files_below(folder)
+        if re.fullmatch(r"[\w.-]+/[\w.-]+", text):
+            yield from _files_below(
+                Path(HF_HUB_CACHE, f"models--{text.replace('/', '--')}", "snapshots")
+            )
+    for folder in paths.data_folders():
+        yield from _files_below(folder)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value, at any depth of lists and dicts."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _texts(member)
+
+
+def _size_and_time(file: Path) -> tuple[int, int]:
+    try:
+        status = file.stat()
+    except FileNotFoundError:  # the temporary file of a download that has just ended
+        return 0, 0
+    return status.st_size, status.st_mtime_ns
 
 
 def _files_below(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.is_file())
+    """All files, also those behind links to folders, each of which is entered once."""
+    entered = set()
+    files_there = []
+    for place, subfolders, names in os.walk(folder, followlinks=True):
+        real_place = os.path.realpath(place)
+        if real_place in entered:
+            subfolders.clear()
+            continue
+        entered.add(real_place)
+        files_there += [Path(place, name) for name in names]
+    return sorted(file for file in files_there if file.is_file())

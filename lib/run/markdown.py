@@ -1,4 +1,7 @@
-"""Text that others wrote, shown in a notebook as it stands: nothing in it is taken for Markdown, HTML or a formula."""
+"""Other people's text, shown literally in a notebook.
+
+Nothing in it is taken for Markdown, HTML or a formula.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ import string
 import pandas as pd
 
 _HARMLESS = ",;:?!'\"/%@.+-="  # where they do not open a line
-_ELSEWHERE = "".join(character for character in string.punctuation if character not in _HARMLESS)
+_ELSEWHERE = "".join(
+    character for character in string.punctuation if character not in _HARMLESS
+)
 _SPECIAL = re.compile(f"^[-+=%]|^[0-9]+[.](?=\\s|$)|[{re.escape(_ELSEWHERE)}]")
 
 
 def escape(text: str) -> str:
-    """Markdown that shows `text` on one line, with each of its characters standing for itself.
+    """Markdown that shows `text` on one line, every character standing for itself.
 
-    Character references are text to every Markdown renderer, whereas not every one knows every backslash escape. A
-    dollar sign also needs an element of its own, lest two of them enclose a formula once the page is rendered.
+    Character references are text to every Markdown renderer, whereas not every one
+    knows every backslash escape. A dollar sign also needs an element of its own, lest
+    two of them enclose a formula once the page is rendered.
     """
     return _SPECIAL.sub(_reference, " ".join(text.split()))
 
@@ -28,7 +34,9 @@ def _reference(match: re.Match[str]) -> str:
 
 
 def table(frame: pd.DataFrame, digits: int = 2) -> str:
-    """A Markdown table of a DataFrame without its index: text escaped and to the left, numbers to the right.
+    """A Markdown table of a DataFrame without its index.
+
+    Text is escaped and aligned left, numbers are aligned right.
 
     Parameters
     ----------
@@ -39,7 +47,9 @@ def table(frame: pd.DataFrame, digits: int = 2) -> str:
     """
     numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
     rules = ["---:" if is_number else ":---" for is_number in numeric]
-    rows = [[_cell(value, digits) for value in row] for row in frame.itertuples(index=False)]
+    rows = [
+        [_cell(value, digits) for value in row] for row in frame.itertuples(index=False)
+    ]
     lines = [[escape(str(column)) for column in frame.columns], rules, *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

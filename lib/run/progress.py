@@ -1,10 +1,14 @@
-"""Progress of long work: items, rate and time left, in a terminal, in JupyterLab, and as lines in a log."""
+"""Progress of long work in a terminal, in JupyterLab, and as lines in a log.
+
+It shows items, rate and time left.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -15,27 +19,76 @@ from lib.run import paths
 
 SECONDS_BETWEEN_LINES = 5.0
 CURSOR_UP = "\x1b[A"  # tqdm moves between nested bars with it
-LINE_FORMAT = "{desc}: {n_fmt} of {total_fmt}{unit} ({percentage:.0f} %), {rate_noinv_fmt}, {remaining} left"
+LINE_FORMAT = (
+    "{desc}: {n_fmt} of {total_fmt}{unit} ({percentage:.0f} %), "
+    "{rate_noinv_fmt}, {remaining} left"
+)
 
 
-def bar(total: int, description: str, unit: str = "sentences", initial: int = 0, show: bool = True) -> tqdm_std:
+def bar(
+    total: int,
+    description: str,
+    unit: str = "sentences",
+    initial: int = 0,
+    show: bool = True,
+) -> tqdm_std:
     """A progress bar to be used in a ``with`` statement and moved with ``update(n)``.
 
-    In a terminal or in JupyterLab it is drawn in place. Where nobody watches (a notebook executed headlessly, output
-    sent to a file) it becomes plain lines, one every few seconds, for `say`.
+    In a terminal or in JupyterLab it is drawn in place. Where nobody watches (a
+    notebook executed headlessly, output sent to a file) it becomes plain lines, one
+    every few seconds, for `say`.
     """
-    options = {"total": total, "initial": initial, "desc": description, "unit": f" {unit}", "disable": not show}
+    options = {
+        "total": total,
+        "initial": initial,
+        "desc": description,
+        "unit": f" {unit}",
+        "disable": not show,
+    }
     if paths.LOG_VARIABLE not in os.environ and (_in_jupyter() or sys.stderr.isatty()):
         return tqdm_auto(**options)
-    return tqdm_std(**options, file=_Lines(), bar_format=LINE_FORMAT, mininterval=SECONDS_BETWEEN_LINES, miniters=1)
+    return tqdm_std(
+        **options,
+        file=_Lines(),
+        bar_format=LINE_FORMAT,
+        mininterval=SECONDS_BETWEEN_LINES,
+        miniters=1,
+    )
 
 
-def track(items: Iterable[Any], description: str, unit: str = "items", show: bool = True) -> Iterable[Any]:
+def track(
+    items: Iterable[Any], description: str, unit: str = "items", show: bool = True
+) -> Iterable[Any]:
     """Iterate over `items` (which must have a length) under a progress bar."""
     with bar(len(items), description, unit, show=show) as progress:
         for item in items:
             yield item
             progress.update(1)
+
+
+class Timed(dict[str, Any]):
+    """Results by name, with the time that each one took.
+
+    Parameters
+    ----------
+    names : iterable of str
+        All names, in the order of the results.
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Wall-clock time by name.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(dict.fromkeys(names))
+        self.seconds = dict.fromkeys(self, 0.0)
+
+    def put(self, name: str, make: Callable[..., Any], *arguments: Any) -> None:
+        """Store under a name what ``make(*arguments)`` returns and how long it took."""
+        started = time.perf_counter()
+        self[name] = make(*arguments)
+        self.seconds[name] = time.perf_counter() - started
 
 
 def say(line: str) -> None:

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,13 +13,17 @@ import pandas as pd
 from lib.run import files, paths
 from lib.run.jobs import Job
 
-ABSOLUTE, RELATIVE = 0.002, 0.01  # numbers agree that differ by no more than one of the two
+ABSOLUTE, RELATIVE = (
+    0.002,
+    0.01,
+)  # numbers agree that differ by no more than one of the two
 PARAMETERS = "parameters.json"
+OMITTED = ("timings", "lost.")  # what measures time, and what copies much of the text
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 
 def compare(jobs: Sequence[Job]) -> str:
-    """A line on how many tables of some jobs agree with the reference, and which do not."""
+    """How many tables agree with the reference, and which do not, in one line."""
     total, differing, changed, missing = 0, [], [], []
     for job in jobs:
         committed = folder(job)
@@ -29,14 +32,30 @@ def compare(jobs: Sequence[Job]) -> str:
         elif json.loads((committed / PARAMETERS).read_bytes()) != job.parameters:
             changed.append(job.name)
         else:
-            names = sorted({file.name for place in (job.results, committed) for file in kept(place, ".csv")})
+            names = sorted(
+                {
+                    file.name
+                    for place in (job.results, committed)
+                    for file in kept(place, ".csv")
+                }
+            )
             total += len(names)
-            differing += [f"{job.name}/{name}" for name in names if not agree(job.results / name, committed / name)]
+            differing += [
+                f"{job.name}/{name}"
+                for name in names
+                if not agree(job.results / name, committed / name)
+            ]
     if missing and len(missing) == len(jobs):
-        return f"no reference to compare with in {folder(jobs[0]).parent}"
-    parts = [
-        f"{total - len(differing)} of {total} tables agree with the reference within {ABSOLUTE} or {100 * RELATIVE:g} %"
-    ]
+        return (
+            "no reference to compare with in "
+            f"{paths.FIGURES / 'reference' / jobs[0].profile}"
+        )
+    parts = []
+    if total:
+        agreeing = (
+            f"{total - len(differing)} of {total} tables agree with the reference"
+        )
+        parts.append(f"{agreeing} within {ABSOLUTE} or {100 * RELATIVE:g} %")
     if differing:
         parts.append(f"not {', '.join(differing)}")
     if changed:
@@ -47,14 +66,17 @@ def compare(jobs: Sequence[Job]) -> str:
 
 
 def agree(table: Path, reference: Path) -> bool:
-    """Whether two CSV files have the same columns and rows, the same text, and nearly the same numbers."""
+    """Whether two CSV files have equal columns, rows and text, and close numbers."""
     if not (table.exists() and reference.exists()):
         return False
     text, expected = (file.read_text(encoding="utf-8") for file in (table, reference))
     if NUMBER.sub("#", text) != NUMBER.sub("#", expected):
         return False
     numbers = zip(NUMBER.findall(text), NUMBER.findall(expected), strict=True)
-    return all(math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE) for a, b in numbers)
+    return all(
+        math.isclose(float(a), float(b), rel_tol=RELATIVE, abs_tol=ABSOLUTE)
+        for a, b in numbers
+    )
 
 
 def folder(job: Job) -> Path:
@@ -63,15 +85,38 @@ def folder(job: Job) -> Path:
 
 
 def kept(folder: Path, *kinds: str) -> list[Path]:
-    """The files of some kinds in a folder, but for what measures time."""
-    return [file for file in sorted(folder.iterdir()) if file.suffix in kinds and not file.name.startswith("timings")]
+    """The files of some kinds in a folder, but for those that `OMITTED` begins."""
+    return [
+        file
+        for file in sorted(folder.iterdir())
+        if file.suffix in kinds and not file.name.startswith(OMITTED)
+    ]
+
+
+def results_of(folder: Path) -> dict[str, Path]:
+    """The folders of a profile's results by notebook name, lessons first."""
+    lessons = sorted(folder.glob("[0-9]*/"))
+    replications = sorted(folder.glob(f"{paths.REPLICATION}/[a-z]*/"))
+    return {
+        place.relative_to(folder).as_posix(): place
+        for place in [*lessons, *replications]
+    }
 
 
 def gather_claims(folder: Path) -> None:
-    """Write the verdicts of all studies in a folder of results, ``*/claims.csv``, to its ``claims.csv``."""
-    files_of = sorted(folder.glob("*/claims.csv"))
-    if files_of:
-        read = partial(pd.read_csv, dtype=str, keep_default_na=False)
-        judged = pd.concat({file.parent.name: read(file) for file in files_of}, names=["study", None])
+    """Write the verdicts of all notebooks to the ``claims.csv`` of a folder of results.
+
+    They are read from the notebooks' own ``claims.csv`` in that folder. Of a claim that
+    a lesson and a replication judge, the replication's verdict stands.
+    """
+    tables = {}
+    for name, place in results_of(folder).items():
+        if (place / "claims.csv").exists():
+            tables[name] = pd.read_csv(
+                place / "claims.csv", dtype=str, keep_default_na=False
+            )
+    if tables:
+        judged = pd.concat(tables, names=["study", None]).droplevel(1)
+        judged = judged[~judged["id"].duplicated(keep="last")]
         with files.replacing(folder / "claims.csv") as stream:
-            stream.write(judged.droplevel(1).to_csv(lineterminator="\n").encode())
+            stream.write(judged.to_csv(lineterminator="\n").encode())

@@ -1,14 +1,17 @@
-"""Execute notebooks with papermill: ``python -m lib.run``, which ``make figures`` calls.
+"""Execute notebooks with papermill: ``python -m lib.run``, called by ``make figures``.
 
-A notebook whose results are up to date is skipped. An execution writes to a staging folder, which replaces the old
-results only when it succeeded. Kernels end with this process; what a killed run has left is removed by the next one.
+A notebook whose results are up to date is skipped. An execution writes to a staging
+folder, which replaces the old results only when it succeeded. Kernels end with this
+process; what a killed run has left is removed by the next one.
 """
 
 from __future__ import annotations
 
 import argparse
+import errno
 import math
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -26,11 +29,21 @@ from lib.run import files, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
 
-# -- one notebook -------------------------------------------------------------------------------
+OF_DISK = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+}  # it is full, or cannot be written
+
+
+# -- one notebook ----------------------------------------------------------------------
 
 
 def run(job: Job, force: bool = False, stopping: threading.Event | None = None) -> str:
-    """Execute a job unless it is up to date; returns what was done. Two runs of one job come one after the other.
+    """Execute a job unless it is up to date; returns what was done.
+
+    Two runs of the same job take turns.
 
     Parameters
     ----------
@@ -48,7 +61,7 @@ def run(job: Job, force: bool = False, stopping: threading.Event | None = None) 
         started = time.monotonic()
         digest = job.digest()
         with files.replacing_folder(job.results) as staging:
-            _execute(job, staging / f"{job.name}.ipynb", lock)
+            _execute(job, staging / job.executed.name, lock)
         job.write_record(digest)
         return f"done ({time.monotonic() - started:.0f} s)"
 
@@ -57,7 +70,8 @@ def run(job: Job, force: bool = False, stopping: threading.Event | None = None) 
 def _locked(job: Job, stopping: threading.Event) -> Iterator[int]:
     """Hold the job's lock; yields the descriptor of its file.
 
-    The kernel inherits the descriptor: if this process is killed, the next run begins when the kernel has ended, too.
+    The kernel inherits the descriptor: if this process is killed, the next run begins
+    when the kernel has ended, too.
     """
     descriptors: list[int] = []
     job.record.parent.mkdir(parents=True, exist_ok=True)
@@ -74,27 +88,60 @@ def _locked(job: Job, stopping: threading.Event) -> Iterator[int]:
 
 
 def _execute(job: Job, output: Path, lock: int) -> None:
-    """Execute the notebook into `output`; what a failing one has executed until then is kept beside its log."""
-    # A grammar of addresses that jsonschema takes two seconds to build, and that no notebook needs.
+    """Execute the notebook into `output`.
+
+    If it fails, what was executed until then is kept beside its log.
+    """
+    # A grammar of addresses that jsonschema takes two seconds to build, and that no
+    # notebook needs.
     sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
+    from papermill.exceptions import PapermillExecutionError
 
     job.log.write_text("", encoding="utf-8")
-    # The path of a socket may have some hundred characters, so that sockets cannot lie in the project's folder.
-    scratch_folder = tempfile.TemporaryDirectory(prefix="sentence-", ignore_cleanup_errors=True)
-    with scratch_folder as scratch, _shown(job.log), job.log.with_suffix(".err").open("w") as errors:
+    # The path of a socket may have some hundred characters, so that sockets cannot lie
+    # in the project's folder.
+    scratch_folder = tempfile.TemporaryDirectory(
+        prefix="sentence-", ignore_cleanup_errors=True
+    )
+    with (
+        scratch_folder as scratch,
+        _shown(job),
+        job.log.with_suffix(".err").open("w") as errors,
+    ):
         variables = {
             paths.FIGURES_VARIABLE: str(output.parent),
             paths.LOG_VARIABLE: str(job.log),
             "TMPDIR": scratch,
-            # A user's start-up files and choice of backend, on which the layout of figures depends, change results.
+            # A user's start-up files and choice of backend, on which the layout of
+            # figures depends, change results.
             "IPYTHONDIR": f"{scratch}/ipython",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            # Threads that wait by spinning take the time of the notebook beside this one.
+            # Threads that wait by spinning take the time of the notebook beside this
+            # one.
             "OMP_WAIT_POLICY": "PASSIVE",
         }
-        # What a kernel prints while it ends, now and then a traceback of its own, is kept beside the log.
-        options = {"cwd": paths.NOTEBOOKS, "env": os.environ | variables, "pass_fds": [lock], "stderr": errors}
+        # What a kernel prints while it ends, now and then a traceback of its own, is
+        # kept beside the log.
+        options = {
+            "cwd": job.notebook.parent,
+            "env": os.environ | variables,
+            "pass_fds": [lock],
+            "stderr": errors,
+        }
+        failures: list[Exception] = []
+
+        def note(cell: dict, cell_index: int, execute_reply: dict) -> None:
+            said = {
+                name: execute_reply["content"][name]
+                for name in ("ename", "evalue", "traceback")
+            }
+            failures.append(
+                PapermillExecutionError(
+                    cell_index, cell["execution_count"], cell["source"], **said
+                )
+            )
+
         try:
             papermill.execute_notebook(
                 job.notebook,
@@ -103,10 +150,13 @@ def _execute(job: Job, output: Path, lock: int) -> None:
                 kernel_name="python3",
                 kernel_manager_class=_kernel_manager(scratch, options),
                 progress_bar=False,
+                on_cell_error=note,
             )
-        except Exception:
-            with suppress(FileNotFoundError):
-                output.rename(job.failed)
+        except Exception as error:
+            with suppress(InputError):
+                files.move(output, job.failed)
+            if failures:  # saved before it is raised, which a full disk refuses
+                raise failures[0] from error
             raise
 
 
@@ -114,7 +164,10 @@ def _kernel_manager(folder: str, given: dict[str, object]) -> type:
     from jupyter_client import AsyncKernelManager
 
     class KernelManager(AsyncKernelManager):
-        """Talks to the kernel through socket files that only this user can open, rather than through ports."""
+        """Talks to the kernel through socket files, not ports.
+
+        Only this user can open them.
+        """
 
         transport = "ipc"
 
@@ -131,11 +184,11 @@ def _kernel_manager(folder: str, given: dict[str, object]) -> type:
 
 
 @contextmanager
-def _shown(log: Path) -> Iterator[None]:
-    """Print the lines that are added to a file."""
+def _shown(job: Job) -> Iterator[None]:
+    """Print the lines that are added to a job's log."""
     finished = threading.Event()
-    with log.open(encoding="utf-8") as lines, ThreadPoolExecutor(1) as pool:
-        pool.submit(_show, lines, log.stem, finished)
+    with job.log.open(encoding="utf-8") as lines, ThreadPoolExecutor(1) as pool:
+        pool.submit(_show, lines, job.name, finished)
         try:
             yield
         finally:
@@ -157,39 +210,66 @@ def reason(error: Exception, job: Job) -> str:
     if kind == InputError.__name__:
         return message
     if isinstance(error, OSError):
-        return f"{error.filename or job.results}: {error.strerror}"
+        return _refusal(
+            error.errno, error.filename or job.results, error.strerror or str(error)
+        )
+    if of_system := re.fullmatch(r"\[Errno (\d+)\] ([^:]+)(?:: '(.*)')?", message):
+        number, said, file = of_system.groups()
+        if int(number) in OF_DISK:
+            return _refusal(int(number), file or job.results, said)
     if kind == "DeadKernelError" or message.startswith("Kernel died"):
-        return f"the kernel died, often for lack of memory (what it printed: {job.log.with_suffix('.err')})"
+        return (
+            "the kernel died, often for lack of memory (what it printed: "
+            f"{job.log.with_suffix('.err')})"
+        )
     cell = f" in cell {error.exec_count}" if hasattr(error, "exec_count") else ""
     return f"{kind}{cell}: {message} (executed so far: {job.failed})"
 
 
-# -- several ------------------------------------------------------------------------------------
+def _refusal(number: int | None, place: Path | str, said: str) -> str:
+    """What the system refused; for a failed write, in the words of `lib.run.files`."""
+    return (
+        f"{place}: cannot be written ({said}); {files.REMEDY}"
+        if number in OF_DISK
+        else f"{place}: {said}"
+    )
+
+
+# -- several ---------------------------------------------------------------------------
 
 
 def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
-    """Execute jobs, `workers` at a time; returns the reasons of those that failed, which do not stop the others.
+    """Execute jobs, `workers` at a time; returns the reasons of those that failed.
 
-    Notebooks that follow each other often need the same embeddings, and would wait for each other: those that run
-    side by side are from different parts of the list, the later part's first. What ends this by an exception, an
-    interrupt say, ends all of them.
+    A failing job does not stop the others.
+
+    Notebooks that follow each other often need the same embeddings, and would wait for
+    each other: those that run side by side are from different parts of the list, the
+    later part's first. Replications begin when every lesson has begun. What ends this
+    by an exception, an interrupt say, ends all of them.
     """
     failed = {}
     stopping = threading.Event()
-    part = math.ceil(len(jobs) / workers)
+    lessons = [job for job in jobs if not job.is_replication]
+    replications = [job for job in jobs if job.is_replication]
+    ordered = [*_apart(lessons, workers), *_apart(replications, workers)]
     with ThreadPoolExecutor(workers) as pool:
-        futures = {pool.submit(run, job, force, stopping): job for i in range(part) for job in jobs[i::part][::-1]}
+        futures = {pool.submit(run, job, force, stopping): job for job in ordered}
         try:
             pending = set(futures)
             while pending:
-                # Not for ever: a signal that another thread has got is heard when this one wakes up.
+                # Not for ever: a signal that another thread has got is heard when this
+                # one wakes up.
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     job = futures[future]
                     error = future.exception()
                     if error:
                         failed[job] = reason(error, job)
-                    print(f"{job.name}  {'failed' if error else future.result()}", flush=True)
+                    print(
+                        f"{job.name}  {'failed' if error else future.result()}",
+                        flush=True,
+                    )
         except BaseException:
             stopping.set()
             pool.shutdown(wait=False, cancel_futures=True)
@@ -200,6 +280,12 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
     return failed
 
 
+def _apart(jobs: list[Job], workers: int) -> list[Job]:
+    """Jobs reordered so that neighbors in the list are not executed side by side."""
+    part = math.ceil(len(jobs) / workers)
+    return [job for i in range(part) for job in jobs[i::part][::-1]]
+
+
 def _kill_children() -> None:
     for child in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -208,26 +294,84 @@ def _kill_children() -> None:
 
 @command
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status: 0, 1 if a notebook failed, 2 for bad parameters."""
+    """Run the command line; returns the exit status.
+
+    It is 0, or 1 if a notebook failed, or 2 for bad parameters.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m lib.run", description="Execute the notebooks and regenerate their figures."
+        prog="python -m lib.run",
+        description="Execute the notebooks and regenerate their figures.",
     )
-    parser.add_argument("--profile", default="default", help="default, smoke, paper, or another folder of params/")
-    parser.add_argument("--notebook", default="", metavar="PREFIX", help="only notebooks whose name starts with this")
-    parser.add_argument("--jobs", type=int, default=2, help="how many notebooks at a time (default 2)")
-    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another value of a parameter")
-    parser.add_argument("--output", default="", metavar="FOLDER", help="in figures/ (default: the profile)")
-    parser.add_argument("--force", action="store_true", help="execute even what is unchanged")
+    parser.add_argument(
+        "--profile",
+        default="default",
+        help="default, smoke, paper, or another folder of params/",
+    )
+    which = "only notebooks whose name starts with this, such as 01 or replication/n2o"
+    parser.add_argument("--notebook", default="", metavar="PREFIX", help=which)
+    parser.add_argument(
+        "--jobs", default="2", help="how many notebooks at a time (default 2)"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another value of a parameter",
+    )
+    parser.add_argument(
+        "--output",
+        default="",
+        metavar="FOLDER",
+        help="in figures/ (default: the profile)",
+    )
+    parser.add_argument(
+        "--force", action="store_true", help="execute even what is unchanged"
+    )
     options = parser.parse_args(arguments)
-    parameters.in_range("--jobs", options.jobs, 1, 64)
+    workers = int(options.jobs) if options.jobs.isdecimal() else options.jobs
+    parameters.in_range("JOBS", workers, 1, 64)
     jobs = select(options.notebook, options.profile, options.set, options.output)
-    failed = run_all(jobs, options.jobs, options.force)
+    by_default = [
+        job.name
+        for job in jobs
+        if not parameters.has_file(job.notebook, options.profile)
+    ]
+    if by_default:
+        folder = paths.PARAMS / options.profile
+        print(
+            f"no file in {folder}, so with their default "
+            f"parameters: {', '.join(by_default)}",
+            flush=True,
+        )
+    failed = run_all(jobs, workers, options.force)
     for job in sorted(failed, key=jobs.index):
         print(f"FAILED {job.name}: {failed[job]}", file=sys.stderr)
     up_to_date = [job for job in jobs if job not in failed]
     results = paths.FIGURES / (options.output or options.profile)
     reference.gather_claims(results)
     print(f"{len(up_to_date)} of {len(jobs)} notebooks up to date in {results}")
-    if not (options.output or options.set):
+    if up_to_date and not (options.output or options.set):
         print(reference.compare(up_to_date))
+    if up_to_date:
+        print(f"open {to_open(up_to_date)}")
     return 1 if failed else 0
+
+
+def to_open(jobs: list[Job]) -> str:
+    """What to look at after a run: the first figure, or the folders of several jobs."""
+    if len(jobs) > 1:
+        place = paths.FIGURES / jobs[0].profile
+        return (
+            f"the figures in {place}, a folder for each notebook, "
+            "or its executed notebook there"
+        )
+    figures = sorted(
+        jobs[0].results.glob("*.png"), key=lambda file: file.stat().st_mtime_ns
+    )
+    notebook = jobs[0].executed
+    return (
+        f"{figures[0]}, or the executed notebook {notebook.name} beside it"
+        if figures
+        else str(notebook)
+    )

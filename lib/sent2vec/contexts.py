@@ -1,8 +1,10 @@
-"""The words and n-grams of a line, and what a target's context differs from them by, in compiled code.
+"""The words and n-grams of a line, and the contexts of its targets, compiled.
 
-A line's *elements* are its words, its n-grams and in variant "reference" the placeholder, each a row of the input
-matrix. The context of a target is all elements but those *lost* (the target, n-grams that hold it, n-grams dropped),
-and those *gained* (variant "reference": n-grams that hold the placeholder): two short lists, however long the line.
+A line's *elements* are its words, its n-grams and in variant "reference" the
+placeholder, each a row of the input matrix. The context of a target is all elements but
+those *lost* (the target, n-grams that hold it, n-grams dropped), and those *gained*
+(variant "reference": n-grams that hold the placeholder): two short lists, however long
+the line.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ class Method(NamedTuple):
 
     Attributes
     ----------
-    word_ngrams, bucket, dropout_k, dropout_probability, subsample_context, window, l1 : int, float or bool
+    word_ngrams, bucket, dropout_k, window : int
+    dropout_probability, l1 : float
+    subsample_context : bool
         As in `Settings`; `bucket` is 0 for words only.
     n_words : int
     reference : bool
@@ -66,7 +70,8 @@ class Workspace(NamedTuple):
     lost : int64
         Numbers of elements.
     chosen : int64
-        The words whose n-grams are dropped for this target; in variant "paper" the n-grams that are dropped.
+        The words whose n-grams are dropped for this target; in variant "paper" the
+        n-grams that are dropped.
     firsts : int64
         At i the number of elements before the n-grams that begin at word i.
     targets : int64
@@ -105,7 +110,9 @@ class Workspace(NamedTuple):
     report: Array
 
 
-def workspace_for(longest: int, negatives: int, width: int, method: Method) -> Workspace:
+def workspace_for(
+    longest: int, negatives: int, width: int, method: Method
+) -> Workspace:
     """A workspace for lines of up to `longest` words and vectors of `width` numbers."""
     elements = longest * method.word_ngrams + 1
     size = 1 << (2 * elements).bit_length()
@@ -124,24 +131,27 @@ def workspace_for(longest: int, negatives: int, width: int, method: Method) -> W
     )
 
 
-# -- n-grams, hashed as the authors' program hashes them ----------------------------------------
+# -- n-grams, hashed as the authors' program hashes them -------------------------------
 
 
 @njit_inline
 def extended(hashed, word):
-    """The hash (uint64) of an n-gram with one more word; that of a single word is its id."""
+    """The hash (uint64) of an n-gram with one more word; a single word's is its id."""
     return np.uint64(hashed) * MULTIPLIER + np.uint64(word)
 
 
 @njit_inline
 def row_of(hashed, n_words, bucket):
-    """The row of the n-gram with this hash: the rows of n-grams come behind those of the words."""
+    """The row of the n-gram with this hash, which comes after all rows of words."""
     return np.int64(n_words) + np.int64(np.uint64(hashed) % np.uint64(bucket))
 
 
 @njit_inline
 def list_rows(words, longest, n_words, bucket, rows):
-    """Write the rows of a line: its words, then its n-grams by their first word, shorter ones first."""
+    """Write the rows of a line: its words, then its n-grams.
+
+    N-grams are ordered by their first word, shorter ones first.
+    """
     at = len(words)
     for start in range(len(words)):
         rows[start] = words[start]
@@ -154,7 +164,9 @@ def list_rows(words, longest, n_words, bucket, rows):
 
 @njit(nogil=True)
 def input_rows(ids, starts, longest, n_words, bucket):
-    """The rows whose mean is a line's vector: its words, then all its n-grams of 2 to `longest` words.
+    """The rows whose mean is a line's vector: its words, then all its n-grams.
+
+    N-grams have 2 to `longest` words.
 
     Parameters
     ----------
@@ -181,16 +193,25 @@ def input_rows(ids, starts, longest, n_words, bucket):
     rows = np.empty(row_starts[-1], np.int64)
     for line in range(len(starts) - 1):
         words = ids[starts[line] : starts[line + 1]]
-        list_rows(words, longest, n_words, bucket, rows[row_starts[line] : row_starts[line + 1]])
+        list_rows(
+            words,
+            longest,
+            n_words,
+            bucket,
+            rows[row_starts[line] : row_starts[line + 1]],
+        )
     return rows, row_starts
 
 
-# -- a line -------------------------------------------------------------------------------------
+# -- a line ----------------------------------------------------------------------------
 
 
 @njit_inline
 def list_elements(words, method, workspace):
-    """Write the elements of these words to `workspace`; returns their number, dropped n-grams included."""
+    """Write the elements of these words to `workspace`; returns their number.
+
+    The number includes dropped n-grams.
+    """
     longest, size = method.word_ngrams, len(words)
     for i in range(len(words)):
         workspace.firsts[i] = size
@@ -209,9 +230,11 @@ def list_elements(words, method, workspace):
 
 @njit_inline
 def choose_dropped(n, most, method, workspace):
-    """Choose which of `n` words or n-grams are dropped, `most` of them if K is larger; returns how many.
+    """Choose which of `n` words or n-grams are dropped; returns how many.
 
-    In variant "reference" words whose n-grams are dropped, for each target; in "paper" n-grams, for all of a line.
+    If K is larger than `most`, `most` of them are. In variant "reference" these are
+    words whose n-grams are dropped, chosen for each target; in "paper" they are
+    n-grams, chosen for a whole line.
     """
     chosen = 0
     if method.dropout_probability > 0:
@@ -232,12 +255,16 @@ def choose_dropped(n, most, method, workspace):
 
 @njit_inline
 def count_rows(size, workspace):
-    """Count how often each row is among the elements; returns how many are present, and the sum of their counts."""
+    """Count how often each row is among the elements.
+
+    Returns how many rows are present, and the sum of their counts.
+    """
     present = total = 0
     for e in range(size):
         if workspace.rows[e] != ABSENT:
             slot = _slot(workspace.rows[e], workspace)
-            # Each of the c times that a row is there adds its place among them twice, less one: c * c in the end.
+            # Each of the c times that a row is there adds its place among them twice,
+            # less one: c * c in the end.
             total += 2 * workspace.counts[slot] + 1
             workspace.keys[slot] = workspace.rows[e]
             workspace.counts[slot] += 1
@@ -271,17 +298,24 @@ def _slot(row, workspace):
     return slot
 
 
-# -- a target -----------------------------------------------------------------------------------
+# -- a target --------------------------------------------------------------------------
 
 
 @njit_inline
 def change_context(words, target, method, workspace):
-    """Write what a target's context lost and gained to `workspace`; returns how many of each."""
+    """Write what a target's context lost and gained to `workspace`.
+
+    Returns how many elements it lost and how many it gained.
+    """
     lost, gained = np.int64(1), np.int64(0)
     workspace.lost[0], workspace.changed[0] = target, words[target]
     if method.word_ngrams == 1:
         return lost, gained
-    chosen = choose_dropped(len(words), len(words) - 2, method, workspace) if method.reference else 0
+    chosen = (
+        choose_dropped(len(words), len(words) - 2, method, workspace)
+        if method.reference
+        else 0
+    )
     was_dropped = workspace.dropped[target]
     if not was_dropped:
         workspace.dropped[target] = True
@@ -301,11 +335,18 @@ def change_context(words, target, method, workspace):
 def _lose_ngrams(position, n, method, workspace, lost):
     """The n-grams of which this is the first dropped word."""
     start, longest = position, method.word_ngrams
-    while start >= 0 and start > position - longest and (start == position or not workspace.dropped[start]):
+    while (
+        start >= 0
+        and start > position - longest
+        and (start == position or not workspace.dropped[start])
+    ):
         for end in range(max(position, start + 1), min(start + longest, n)):
             element = workspace.firsts[start] + end - start - 1
             if workspace.rows[element] != ABSENT:
-                workspace.lost[lost], workspace.changed[lost] = element, workspace.rows[element]
+                workspace.lost[lost], workspace.changed[lost] = (
+                    element,
+                    workspace.rows[element],
+                )
                 lost += 1
         start -= 1
     return lost
@@ -313,7 +354,10 @@ def _lose_ngrams(position, n, method, workspace, lost):
 
 @njit_inline
 def _gain_ngrams(words, target, method, workspace, lost):
-    """The n-grams that hold the placeholder in place of the target, and no dropped word; returns how many."""
+    """The n-grams with the placeholder in the target's place; returns how many.
+
+    None of them holds a dropped word.
+    """
     start, longest, gained = target, method.word_ngrams, 0
     while start >= 0 and start > target - longest and not workspace.dropped[start]:
         hashed = np.uint64(PLACEHOLDER if start == target else words[start])
@@ -322,7 +366,9 @@ def _gain_ngrams(words, target, method, workspace, lost):
                 break
             hashed = extended(hashed, PLACEHOLDER if end == target else words[end])
             if end >= target:
-                workspace.changed[lost + gained] = row_of(hashed, method.n_words, method.bucket)
+                workspace.changed[lost + gained] = row_of(
+                    hashed, method.n_words, method.bucket
+                )
                 gained += 1
         start -= 1
     return gained

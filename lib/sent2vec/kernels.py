@@ -1,9 +1,13 @@
-"""How lines update the matrices, compiled: what training spends its time with. It runs without Python's lock.
+"""How lines update the matrices, in compiled code.
 
-All elements of a line get the same gradient from every target, but for the few that the context lost or gained. So the
-sum of the elements' rows is kept up to date, the gradients are summed, and the rows get this sum when the line is done;
-rows that were lost or gained are made up for at once. But for rounding that is the same as updating all rows of the
-context after each target, at the cost of a few. Only soft thresholding must go through all of them (`_penalize`).
+Training spends most of its time here, without Python's lock.
+
+All elements of a line get the same gradient from every target, but for the few that the
+context lost or gained. So the sum of the elements' rows is kept up to date, the
+gradients are summed, and the rows get this sum when the line is done; rows that were
+lost or gained are made up for at once. But for rounding that is the same as updating
+all rows of the context after each target, at the cost of a few. Only soft thresholding
+must go through all of them (`_penalize`).
 """
 
 from __future__ import annotations
@@ -32,7 +36,9 @@ from lib.sent2vec.primitives import (
 
 AHEAD = 3  # rows that are on their way while one is added
 ONE = np.float32(1)
-BINS, REACH = 512, 8.0  # of the table of the sigmoid
+# Of the table of the sigmoid.
+BINS = 512
+REACH = 8.0
 PER_UNIT = np.float32(BINS / (2 * REACH))
 GRID = np.arange(BINS + 1) / float(PER_UNIT) - REACH
 SIGMOID = (1 / (1 + np.exp(-GRID))).astype(np.float32)
@@ -40,13 +46,13 @@ LOSS = np.log1p(np.exp(-GRID)).astype(np.float32)
 
 
 class Model(NamedTuple):
-    """Both matrices, float32, C order, rows padded with zeros to whole lines of the cache."""
+    """Both matrices: float32, C order, rows zero-padded to whole cache lines."""
 
     inputs: np.ndarray
     outputs: np.ndarray
 
 
-# -- targets and negatives -----------------------------------------------------------------------
+# -- targets and negatives -------------------------------------------------------------
 
 
 @njit_inline
@@ -62,11 +68,17 @@ def subsample_words(words, method, state):
 
 @njit_inline
 def choose_targets(words, method, workspace):
-    """The positions of the targets of a line. A single word has no context, and is no target."""
+    """The positions of the targets of a line.
+
+    A single word has no context, so it is not a target.
+    """
     count = 0
     if len(words) > 1:
         for i in range(len(words)):
-            kept = method.subsample_context or uniform(workspace.state) <= method.keep[words[i]]
+            kept = (
+                method.subsample_context
+                or uniform(workspace.state) <= method.keep[words[i]]
+            )
             if kept and method.eligible[words[i]]:
                 workspace.targets[count] = i
                 count += 1
@@ -90,12 +102,15 @@ def draw_negatives(target, method, workspace, drawn):
             k += 1
 
 
-# -- the output matrix ---------------------------------------------------------------------------
+# -- the output matrix -----------------------------------------------------------------
 
 
 @njit_inline
 def look_up(table, score):
-    """The value of a table of 513, without interpolation, as in the authors' program; for -8 <= score <= 8."""
+    """The value of a table of 513 for -8 <= score <= 8, without interpolation.
+
+    The authors' program does the same.
+    """
     return table[np.int64((score + np.float32(REACH)) * PER_UNIT)]
 
 
@@ -117,9 +132,10 @@ def loss(score):
 
 @njit_inline
 def update_outputs(drawn, following, lr, l1, outputs, workspace):
-    """Update the rows of a target and its negatives, one after the other, and sum their gradients in the workspace.
+    """Update the rows of a target and its negatives, one after the other.
 
-    The rows of `following` are fetched meanwhile. Returns False if a score is not a number.
+    Their gradients are summed in the workspace. The rows of `following` are fetched
+    meanwhile. Returns False if a score is not a number.
     """
     hidden, gradient, report = workspace.hidden, workspace.gradient, workspace.report
     gradient[:] = 0
@@ -152,17 +168,20 @@ def update_outputs(drawn, following, lr, l1, outputs, workspace):
 
 @njit_inline
 def _step(score, positive, lr, report):
-    """What a row moves by, in multiples of the hidden vector; the loss goes to the report."""
+    """A row's step, in multiples of the hidden vector; the report gets the loss."""
     report[0] += loss(score if positive else -score)
     return lr * (np.float32(positive) - sigmoid(score))
 
 
-# -- one line -----------------------------------------------------------------------------------
+# -- one line --------------------------------------------------------------------------
 
 
 @njit_inline
 def learn_targets(words, positions, lr, model, method, workspace):
-    """Update both matrices for the targets at some positions of a line; returns False if a score is not a number."""
+    """Update both matrices for the targets at some positions of a line.
+
+    Returns False if a score is not a number.
+    """
     inputs, drawn, fine = model.inputs, workspace.drawn, True
     _draw(words, positions, 0, method, workspace)
     size = contexts.list_elements(words, method, workspace)
@@ -172,9 +191,14 @@ def learn_targets(words, positions, lr, model, method, workspace):
     for t in range(len(positions)):
         _draw(words, positions, t + 1, method, workspace)
         lost, gained = contexts.change_context(words, positions[t], method, workspace)
-        part, excess = np.float32(1 / (present - lost + gained)), _excess(lost, gained, workspace)
+        part, excess = (
+            np.float32(1 / (present - lost + gained)),
+            _excess(lost, gained, workspace),
+        )
         _average(lost, gained, excess, part, inputs, workspace)
-        fine = update_outputs(drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, workspace)
+        fine = update_outputs(
+            drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, workspace
+        )
         if not fine:
             break
         scale(workspace.gradient, part)
@@ -188,7 +212,10 @@ def learn_targets(words, positions, lr, model, method, workspace):
 
 @njit_inline
 def _draw(words, positions, t, method, workspace):
-    """Draw the negatives of target number t, if there is one: one target ahead, so that their rows can be fetched."""
+    """Draw the negatives of target number t, if there is one.
+
+    They are drawn one target ahead, so their rows can be fetched.
+    """
     if t < len(positions):
         draw_negatives(words[positions[t]], method, workspace, workspace.drawn[t % 2])
 
@@ -205,7 +232,7 @@ def _sum_rows(inputs, rows, total):
 
 @njit_inline
 def _excess(lost, gained, workspace):
-    """How often the rows of the lost elements are among all elements, less how often those gained are."""
+    """How often lost rows are among all elements, minus how often gained ones are."""
     excess = 0
     for x in range(lost):
         excess += workspace.counts[workspace.slots[workspace.lost[x]]]
@@ -216,7 +243,11 @@ def _excess(lost, gained, workspace):
 
 @njit_inline
 def _average(lost, gained, excess, part, inputs, workspace):
-    """The context's mean. A row that is among the elements c times has c times `workspace.moved` still to come."""
+    """The mean of the context.
+
+    A row that is among the elements c times has c times `workspace.moved` still to
+    come.
+    """
     hidden = workspace.hidden
     hidden[:] = workspace.total
     add_to(hidden, np.float32(-excess), workspace.moved)
@@ -227,11 +258,17 @@ def _average(lost, gained, excess, part, inputs, workspace):
 
 @njit_inline
 def _spread_gradient(lost, gained, times, inputs, workspace):
-    """Give `workspace.gradient` to all elements, later; take it from those lost and give it to those gained, now."""
+    """Give `workspace.gradient` to all elements of the context.
+
+    All elements get it later; it is taken from those lost and added to those gained
+    now.
+    """
     add_to(workspace.moved, ONE, workspace.gradient)
     add_to(workspace.total, np.float32(times), workspace.gradient)
     for x in range(lost + gained):
-        add_to(inputs[workspace.changed[x]], -ONE if x < lost else ONE, workspace.gradient)
+        add_to(
+            inputs[workspace.changed[x]], -ONE if x < lost else ONE, workspace.gradient
+        )
 
 
 @njit_inline
@@ -243,9 +280,10 @@ def _add_to_rows(inputs, rows, vector):
 
 @njit_inline
 def _penalize(size, lost, gained, threshold, inputs, workspace):
-    """Give the elements what is still to come, threshold the rows of the context, and sum the elements again.
+    """Bring the elements up to date, threshold the context, and sum again.
 
-    A row is thresholded as many times as it is in the context, which is once by as many times the threshold.
+    A row is thresholded as many times as it is in the context, which is once by as many
+    times the threshold.
     """
     rows = workspace.rows[:size]
     _add_to_rows(inputs, rows, workspace.moved)
@@ -261,7 +299,7 @@ def _penalize(size, lost, gained, threshold, inputs, workspace):
     _sum_rows(inputs, rows, workspace.total)
 
 
-# -- one block ----------------------------------------------------------------------------------
+# -- one block -------------------------------------------------------------------------
 
 
 @njit(nogil=True)
@@ -271,7 +309,8 @@ def learn_block(lines, rate, model, method, seed, stream, workspace):
     Parameters
     ----------
     lines : int32
-        Of each line the number of its words, then the words, which subsampling may overwrite.
+        Of each line the number of its words, then the words, which subsampling may
+        overwrite.
     rate : (float, float)
         Learning rate at the first word, and what it falls by with each word.
     model : Model
@@ -279,7 +318,8 @@ def learn_block(lines, rate, model, method, seed, stream, workspace):
     seed, stream : int
         Of the random numbers.
     workspace : contexts.Workspace
-        For the longest of the lines; the sum of the loss and the number of targets are added to its report.
+        For the longest of the lines; the sum of the loss and the number of targets are
+        added to its report.
 
     Returns
     -------
@@ -305,9 +345,15 @@ def learn_block(lines, rate, model, method, seed, stream, workspace):
             left, right, until = 0, len(words), len(positions)
             if method.window > 0:
                 reach = 1 + below(workspace.state, method.window)
-                left, right, until = max(0, positions[first] - reach), positions[first] + reach + 1, first + 1
+                left, right, until = (
+                    max(0, positions[first] - reach),
+                    positions[first] + reach + 1,
+                    first + 1,
+                )
                 positions[first] -= left
-            if not learn_targets(words[left:right], positions[first:until], lr, model, method, workspace):
+            if not learn_targets(
+                words[left:right], positions[first:until], lr, model, method, workspace
+            ):
                 return done
             first = until
     return -1

@@ -1,4 +1,7 @@
-"""A trained Sent2Vec model: the vector of a sentence is the mean of those of its words and n-grams."""
+"""A trained Sent2Vec model.
+
+The vector of a sentence is the mean of the vectors of its words and n-grams.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ BATCH = 1024  # sentences whose rows are listed at a time
 
 
 class Sent2Vec:
-    """Vectors of sentences (Pagliardini, Gupta and Jaggi 2018, section 2), as the authors' program gives them.
+    """Sentence vectors (Pagliardini, Gupta and Jaggi 2018, section 2).
+
+    They are equal to those of the authors' program.
 
     Made by `train` or `load`.
 
@@ -53,11 +58,14 @@ class Sent2Vec:
         history: list[Step] | None = None,
         name: str | Path = "model",
     ) -> None:
-        self.file, self.settings, self.history, self._name = file, settings, history, name
+        self.file = file
+        self.settings = settings
+        self.history = history
+        self._name = name
         self.header, self.dictionary, self.input_matrix, self.output_matrix = file
         self.dim = self.header.dim
 
-    # -- making, reading, writing ---------------------------------------------------------------
+    # -- making, reading, writing ------------------------------------------------------
 
     @classmethod
     def train(
@@ -69,55 +77,72 @@ class Sent2Vec:
     ) -> Sent2Vec:
         """Train a model.
 
-        A training of more than ten minutes is kept in the cache from time to time: after a kill, the same call goes on.
+        A training of more than ten minutes is kept in the cache from time to time:
+        after a kill, the same call goes on.
 
         Parameters
         ----------
         sentences : sequence of str, or path
-            Tokenized sentences (tokens parted by blanks); or a file with one a line, which may be compressed by gzip.
+            Tokenized sentences (tokens parted by blanks); or a file with one a line,
+            which may be compressed by gzip.
         settings : Settings, optional
         show_progress_bar : bool
         **changes
-            What differs from `settings`, by name: dim, epochs, lr, word_ngrams, bucket, dropout_k, negatives,
-            subsample, min_count, min_target_count, l1, threads, seed, variant and whatever else `Settings` has.
+            What differs from `settings`, by name: dim, epochs, lr, word_ngrams, bucket,
+            dropout_k, negatives, subsample, min_count, min_target_count, l1, threads,
+            seed, variant and whatever else `Settings` has.
 
         Raises
         ------
         InputError
-            For a setting that cannot be used, and for a text that no model can be trained on.
+            For a setting that cannot be used, and for a text that no model can be
+            trained on.
         """
         settings = replace(settings or Settings(), **changes)
-        dictionary, input_matrix, output_matrix, history = train(sentences, settings, show_progress_bar)
+        dictionary, input_matrix, output_matrix, history = train(
+            sentences, settings, show_progress_bar
+        )
         header = Header(
-            dim=settings.dim, window=5, epochs=settings.epochs, min_count=settings.min_count,
-            negatives=settings.negatives, word_ngrams=settings.word_ngrams, loss=2, model=binary.SENT2VEC,
-            bucket=settings.ngram_rows, shortest=3, longest=6, update_rate=100, subsample=settings.subsample,
+            dim=settings.dim, window=5, epochs=settings.epochs,
+            min_count=settings.min_count, negatives=settings.negatives,
+            word_ngrams=settings.word_ngrams, loss=2, model=binary.SENT2VEC,
+            bucket=settings.ngram_rows, shortest=3, longest=6, update_rate=100,
+            subsample=settings.subsample,
         )  # fmt: skip
-        return cls(ModelFile(header, dictionary, input_matrix, output_matrix), settings, history)
+        return cls(
+            ModelFile(header, dictionary, input_matrix, output_matrix),
+            settings,
+            history,
+        )
 
     @classmethod
     def load(cls, path: str | Path) -> Sent2Vec:
-        """The model in a file of the authors' program (``.bin``), or of `save`; its matrices stay on disk.
+        """The model in a file of the authors' program (``.bin``) or of `save`.
 
-        Raises InputError for a file that is not such a model or not whole (`binary.read`).
+        Its matrices stay on disk.
+
+        Raises InputError for a file that is not such a model or not whole
+        (`binary.read`).
         """
         return cls(binary.read(path), name=path)
 
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `load` and the authors' program read.
 
-        The file appears at once when it is whole: a process that is killed leaves the old one. Raises InputError if it
-        cannot be written.
+        The file appears at once when it is whole: a process that is killed leaves the
+        old one. Raises InputError if it cannot be written.
         """
         with files.replacing(Path(path)) as stream:
             binary.write(stream, self.file)
 
-    # -- using ----------------------------------------------------------------------------------
+    # -- using -------------------------------------------------------------------------
 
     def word_vectors(self) -> dict[str, np.ndarray]:
-        """float32[dim] for each word, the most frequent first: its row of the input matrix, without a copy.
+        """float32[dim] for each word, the most frequent first.
 
-        ``<PLACEHOLDER>`` and ``</s>`` are left out. A word whose bytes are not UTF-8 is read as Latin-1.
+        The vector of a word is its row of the input matrix, without a copy.
+        ``<PLACEHOLDER>`` and ``</s>`` are left out. A word whose bytes are not UTF-8 is
+        read as Latin-1.
         """
         vectors: dict[str, np.ndarray] = {}
         for row, word in enumerate(self.dictionary.words[: self.dictionary.n_words]):
@@ -126,30 +151,45 @@ class Sent2Vec:
         return vectors
 
     def encode(self, sentences: Sequence[str]) -> np.ndarray:
-        """float32[n, dim]: the mean of the vectors of a sentence's words and of all its n-grams.
+        """float32[n, dim]: the mean over a sentence's words and all its n-grams.
 
-        A token is what stands between white space of ASCII; tokens are neither split nor lower-cased. An item is one
-        sentence: a newline in it is white space, and a token ``</s>`` is no word. Words outside of the dictionary are
-        left out before n-grams are made. A sentence without known words has a zero vector.
+        A token is what stands between white space of ASCII; tokens are neither split
+        nor lower-cased. An item is one sentence: a newline in it is white space, and a
+        token ``</s>`` is no word. Words outside of the dictionary are left out before
+        n-grams are made. A sentence without known words has a zero vector.
 
-        Raises InputError for anything but a sequence of str, and if the model holds NaN or infinity.
+        Raises InputError for anything but a sequence of str, and if the model holds NaN
+        or infinity.
         """
-        if isinstance(sentences, str) or not all(isinstance(sentence, str) for sentence in sentences):
+        if isinstance(sentences, str) or not all(
+            isinstance(sentence, str) for sentence in sentences
+        ):
             raise InputError("sentences: give a list of strings")
-        longest, n_words = max(1, self.header.word_ngrams), self.dictionary.n_words
+        longest = max(1, self.header.word_ngrams)
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         for start in range(0, len(sentences), BATCH):
-            lines = [mend(sentence).encode() for sentence in sentences[start : start + BATCH]]
-            rows, starts = input_rows(*self.dictionary.ids(lines), longest, n_words, self.header.bucket)
-            _add_means(self.input_matrix, rows, starts, vectors[start : start + len(lines)])
+            batch = sentences[start : start + BATCH]
+            lines = [mend(sentence).encode() for sentence in batch]
+            ids, starts = self.dictionary.ids(lines)
+            n_words = self.dictionary.n_words
+            rows, starts = input_rows(ids, starts, longest, n_words, self.header.bucket)
+            _add_means(
+                self.input_matrix, rows, starts, vectors[start : start + len(lines)]
+            )
         if not np.isfinite(vectors).all():
-            raise InputError(f"{self._name}: its vectors hold NaN or infinity; train with a lower lr, or get it again")
+            raise InputError(
+                f"{self._name}: its vectors hold NaN or infinity; "
+                "train with a lower lr, or get it again"
+            )
         return vectors
 
 
 @njit(nogil=True)
 def _add_means(matrix, rows, starts, vectors):
-    """Sums in float32 and in the order of the rows, over their number: the program's vectors to the last bit."""
+    """Sums in float32, in the order of the rows, divided by their number.
+
+    The vectors are those of the authors' program to the last bit.
+    """
     for line in range(len(vectors)):
         own = rows[starts[line] : starts[line + 1]]
         for row in own:

@@ -1,6 +1,7 @@
-"""What the compiled loops are made of: random numbers, arithmetic with rows of float32, and two instructions.
+"""The building blocks of the compiled loops.
 
-Random numbers come from a state of one uint64 (SplitMix64: Steele, Lea and Flood 2014).
+These are random numbers, arithmetic with rows of float32, and two instructions. Random
+numbers come from a state of one uint64 (SplitMix64: Steele, Lea and Flood 2014).
 """
 
 from __future__ import annotations
@@ -16,16 +17,18 @@ from numba.extending import intrinsic
 from lib.run.compiled import njit
 
 njit_inline = njit(nogil=True, forceinline=True)
-# Sums may be reordered and products added unrounded, so that loops run in vector registers; NaN and infinity keep
-# their meaning.
+# Sums may be reordered and products added unrounded, so that loops run in vector
+# registers; NaN and infinity keep their meaning.
 njit_fast = njit(nogil=True, forceinline=True, fastmath={"reassoc", "contract"})
 
-STEP, FIRST, SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
 S11, S27, S30, S31, S32 = (np.uint64(bits) for bits in (11, 27, 30, 31, 32))
 UNIT = 2.0**-53
 LINE = 64  # bytes that the processor fetches together
 
-# -- random numbers -----------------------------------------------------------------------------
+# -- random numbers --------------------------------------------------------------------
 
 
 @njit_inline
@@ -62,7 +65,7 @@ def below(state, limit):
     return np.int64(((draw(state) >> S32) * np.uint64(limit)) >> S32)
 
 
-# -- rows ---------------------------------------------------------------------------------------
+# -- rows ------------------------------------------------------------------------------
 
 
 @njit_fast
@@ -86,7 +89,10 @@ def dots(one, two, vector):
 
 @njit_fast
 def exchange_two(one, two, step, other_step, vector, total):
-    """Add multiples of two rows to `total`, then the same multiples of the vector to the rows."""
+    """Add multiples of two rows to `total`, then of the vector to the rows.
+
+    The multiples are the same.
+    """
     for j in range(len(vector)):
         first, second, value = one[j], two[j], vector[j]
         total[j] += step * first + other_step * second
@@ -110,27 +116,33 @@ def scale(vector, factor):
 
 @njit_inline
 def shrink(vector, threshold):
-    """Soft thresholding (the paper's eq. 6): every component comes closer to 0 by `threshold`, but never past it."""
+    """Soft thresholding (the paper's eq. 6).
+
+    Every component comes closer to 0 by `threshold`, but never past it.
+    """
     for j in range(len(vector)):
         size = max(abs(vector[j]) - threshold, np.float32(0))
         vector[j] = np.copysign(size, vector[j])
 
 
-# -- instructions -------------------------------------------------------------------------------
+# -- instructions ----------------------------------------------------------------------
 
 
 @intrinsic
 def borrowed(typing_context, value):
     """The same array, or tuple of arrays and other things, not counted as a reference.
 
-    Counting is atomic: for a row of 100 numbers it costs more than the arithmetic, and threads wait for each other.
-    Only for what the caller holds on to, such as a compiled function's own arguments.
+    Counting is atomic: for a row of 100 numbers it costs more than the arithmetic, and
+    threads wait for each other. Only for what the caller holds on to, such as a
+    compiled function's own arguments.
     """
 
     def strip(context: Any, builder: Any, kind: types.Type, value: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
             members = zip(kind, cgutils.unpack_tuple(builder, value), strict=True)
-            return context.make_tuple(builder, kind, [strip(context, builder, *member) for member in members])
+            return context.make_tuple(
+                builder, kind, [strip(context, builder, *member) for member in members]
+            )
         if not isinstance(kind, types.Array):
             return value
         array = context.make_array(kind)(context, builder, value)
@@ -150,12 +162,20 @@ def _prefetch(typing_context, array, row, column):
     def generate(context, builder, signature, arguments):
         kind = signature.args[0]
         made = context.make_array(kind)(context, builder, arguments[0])
-        item = cgutils.get_item_pointer(context, builder, kind, made, arguments[1:], wraparound=False)
+        item = cgutils.get_item_pointer(
+            context, builder, kind, made, arguments[1:], wraparound=False
+        )
         integer = ir.IntType(32)
-        function_type = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, integer, integer, integer])
-        function = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0")
+        function_type = ir.FunctionType(
+            ir.VoidType(), [cgutils.voidptr_t, integer, integer, integer]
+        )
+        function = cgutils.get_or_insert_function(
+            builder.module, function_type, "llvm.prefetch.p0"
+        )
         read, keep, data = integer(0), integer(3), integer(1)
-        builder.call(function, [builder.bitcast(item, cgutils.voidptr_t), read, keep, data])
+        builder.call(
+            function, [builder.bitcast(item, cgutils.voidptr_t), read, keep, data]
+        )
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp), generate
@@ -163,6 +183,9 @@ def _prefetch(typing_context, array, row, column):
 
 @njit(nogil=True)
 def prefetch_row(matrix, row):
-    """Fetch a row of a C-ordered matrix into the cache. A wrong row does no harm: nothing is read."""
+    """Fetch a row of a C-ordered matrix into the cache.
+
+    A wrong row does no harm: nothing is read.
+    """
     for column in range(0, matrix.shape[1], LINE // matrix.itemsize):
         _prefetch(matrix, row, column)

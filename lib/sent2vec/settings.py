@@ -1,4 +1,7 @@
-"""What a training of Sent2Vec is made with, checked before anything is read; and the settings of the paper's models."""
+"""The settings of a Sent2Vec training, and those of the paper's models.
+
+Settings are checked before anything is read.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ RANGES = {
     "min_count": (1, 2**31 - 1),
     "min_target_count": (0, 2**31 - 1),
     "l1": (0.0, 1e6),
-    "threads": (1, cores()),
+    "threads": (1, 10_000),
     "seed": (0, 2**63 - 1),
     "max_vocabulary": (-1, 2**31 - 1),
     "window": (0, 1_000_000),
@@ -31,7 +34,9 @@ RANGES = {
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a training; docs/sent2vec.md compares them with the program's and with the paper's Table 5.
+    """The settings of a training.
+
+    docs/sent2vec.md compares them with the program's and with the paper's Table 5.
 
     Raises InputError if a value cannot be used.
 
@@ -48,13 +53,14 @@ class Settings:
     bucket : int
         Rows that n-grams are hashed to, if there are n-grams.
     dropout_k : int
-        For variant "reference" words of a sentence whose n-grams are dropped, drawn for each target (two words keep
-        theirs); for "paper" n-grams dropped, drawn for each sentence.
+        For variant "reference" words of a sentence whose n-grams are dropped, drawn for
+        each target (two words keep theirs); for "paper" n-grams dropped, drawn for each
+        sentence.
     negatives : int
         Negatives drawn for each target.
     subsample : float
-        t of the paper's q_p (section 2.1); the smaller, the fewer of the frequent words are targets. 1 makes every word
-        a target.
+        t of the paper's q_p (section 2.1); the smaller, the fewer of the frequent words
+        are targets. 1 makes every word a target.
     min_count : int
         A word that the text has less often is left out.
     min_target_count : int
@@ -62,20 +68,24 @@ class Settings:
     l1 : float
         τ of the paper's appendix B; 0 for none.
     threads : int
-        With more than one the result differs from run to run.
+        At most; no more are used than the machine has cores. With more than one the
+        result differs from run to run.
     seed : int
         Of everything random.
     variant : {"reference", "paper"}
         Where program and paper differ, which of them is followed.
     max_vocabulary : int
-        Words at most, the most frequent, ``<PLACEHOLDER>`` and ``</s>`` among them; -1 for all.
+        Words at most, the most frequent, ``<PLACEHOLDER>`` and ``</s>`` among them; -1
+        for all.
     subsample_context : bool
-        C-BOW's first trick (section 2.3): words that subsampling leaves out leave the context, too.
+        C-BOW's first trick (section 2.3): words that subsampling leaves out leave the
+        context, too.
     window : int
-        C-BOW's second: the context reaches 1 to `window` words to each side, drawn for each target; 0 for the whole
-        sentence.
+        C-BOW's second: the context reaches 1 to `window` words to each side, drawn for
+        each target; 0 for the whole sentence.
     dropout_probability : float
-        In place of `dropout_k`, each word (variant "paper": each n-gram) drops with this probability.
+        In place of `dropout_k`, each word (variant "paper": each n-gram) drops with
+        this probability.
     """
 
     dim: int = 100
@@ -103,33 +113,55 @@ class Settings:
         one_of("variant", self.variant, ("reference", "paper"))
 
     @property
+    def workers(self) -> int:
+        """Threads that a training on this machine uses."""
+        return min(self.threads, cores())
+
+    @property
     def ngram_rows(self) -> int:
-        """Rows of the input matrix for n-grams: `bucket`, or 0 for a model of words only."""
+        """Rows of the input matrix for n-grams: `bucket`, or 0 if words only."""
         return self.bucket if self.word_ngrams > 1 else 0
 
 
-# Table 5, and appendix B for L1. Its lr and negatives are the defaults; a row of words only drops nothing.
+# Table 5, and appendix B for L1. Its lr and negatives are the defaults; a row of words
+# only drops nothing.
 COMMON = {"dropout_k": 0}
-BIGRAMS = {"word_ngrams": 2, "bucket": 4_000_000}  # the latter not from the table: it is the authors' for Wikipedia
+# `bucket` is not in the table: it is the authors' for Wikipedia.
+BIGRAMS = {"word_ngrams": 2, "bucket": 4_000_000}
 BOOKS = {"dim": 700, "min_count": 5}
 WIKI = {"min_count": 8, "min_target_count": 20, "epochs": 9}
-TWITTER = {"dim": 700, "min_count": 20, "min_target_count": 20, "epochs": 3, "subsample": 1e-6}
+TWITTER = {
+    "dim": 700,
+    "min_count": 20,
+    "min_target_count": 20,
+    "epochs": 3,
+    "subsample": 1e-6,
+}
 
 PRESETS: dict[str, dict[str, Any]] = {
     "books-unigrams": BOOKS | {"min_target_count": 8, "epochs": 13, "subsample": 1e-5},
-    "books-bigrams": BOOKS | BIGRAMS | {"min_target_count": 5, "epochs": 12, "subsample": 5e-6, "dropout_k": 7},
+    "books-bigrams": BOOKS
+    | BIGRAMS
+    | {"min_target_count": 5, "epochs": 12, "subsample": 5e-6, "dropout_k": 7},
     "wiki-unigrams": WIKI | {"dim": 600, "subsample": 1e-5},
     "wiki-bigrams": WIKI | BIGRAMS | {"dim": 700, "subsample": 5e-6, "dropout_k": 4},
     "twitter-unigrams": TWITTER,
     "twitter-bigrams": TWITTER | BIGRAMS | {"dropout_k": 3},
 }
-PRESETS |= {f"{name}-l1": PRESETS[name] | {"l1": 0.0005} for name in ("books-bigrams", "wiki-bigrams")}
+PRESETS |= {
+    f"{name}-l1": PRESETS[name] | {"l1": 0.0005}
+    for name in ("books-bigrams", "wiki-bigrams")
+}
 
 
 def preset(name: str, **changes: Any) -> Settings:
-    """The settings of a row of Table 5, some changed: ``preset("wiki-bigrams", threads=16, variant="paper")``.
+    """The settings of a row of Table 5, with some changed.
 
-    Names are ``books-``, ``wiki-`` and ``twitter-`` with ``unigrams`` or ``bigrams``, and ``books-bigrams-l1`` and
-    ``wiki-bigrams-l1``. What the table leaves open is as in `Settings`. Raises InputError for any other name.
+    For example, ``preset("wiki-bigrams", threads=16, variant="paper")``.
+
+    Names are ``books-``, ``wiki-`` and ``twitter-`` with ``unigrams`` or ``bigrams``,
+    and ``books-bigrams-l1`` and ``wiki-bigrams-l1``. What the table leaves open is as
+    in `Settings`. Raises InputError for any other name.
     """
-    return Settings(**COMMON | PRESETS[one_of("preset", name, PRESETS)] | changes)
+    one_of("preset", name, PRESETS)
+    return Settings(**COMMON | PRESETS[name] | changes)

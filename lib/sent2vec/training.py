@@ -1,7 +1,9 @@
-"""Training Sent2Vec: one pass counts words, one numbers them, then come epochs in threads without locks (Hogwild).
+"""Training Sent2Vec, in threads without locks (Hogwild).
 
-Every ten minutes the training is kept in the cache, whole or not at all; the same training, run again, goes on from
-there. When it is done, that is deleted.
+One pass counts words, one numbers them, then come the epochs.
+
+Every ten minutes the training is kept in the cache, whole or not at all; the same
+training, run again, goes on from there. When it is done, that is deleted.
 """
 
 from __future__ import annotations
@@ -20,22 +22,25 @@ from typing import NamedTuple
 import numpy as np
 
 from lib.run import files, paths, progress
-from lib.run.cache import Entry
+from lib.run.cache import CacheEntry
 from lib.run.errors import InputError
 from lib.sent2vec.contexts import Method, workspace_for
 from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import CorpusIds, Dictionary, Text
 
-VERSION = 2  # of the checkpoint and of everything that decides which numbers a training arrives at
+# Of the checkpoint and of everything that decides which numbers a training arrives at.
+VERSION = 2
 STEPS = 200  # about as many entries has a history
 ROUND = 256  # blocks for each thread between two chances of a checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
-# A mean loss of as many times what chance has, log 2 for each word scored, comes from weights that only grow.
+# A mean loss of as many times what chance has, log 2 for each word scored, comes from
+# weights that only grow.
 DIVERGED = 10.0
 LINE = 16  # float32 in a line of the processor's cache
 CHUNK = 1 << 20  # numbers that are worked on at once
-TABLE = 10_000_000  # negatives in the table at most, as in the program; a small vocabulary does with
+# Negatives in the table at most, as in the program; a small vocabulary does with.
+TABLE = 10_000_000
 PER_WORD = 1000  # for each word
 
 
@@ -51,10 +56,11 @@ class Step(NamedTuple):
     lr : float
         Learning rate.
     loss : float
-        The paper's objective for a target and its negatives, mean over the targets since the step before; NaN if there
-        were none.
+        The paper's objective for a target and its negatives, mean over the targets
+        since the step before; NaN if there were none.
     seconds : float
-        That training has taken, without the two passes before it; differs from run to run.
+        That training has taken, without the two passes before it; differs from run to
+        run.
     """
 
     epoch: int
@@ -82,8 +88,14 @@ class Trained(NamedTuple):
     history: list[Step]
 
 
-def train(source: Sequence[str] | str | Path, settings: Settings, show_progress_bar: bool = False) -> Trained:
-    """Train on a text. With one thread the result depends on text and settings only, to the last bit.
+def train(
+    source: Sequence[str] | str | Path,
+    settings: Settings,
+    show_progress_bar: bool = False,
+) -> Trained:
+    """Train on a text.
+
+    With one thread the result depends on text and settings only, to the last bit.
 
     Parameters
     ----------
@@ -95,69 +107,105 @@ def train(source: Sequence[str] | str | Path, settings: Settings, show_progress_
     Raises
     ------
     InputError
-        For a text that no model can be trained on, for a full disk, and when the training diverges.
+        For a text that no model can be trained on, for a full disk, and when the
+        training diverges.
     """
     text = Text(source)
     blocks = text.blocks("count words", show_progress_bar)
     dictionary = Dictionary.build(blocks, settings.min_count, settings.max_vocabulary)
     with files.writing(paths.CACHE):
         paths.CACHE.mkdir(parents=True, exist_ok=True)
-        # The file has no name where the system allows that: it is gone when this process is, however it ends.
+        # The file has no name where the system allows that: it is gone when this
+        # process is, however it ends.
         with TemporaryFile(dir=paths.CACHE) as file:
-            corpus = CorpusIds(text.blocks("number words", show_progress_bar), dictionary, file)
+            blocks = text.blocks("number words", show_progress_bar)
+            corpus = CorpusIds(blocks, dictionary, file)
             if not len(corpus.words):
-                raise InputError("sentences: none has two words that occur min_count times; give more text")
+                raise InputError(
+                    "sentences: none has two words that occur min_count times; "
+                    "give more text"
+                )
             training = _Training(dictionary, corpus, settings)
             training.run(show_progress_bar)
-    inputs, outputs = (packed(matrix, settings.dim) for matrix in training.model)
+    inputs = packed(training.model.inputs, settings.dim)
+    outputs = packed(training.model.outputs, settings.dim)
     return Trained(dictionary, inputs, outputs, training.history)
 
 
 class _Training:
     """A training at some block: all of its state, and how it goes on."""
 
-    def __init__(self, dictionary: Dictionary, corpus: CorpusIds, settings: Settings) -> None:
-        self.corpus, self.settings, self.method = corpus, settings, method_of(dictionary, settings)
+    def __init__(
+        self, dictionary: Dictionary, corpus: CorpusIds, settings: Settings
+    ) -> None:
+        self.corpus = corpus
+        self.settings = settings
+        self.method = method_of(dictionary, settings)
         rows = dictionary.n_words + settings.ngram_rows + 1
-        self.model = Model(padded(rows, settings.dim), padded(dictionary.n_words, settings.dim))
+        inputs = padded(rows, settings.dim)
+        outputs = padded(dictionary.n_words, settings.dim)
+        self.model = Model(inputs, outputs)
         self.order = _order(len(corpus.words), settings)
-        self.before = np.concatenate([[0], np.cumsum(corpus.words[self.order])])  # words of the blocks before each
+        # The words of the blocks before each.
+        self.before = np.concatenate([[0], np.cumsum(corpus.words[self.order])])
         self.words = int(self.before[-1])
-        self.done, self.seconds = 0, 0.0
-        self.report = np.zeros(2)  # the sum of the loss and the number of targets since the last step
+        self.done = 0
+        self.seconds = 0.0
+        # The sum of the loss and the number of targets since the last step.
+        self.report = np.zeros(2)
         self.history: list[Step] = []
-        key = {"version": VERSION, "settings": str(replace(settings, threads=1)), "text": corpus.digest}
-        self.folder = Entry(paths.CACHE / "trainings", "sent2vec", key).folder
+        key = {
+            "version": VERSION,
+            "settings": str(replace(settings, threads=1)),
+            "text": corpus.digest,
+        }
+        self.folder = CacheEntry(paths.CACHE / "trainings", "sent2vec", key).folder
         self.checkpoint = self.folder / "checkpoint"
 
     def run(self, show: bool) -> None:
         """Train to the end, from the checkpoint if there is one."""
         self._restore()
-        self._learn_lines(0, np.empty(0, np.int32))  # compiles, which is not time spent training
-        kept, blocks = time.monotonic(), len(self.order)
+        # This compiles, which is not time spent training.
+        self._learn_lines(0, np.empty(0, np.int32))
+        kept = time.monotonic()
+        blocks = len(self.order)
         highest = DIVERGED * np.log(2) * (1 + self.settings.negatives)
         with (
-            ThreadPoolExecutor(self.settings.threads) as pool,
-            progress.bar(self.words, "train", "words", int(self.before[self.done]), show) as bar,
+            ThreadPoolExecutor(self.settings.workers) as pool,
+            progress.bar(
+                self.words, "train", "words", int(self.before[self.done]), show
+            ) as bar,
         ):
             while self.done < blocks:
                 start = time.monotonic() - self.seconds
-                following = range(self.done, min(self.done + ROUND * self.settings.threads, blocks))
-                for number, (failed, report) in zip(following, pool.map(self._learn, following), strict=True):
+                last = min(self.done + ROUND * self.settings.workers, blocks)
+                following = range(self.done, last)
+                outcomes = pool.map(self._learn, following)
+                for number, (failed, report) in zip(following, outcomes, strict=True):
                     self.seconds = time.monotonic() - start
                     if failed >= 0 or report[0] > highest * report[1]:
                         shutil.rmtree(self.folder, ignore_errors=True)
-                        words = f"{self.before[number] + max(failed, 0):,} of {self.words:,} words"
+                        words = (
+                            f"{self.before[number] + max(failed, 0):,} of "
+                            f"{self.words:,} words"
+                        )
                         lower = f"give a lower one than {self.settings.lr:g}"
-                        raise InputError(f"lr: training diverged after {words}; {lower}")
+                        raise InputError(
+                            f"lr: training diverged after {words}; {lower}"
+                        )
                     self.done = number + 1
                     self.report += report
                     bar.update(int(self.before[self.done]) - bar.n)
                     if self.done % max(1, blocks // STEPS) == 0 or self.done == blocks:
                         self._add_step()
                         lr, loss = self.history[-1][2:4]
-                        bar.set_description_str(f"train (lr {lr:.4f}, loss {loss:.3f})", refresh=False)
-                if time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS and self.done < blocks:
+                        bar.set_description_str(
+                            f"train (lr {lr:.4f}, loss {loss:.3f})", refresh=False
+                        )
+                if (
+                    time.monotonic() - kept >= SECONDS_BETWEEN_CHECKPOINTS
+                    and self.done < blocks
+                ):
                     self._keep()
                     kept = time.monotonic()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -168,9 +216,14 @@ class _Training:
 
     def _learn_lines(self, number: int, lines: np.ndarray) -> tuple[int, np.ndarray]:
         """What `learn_block` returns, the sum of the loss and the number of targets."""
-        workspace = workspace_for(self.corpus.longest, self.settings.negatives, self.model.inputs.shape[1], self.method)
+        width = self.model.inputs.shape[1]
+        workspace = workspace_for(
+            self.corpus.longest, self.settings.negatives, width, self.method
+        )
         rate = self._lr(number), self.settings.lr / self.words
-        failed = learn_block(lines, rate, self.model, self.method, self.settings.seed, number, workspace)
+        failed = learn_block(
+            lines, rate, self.model, self.method, self.settings.seed, number, workspace
+        )
         return failed, workspace.report
 
     def _lr(self, blocks: int) -> float:
@@ -178,12 +231,16 @@ class _Training:
         return self.settings.lr * (1 - int(self.before[blocks]) / self.words)
 
     def _add_step(self) -> None:
-        loss = float(self.report[0] / self.report[1]) if self.report[1] else float("nan")
+        loss = (
+            float(self.report[0] / self.report[1]) if self.report[1] else float("nan")
+        )
         epoch = (self.done - 1) // len(self.corpus.words) + 1
-        self.history.append(Step(epoch, int(self.before[self.done]), self._lr(self.done), loss, self.seconds))
+        words = int(self.before[self.done])
+        step = Step(epoch, words, self._lr(self.done), loss, self.seconds)
+        self.history.append(step)
         self.report[:] = 0
 
-    # -- checkpoints ----------------------------------------------------------------------------
+    # -- checkpoints -------------------------------------------------------------------
 
     def _restore(self) -> None:
         """Go to where the checkpoint stands, or to the beginning."""
@@ -195,12 +252,22 @@ class _Training:
         except FileNotFoundError:
             randomize(self.model.inputs, self.settings.dim, self.settings.seed)
             return
-        self.done, self.seconds, self.report[:] = state["done"], state["seconds"], state["report"]
+        self.done = state["done"]
+        self.seconds = state["seconds"]
+        self.report[:] = state["report"]
         self.history = [Step(*step) for step in state["history"]]
 
     def _keep(self) -> None:
-        """Write the checkpoint. The same training in another process may write or delete it at the same time."""
-        state = {"done": self.done, "seconds": self.seconds, "report": self.report.tolist(), "history": self.history}
+        """Write the checkpoint.
+
+        The same training in another process may write or delete it at the same time.
+        """
+        state = {
+            "done": self.done,
+            "seconds": self.seconds,
+            "report": self.report.tolist(),
+            "history": self.history,
+        }
         with suppress(FileNotFoundError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with files.replacing(self.checkpoint) as stream:
@@ -210,14 +277,20 @@ class _Training:
 
 
 def _order(blocks: int, settings: Settings) -> np.ndarray:
-    """int64[epochs * blocks]: the blocks in the order of training; that of variant "paper" is random in each epoch."""
+    """int64[epochs * blocks]: the blocks in the order of training.
+
+    In variant "paper" the order is random in each epoch.
+    """
     if settings.variant == "reference":
         return np.tile(np.arange(blocks), settings.epochs)
-    epochs = range(settings.epochs)
-    return np.concatenate([np.random.default_rng([settings.seed, 2, epoch]).permutation(blocks) for epoch in epochs])
+    orders = []
+    for epoch in range(settings.epochs):
+        rng = np.random.default_rng([settings.seed, 2, epoch])
+        orders.append(rng.permutation(blocks))
+    return np.concatenate(orders)
 
 
-# -- what words are drawn by --------------------------------------------------------------------
+# -- what words are drawn by -----------------------------------------------------------
 
 
 def method_of(dictionary: Dictionary, settings: Settings) -> Method:
@@ -226,7 +299,8 @@ def method_of(dictionary: Dictionary, settings: Settings) -> Method:
     eligible = dictionary.is_word & (counts >= settings.min_target_count)
     if not eligible.any():
         raise InputError(
-            f"min_target_count: no word occurs {settings.min_target_count} times (the most frequent one "
+            f"min_target_count: no word occurs {settings.min_target_count} times (the "
+            "most frequent one "
             f"{counts[dictionary.is_word].max()}); lower it"
         )
     return Method(
@@ -246,13 +320,18 @@ def method_of(dictionary: Dictionary, settings: Settings) -> Method:
 
 
 def keep_probabilities(dictionary: Dictionary, settings: Settings) -> np.ndarray:
-    """float32[n_words]: q_p of section 2.1, sqrt(t / f) + t / f; what is above 1 means always.
+    """float32[n_words]: q_p of section 2.1, sqrt(t / f) + t / f.
 
-    In a word's frequency f its count is divided by all tokens of the text, which are also ends of lines, labels and
-    words left out ("reference"), or by the words of the dictionary that the text has ("paper").
+    A value above 1 means always. In a word's frequency f its count is divided by all
+    tokens of the text, which are also ends of lines, labels and words left out
+    ("reference"), or by the words of the dictionary that the text has ("paper").
     """
     counts = dictionary.counts[: dictionary.n_words]
-    whole = dictionary.tokens if settings.variant == "reference" else counts[dictionary.is_word].sum()
+    whole = (
+        dictionary.tokens
+        if settings.variant == "reference"
+        else counts[dictionary.is_word].sum()
+    )
     frequencies = counts.astype(np.float32) / np.float32(whole)
     with np.errstate(divide="ignore"):
         ratio = settings.subsample / frequencies.astype(np.float64)
@@ -260,9 +339,10 @@ def keep_probabilities(dictionary: Dictionary, settings: Settings) -> np.ndarray
 
 
 def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
-    """int32, shuffled: each word as often as the square root of its count says, rounded up.
+    """int32, shuffled: each word as often as the square root of its count.
 
-    ``</s>`` is among the words in variant "reference", the placeholder in none.
+    The square root is rounded up. ``</s>`` is among the words in variant "reference",
+    the placeholder in none.
     """
     roots = np.sqrt(dictionary.counts[: dictionary.n_words].astype(np.float32))
     if settings.variant == "paper":
@@ -274,11 +354,13 @@ def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
     return table
 
 
-# -- matrices: rows of whole lines of the cache, so that threads and vector registers like them --
+# -- matrices: rows of whole lines of the cache, so that threads and vector registers li
 
 
 def padded(rows: int, dim: int) -> np.ndarray:
-    """float32[rows, dim and up to 15 more] of zeros, C order, every row at the beginning of a line of the cache.
+    """float32[rows, dim and up to 15 more] of zeros, in C order.
+
+    Every row begins at a cache line.
 
     Raises InputError where there is not that much memory.
     """
@@ -287,7 +369,9 @@ def padded(rows: int, dim: int) -> np.ndarray:
         buffer = np.zeros(rows * width + LINE, np.float32)
     except MemoryError as error:
         size = f"{rows * width * 4 / 1e9:,.0f} GB"
-        raise InputError(f"dim: {rows:,} rows of {dim} numbers need {size}; lower dim or bucket") from error
+        raise InputError(
+            f"dim: {rows:,} rows of {dim} numbers need {size}; lower dim or bucket"
+        ) from error
     first = (-buffer.ctypes.data % (4 * LINE)) // 4
     return buffer[first : first + rows * width].reshape(rows, width)
 
@@ -296,12 +380,18 @@ def randomize(matrix: np.ndarray, dim: int, seed: int) -> None:
     """Fill the first `dim` columns uniformly from [-1/dim, 1/dim), in place."""
     rng = np.random.default_rng([seed, 0])
     for part in _parts(matrix):
-        part[:, :dim] = (2 * rng.random((len(part), dim), np.float32) - 1) / np.float32(dim)
+        part[:, :dim] = (2 * rng.random((len(part), dim), np.float32) - 1) / np.float32(
+            dim
+        )
 
 
 def packed(matrix: np.ndarray, dim: int) -> np.ndarray:
-    """float32[rows, dim], C order, in the memory of `matrix`, which is not to be used afterwards."""
-    whole, at = matrix.reshape(-1), 0
+    """float32[rows, dim], C order, in the memory of `matrix`.
+
+    `matrix` must not be used afterwards.
+    """
+    whole = matrix.reshape(-1)
+    at = 0
     for part in _parts(matrix):
         numbers = part[:, :dim].ravel().copy()
         whole[at : at + len(numbers)] = numbers

@@ -1,26 +1,37 @@
-"""Study 7, figure 1: accuracy over the number of dimensions, when nothing else changes.
+"""Accuracy over the number of dimensions, when nothing else changes.
 
-"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019), section 3, "Size matters".
+"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019),
+section 3, "Size matters", figure 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lib.corpora import Corpus
 from lib.run.errors import InputError
-from lib.stats import Interval
-from lib.studies.orders import UNMEASURED, Found, defined, frame, joined
-from lib.studies.transfer import SIMPLE, Results, Splits, encoder, sentences
+from lib.stats import Interval, Measured, Sampling
+from lib.studies.transfer import (
+    Jobs,
+    Options,
+    accuracy,
+    encoder,
+)
 
-TRAINED, TURNED = "word2vec, trained at each size", "the smallest, turned"
-PROJECTED, CONCATENATED = "GloVe, random projections", "GloVe, poolings and sets side by side"
+TRAINED = "word2vec, trained at each size"
+TURNED = "the smallest, turned"
+PROJECTED = "GloVe, random projections"
+CONCATENATED = "GloVe, poolings and sets side by side"
+SIDE_BY_SIDE = {
+    50: "glove-6b-50d",
+    150: "glove-6b-50d+power-means",
+    450: "glove-6b-50d+w2v-corpus+power-means",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,152 +52,156 @@ class Line:
     encoders: Sequence[Sequence[Callable]]
 
     @property
+    def seeds(self) -> int:
+        """How many embedders there are of each size."""
+        return len(self.encoders[0])
+
+    @property
     def names(self) -> np.ndarray:
         """str[sizes, seeds]: what the results of each are called."""
-        return np.array([[f"{self.kind} {d} {i}" for i in range(len(self.encoders[0]))] for d in self.sizes])
+        seeds = range(self.seeds)
+        return np.array(
+            [[f"{self.kind} {size} {seed}" for seed in seeds] for size in self.sizes]
+        )
+
+    @property
+    def ends(self) -> Line:
+        """The smallest and the largest size."""
+        sizes = [self.sizes[0], self.sizes[-1]]
+        return Line(self.kind, sizes, [self.encoders[0], self.encoders[-1]])
+
+    def accuracy(
+        self, correct: pd.DataFrame, conditions: Sequence[str], sampling: Sampling
+    ) -> Measured:
+        """Mean accuracies over tasks, by condition, size, and seed (if several)."""
+        axes = {"size": [str(size) for size in self.sizes]}
+        names = self.names
+        if self.seeds > 1:
+            axes["seed"] = [str(seed) for seed in range(self.seeds)]
+        else:
+            names = names[:, 0]
+        return accuracy(correct, conditions, names, sampling, axes).mean("task")
 
 
-def lines(sizes: Sequence[int], corpus: Corpus, sentences: int, epochs: int, seeds: int) -> dict[str, Line]:
-    """Four ways to larger vectors, by kind; word2vec learns from so many sentences of the corpus (0 for all).
+def lines(
+    sizes: Sequence[int], corpus: Corpus, sentences: int, epochs: int, seeds: int
+) -> dict[str, Line]:
+    """Four ways to larger vectors, by kind.
 
-    Averages of GloVe are put beside their maxima and minima, and then beside those of word2vec (Rücklé et al. 2018);
-    a random projection takes the maximum over words (Wieting and Kiela 2019).
+    Word2vec learns from `sentences` sentences of the corpus (0 for all), and the
+    smallest is turned into the largest size. Random projections of GloVe take the
+    maximum over words (Wieting and Kiela 2019). Averages of GloVe are put beside their
+    maxima and minima, and then beside those of word2vec (Rücklé et al. 2018).
 
-    Raises InputError for fewer than four sizes, or an odd one after the first, which projections do not have.
+    Raises
+    ------
+    InputError
+        Fewer than four sizes, or an odd one after the first, which projections do not
+        have.
     """
     if len(sizes) < 4 or any(size % 2 for size in sizes[1:]):
-        raise InputError(f"sizes: {sizes} is not accepted; give four or more, even after the first")
-    drawn = np.random.default_rng(0).permutation(len(corpus))[: sentences or None]
-    text = [corpus.sentences[i] for i in np.sort(drawn).tolist()]
-    each = range(1, seeds + 1)
-    trained = [[encoder(f"w2v-corpus-{d}d", text, epochs=epochs, seed=s) for s in each] for d in sizes]
-    projected = [[encoder(f"glove-6b-50d+borep-{d}d", corpus, seed=s) for s in each] for d in sizes[1:]]
-    room = [[turned(encode, sizes[-1], s) for s, encode in zip(each, trained[0], strict=True)]]
-    beside = {50: "glove-6b-50d", 150: "glove-6b-50d+power-means", 450: "glove-6b-50d+w2v-corpus+power-means"}
-    found = [
-        Line(TRAINED, sizes, trained),
-        Line(TURNED, sizes[-1:], room),
-        Line(PROJECTED, sizes[1:], projected),
-        Line(CONCATENATED, list(beside), [[encoder(name, corpus)] for name in beside.values()]),
+        raise InputError(
+            f"sizes: {sizes} is not accepted; give four or more, even after the first"
+        )
+    order = np.random.default_rng(0).permutation(len(corpus))
+    chosen = np.sort(order[: sentences or None])
+    text = [corpus.sentences[i] for i in chosen.tolist()]
+    numbers = range(1, seeds + 1)
+
+    def trained(size: int, seed: int) -> Callable:
+        return encoder(f"w2v-corpus-{size}d", text, epochs=epochs, seed=seed)
+
+    def projected(size: int, seed: int) -> Callable:
+        return encoder(f"glove-6b-50d+borep-{size}d", corpus, seed=seed)
+
+    smallest, *larger = sizes
+    largest = sizes[-1]
+    small = [trained(smallest, seed) for seed in numbers]
+    trained_larger = [[trained(size, seed) for seed in numbers] for size in larger]
+    projections = [[projected(size, seed) for seed in numbers] for size in larger]
+    turns = [
+        turned(encode, largest, seed) for seed, encode in enumerate(small, start=1)
     ]
-    return {line.kind: line for line in found}
+    side_by_side = [[encoder(name, corpus)] for name in SIDE_BY_SIDE.values()]
+    ways = [
+        Line(TRAINED, sizes, [small, *trained_larger]),
+        Line(TURNED, [largest], [turns]),
+        Line(PROJECTED, larger, projections),
+        Line(CONCATENATED, list(SIDE_BY_SIDE), side_by_side),
+    ]
+    return {line.kind: line for line in ways}
 
 
-def size_jobs(of_lines: Mapping[str, Line], chosen: Mapping, mlp: Mapping) -> dict[str, tuple]:
-    """Jobs of `evaluate`; the perceptron for the smallest and the largest of those that are trained."""
-    found = {}
-    for kind, line in of_lines.items():
-        for size, names, encoders in zip(line.sizes, line.names, line.encoders, strict=True):
-            ends = kind == TRAINED and size in (line.sizes[0], line.sizes[-1])
-            conditions = {"chosen": chosen} | ({"mlp": mlp} if ends else {})
-            found |= {name: (encode, conditions) for name, encode in zip(names, encoders, strict=True)}
-    return found
-
-
-def _over_seeds(
-    results: Results, conditions: Sequence[str], names: np.ndarray, statistic: Callable, **options: Any
-) -> Interval:
-    """Of a statistic of mean accuracies [conditions, ..., seeds]; over seeds, its last axis, too, if there are several.
-
-    The names of the embedders are an array [..., seeds].
-    """
-    scores, seeds = results.mean(conditions, names), names.shape[-1] > 1
-    return scores.interval(statistic if seeds else lambda a: statistic(a)[..., 0], seeds=seeds, **options)
-
-
-def curve(results: Results, line: Line) -> pd.DataFrame:
-    """Mean accuracy at each size with its interval over sentences and seeds, indexed by size."""
-    found = _over_seeds(results, ["chosen"], line.names, lambda a: a[0])
-    return frame(found, size=line.sizes).set_index("size")
-
-
-def growth(results: Results, line: Line) -> tuple[Interval, Interval, Interval]:
-    """Rise, slope contrast (lower half of sizes less upper half) and bends (minus each second difference) by size."""
-    steps = np.diff(line.sizes)[:, None]
-    of = partial(_over_seeds, results, ["chosen"], line.names)
-
-    def contrast(a: np.ndarray) -> np.ndarray:
-        lower, upper = np.array_split(np.diff(a[0], axis=0) / steps, 2)
-        return lower.mean(axis=0) - upper.mean(axis=0)
-
-    def bends(a: np.ndarray) -> np.ndarray:
-        return -np.diff(np.diff(a[0], axis=0) / steps, axis=0)
-
-    return of(lambda a: a[0, -1] - a[0, 0]), of(contrast), of(bends, holm=True)
-
-
-def of_sizes(results: Results, of_lines: Mapping[str, Line], labelled: Mapping[str, Splits]) -> Found:
-    """The claims on figure 1, and on what size does for a linear classifier and for a perceptron."""
-    trained = of_lines[TRAINED]
-    rise, contrast, bends = growth(results, trained)
-    claim, works = "pitfalls-size-w2v-concave", "pitfalls-size-three-works"
-    found = {(claim, "rise"): rise, (claim, "concave"): contrast, (claim, "bends"): bends}
-    for part, kind in (("concatenation", CONCATENATED), ("projection", PROJECTED)):
-        found[works, part] = joined(growth(results, of_lines[kind])[:2])
-    found |= _separability(results, trained, of_lines[TURNED], labelled)
-    of = partial(_over_seeds, results, ["chosen", "mlp"], trained.names[[0, -1]])
-    favored = of(lambda a: (a[0, 1] - a[0, 0]) - (a[1, 1] - a[1, 0]))
-    lead = of(lambda a: a[1] - a[0])
-    if np.max(lead.high) < 0:  # a perceptron that is behind everywhere is not trained enough to tell
-        favored = Interval(favored.estimate, -np.inf, np.inf)
-    return found | {("pitfalls-lr-favors-large", ""): favored}
-
-
-def _separability(results: Results, line: Line, room: Line, labelled: Mapping[str, Splits]) -> Found:
-    """Training and test accuracy by size, and the share of the rise that mere room keeps."""
-    encoders = zip(line.names[[0, -1]].flat, [*line.encoders[0], *line.encoders[-1]], strict=True)
-    fitted = {("fitted", name): _fitted(encode, labelled) for name, encode in encoders}
-    results = replace(results, correct={**results.correct, **fitted})
-
-    def kept(a: np.ndarray) -> float:
-        small, turned, large = a[0].mean(axis=1)
-        return float((turned - small) / (large - small)) if large > small else np.nan
-
-    claim, nothing = "pitfalls-size-separability", Interval(0.0, 0.0, 0.0)
-    rise = _over_seeds(results, ["fitted", "chosen"], line.names[[0, -1]], lambda a: a[:, 1] - a[:, 0])
-    of_test = Interval(*(bound[1] for bound in rise))
-    ends = results.mean(["chosen"], np.stack([line.names[0], room.names[0], line.names[-1]]))
-    room = defined(ends.interval(kept) if of_test.low > 0 else nothing, of_test)
-    return {(claim, "rises"): rise, (claim, "room"): room}
-
-
-def _fitted(encode: Callable, labelled: Mapping[str, Splits]) -> np.ndarray:
-    """Which tested sentences an unpenalized linear classifier labels right that was trained on them, bool[n]."""
-    from sklearn.linear_model import RidgeClassifier
-
-    found = []
-    for splits in labelled.values():
-        labels = splits[-1].labels
-        vectors = np.asarray(encode(sentences(splits)), np.float64)[-len(labels) :]
-        found.append(RidgeClassifier(alpha=1e-8).fit(vectors, labels).predict(vectors) == labels)
-    return np.concatenate(found)
-
-
-def at_equal_size(results: Results, sizes: Mapping[str, int], line: Line) -> pd.DataFrame:
-    """Accuracy of encoders less that of averages of exactly their size: embedder, size, value, low, high."""
-    rows = []
-    for name, size in sizes.items():
-        if size in line.sizes and not name.startswith(SIMPLE):
-            names = np.array([name, *line.names[line.sizes.index(size)]])
-            rows.append((name, size, *_over_seeds(results, ["chosen"], names, lambda a: a[0, :1] - a[0, 1:])))
-    return pd.DataFrame(rows, columns=["embedder", "size", "value", "low", "high"])
-
-
-def turned(encode: Callable, size: int, seed: int) -> Callable[[Sequence[str]], np.ndarray]:
-    """The embeddings times a random matrix: more dimensions, of the same rank, and nothing else."""
+def turned(
+    encode: Callable, size: int, seed: int
+) -> Callable[[Sequence[str]], np.ndarray]:
+    """The embeddings times a random matrix: more dimensions, but the same rank."""
 
     def encoded(sentences: Sequence[str]) -> np.ndarray:
         vectors = np.asarray(encode(sentences))
-        matrix = np.random.default_rng(seed).normal(size=(vectors.shape[1], size)) / np.sqrt(size)
+        rng = np.random.default_rng(seed)
+        matrix = rng.normal(size=(vectors.shape[1], size)) / np.sqrt(size)
         return (vectors @ matrix).astype(np.float32)
 
     return encoded
 
 
-def of_equal_size(equal: pd.DataFrame) -> Found:
-    """The claim on encoders and averages of one size, from `at_equal_size`."""
-    found = {}
-    for part in ("USE", "Sent2Vec"):
-        rows = equal.loc[equal["embedder"].str.startswith(part.lower()), ["value", "low", "high"]]
-        found["pitfalls-equal-size", part] = Interval(*rows.to_numpy().T) if len(rows) else UNMEASURED
-    return found
+def size_jobs(by_kind: Mapping[str, Line], chosen: Options, mlp: Options) -> Jobs:
+    """Jobs of `transfer.correct_labels`.
+
+    The perceptron is for the smallest and the largest of those that are trained.
+    """
+    jobs = {}
+    for line in by_kind.values():
+        encoders = [encode for of_size in line.encoders for encode in of_size]
+        for name, encode in zip(line.names.flat, encoders, strict=True):
+            jobs[name] = encode, {"chosen": chosen}
+    for name in by_kind[TRAINED].ends.names.flat:
+        jobs[name][1]["mlp"] = mlp
+    return jobs
+
+
+# -- the curve -------------------------------------------------------------------------
+
+
+class Growth(NamedTuple):
+    """How accuracy grows with size.
+
+    Attributes
+    ----------
+    rise : Interval
+        The largest size minus the smallest.
+    concavity : Interval
+        Slope by dimension of the smaller half of sizes minus that of the larger half.
+    bends : Interval
+        Minus each second difference.
+    """
+
+    rise: Interval
+    concavity: Interval
+    bends: Interval
+
+
+def growth(correct: pd.DataFrame, line: Line, sampling: Sampling) -> Growth:
+    """The rise and the shape of the curve."""
+    scores = line.accuracy(correct, ["chosen"], sampling).only("condition", "chosen")
+    steps = np.diff(line.sizes)
+
+    def slopes(by_size: np.ndarray) -> np.ndarray:
+        return (np.diff(by_size, axis=0).T / steps).T
+
+    def rise(by_size: np.ndarray) -> np.ndarray:
+        return by_size[-1] - by_size[0]
+
+    def concavity(by_size: np.ndarray) -> np.ndarray:
+        lower, upper = np.array_split(slopes(by_size), 2)
+        return lower.mean(axis=0) - upper.mean(axis=0)
+
+    def bends(by_size: np.ndarray) -> np.ndarray:
+        return -np.diff(slopes(by_size), axis=0)
+
+    return Growth(
+        scores.interval(rise),
+        scores.interval(concavity),
+        scores.interval(bends, holm=True),
+    )

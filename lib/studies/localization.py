@@ -1,33 +1,35 @@
-"""Study 8 beside its lesson: the variants that the paper's claims need, and what is measured on them.
+"""Study 8 beside its lesson: variants for the paper's claims, and measurements.
 
-Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants those of `variants` and `ENSEMBLES`.
+Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants those of
+`variants` and `ENSEMBLES`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import stats, tasks
+from lib import corpora, embedders, tasks
 from lib.corpora import Corpus, text
-from lib.embedders.base import Embeddings
 from lib.embedders.sparse import BagOfWords
-from lib.localization import classify
+from lib.localization import GRID, classify, double, groups_from_pairs, svm
 from lib.run import progress
 from lib.run.cluster import in_processes
-from lib.stats import Interval, Sampling
+from lib.stats import Measured, Sampling
 from lib.studies.transfer import encoder
 from lib.tasks import local
+from lib.vectors import Embeddings
 
 WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
 SENTENCES = ("PV-DM", "PV-DBOW", "URAE")
@@ -40,10 +42,41 @@ def treebank_lower(sentence: str) -> list[str]:
     return [token.lower() for token in text.treebank_tokens(sentence)]
 
 
+def held_out(corpus: Corpus, *tested: Sequence[str]) -> Corpus | list[str]:
+    """A text to learn from, without what is tested.
+
+    Left out are the tested sentences and their verses in every translation.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    *tested : sequences of str
+
+    Returns
+    -------
+    list of str; the corpus itself where it has none of them
+    """
+    verses = corpora.load(local.CORPUS)
+    group_of = dict(zip(verses.sentences, verses.groups.tolist(), strict=True))
+    sentences = set().union(*tested)
+    groups = {group_of[each] for each in sentences if each in group_of} - {
+        corpora.UNKNOWN_GROUP
+    }
+    kept = [
+        each
+        for each in corpus.sentences
+        if each not in sentences and group_of.get(each) not in groups
+    ]
+    return kept if len(kept) < len(corpus) else corpus
+
+
 def encode(
-    names: Iterable[str], corpus: Corpus | Sequence[str], sentences: Sequence[str], **options: Any
+    names: Iterable[str],
+    corpus: Corpus | Sequence[str],
+    sentences: Sequence[str],
+    **options: Any,
 ) -> dict[str, Embeddings]:
-    """The vectors of sentences by several embedders, each of which has learned what it needs from a corpus."""
+    """The vectors of sentences by several embedders, each fitted on a corpus."""
     names = list(names)
     order = names[::-1]  # what is trained is named last and takes longest
     jobs = ((name, corpus, list(sentences), options) for name in order)
@@ -51,31 +84,19 @@ def encode(
     return {name: found[name] for name in names}
 
 
-def encoded(name: str, corpus: Corpus | Sequence[str], sentences: list[str], options: Mapping[str, Any]) -> Embeddings:
+def encoded(
+    name: str,
+    corpus: Corpus | Sequence[str],
+    sentences: list[str],
+    options: Mapping[str, Any],
+) -> Embeddings:
     """The same by one embedder."""
     found = encoder(name, corpus, **options)(sentences)
     return found if sp.issparse(found) else np.array(found)
 
 
-class Answers(NamedTuple):
-    """The labels that classifiers give to the sentences of one set.
-
-    Attributes
-    ----------
-    labels : int[n]
-    correct : DataFrame [n, models]
-        The share of the seeds with which a sentence was right.
-    predictions : DataFrame [n, models]
-        With the first seed.
-    """
-
-    labels: np.ndarray
-    correct: pd.DataFrame
-    predictions: pd.DataFrame
-
-
 class Components(TransformerMixin, BaseEstimator):
-    """Principal components, at most as many as the sentences that they are fitted on allow."""
+    """Principal components, no more than the sentences they are fitted on allow."""
 
     def __init__(self, dim: int) -> None:
         self.dim = dim
@@ -101,17 +122,32 @@ def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:
 
 
 def bag_of_words(sentences: Sequence[str]) -> sp.csr_array:
-    """float32[n, vocabulary]: how often each Penn Treebank token, in lower case, is in a sentence (section 3.2.4)."""
+    """Counts of lower-cased Penn Treebank tokens, float32[n, vocabulary].
+
+    Section 3.2.4.
+    """
     return BagOfWords(treebank_lower).fit_encode(sentences)
 
 
 def groups_of(name: str, count: int = 0, seed: int = 0) -> tasks.ParaphraseGroups:
-    """A set of `lib.tasks`, or `count` of its groups; "Verses" are those of Verses-far in three translations."""
-    whole = local.verses_far("ylt", "dr", "wmth") if name == "Verses" else tasks.load(name)
+    """A set of `lib.tasks`, or `count` of its groups.
+
+    "Verses" are those of Verses-far in three translations.
+    """
+    whole = (
+        local.verses_far("ylt", "dr", "wmth") if name == "Verses" else tasks.load(name)
+    )
     every = np.arange(whole.labels.max() + 1)
-    chosen = np.sort(np.random.default_rng(seed).choice(every, count, replace=False)) if count else every
+    chosen = (
+        np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
+        if count
+        else every
+    )
     rows = np.flatnonzero(np.isin(whole.labels, chosen))
-    return tasks.ParaphraseGroups([whole.sentences[row] for row in rows], np.searchsorted(chosen, whole.labels[rows]))
+    return tasks.ParaphraseGroups(
+        [whole.sentences[row] for row in rows],
+        np.searchsorted(chosen, whole.labels[rows]),
+    )
 
 
 def shuffled(sentences: Sequence[str], seed: int = 0) -> list[str]:
@@ -121,11 +157,20 @@ def shuffled(sentences: Sequence[str], seed: int = 0) -> list[str]:
 
 
 def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
-    """What `answer` classifies beside a bag of words: its words in `dim` dimensions, and beside the URAE."""
-    blocks = [block / np.sqrt(variances(block).sum()) for block in (sp.csr_array(bow, dtype=np.float64), urae)]
+    """What `answer` classifies beside a bag of words.
+
+    Its words in `dim` dimensions, and its words beside the URAE.
+    """
+    blocks = [
+        block / np.sqrt(variances(block).sum())
+        for block in (sp.csr_array(bow, dtype=np.float64), urae)
+    ]
     return {
         "PCA BOW, all sentences": Components(dim).fit_transform(bow),
-        "BOW, most variable words": (bow, SelectKBest(variances, k=min(dim, bow.shape[1]))),
+        "BOW, most variable words": (
+            bow,
+            SelectKBest(variances, k=min(dim, bow.shape[1])),
+        ),
         "BOW, random directions": (bow, GaussianRandomProjection(dim, random_state=0)),
         "URAE and BOW": sp.csr_array(sp.hstack([blocks[0], sp.csr_array(blocks[1])])),
     }
@@ -136,70 +181,133 @@ def answer(
     labels: np.ndarray,
     seeds: Sequence[int],
     ensembles: Mapping[str, Sequence[str]] | None = None,
-    **options: Any,
-) -> Answers:
-    """Classify by `lib.localization.classify` with several seeds.
+    C: float | Sequence[float] = 1.0,
+    halves: bool = False,
+) -> pd.DataFrame:
+    """Classify sentences by `lib.localization.classify`, over several deals of folds.
 
     Parameters
     ----------
     models : mapping
-        Of names to vectors, or to a tuple of vectors and the transformers that they pass.
+        Of names to vectors, or to a tuple of vectors and the transformers that they
+        pass.
     labels : int[n]
+        The group of each sentence.
     seeds : sequence of int
-        One classification for each; `classify` calls it `seed`.
+        One deal of the folds for each.
     ensembles : mapping, optional
-        Of names to models, whose scores are divided by their standard deviation and added.
-    **options
-        The others of `classify`.
+        Of names to models, whose scores are divided by their standard deviation and
+        added.
+    C, halves
+        As for `classify`.
+
+    Returns
+    -------
+    DataFrame
+        The group that each sentence is placed in: a column for each deal and model. The
+        index has the group that it belongs to.
     """
-    tables, groups = [], np.unique(labels)
-    keys = list(product(seeds, models))
-    jobs = ((labels, options | {"seed": seed}, models[name]) for seed, name in keys)
-    tracked = progress.track(keys, "classification", "models")
-    found = dict(zip(tracked, in_processes(scores, jobs), strict=True))
+    groups = np.unique(labels)
+    runs = list(product(seeds, models))
+    jobs = ((models[name], labels, seed, C, halves) for seed, name in runs)
+    tracked = progress.track(runs, "classification", "models")
+    scored = dict(zip(tracked, in_processes(scores, jobs), strict=True))
+    placed = {}
     for seed in seeds:
-        by_model = {name: found[seed, name] for name in models}
+        by_model = {name: scored[seed, name] for name in models}
         for name, members in (ensembles or {}).items():
-            by_model[name] = sum(by_model[member] / by_model[member].std() for member in members)
-        tables.append(pd.DataFrame({name: groups[each.argmax(axis=1)] for name, each in by_model.items()}))
-    correct = np.mean([table.eq(labels, axis=0) for table in tables], axis=0)
-    return Answers(labels, pd.DataFrame(correct, columns=tables[0].columns), tables[0])
+            scaled = [by_model[member] / by_model[member].std() for member in members]
+            by_model[name] = sum(scaled)
+        for name, values in by_model.items():
+            placed[seed, name] = groups[values.argmax(axis=1)]
+    columns = pd.MultiIndex.from_tuples(placed, names=["deal", "model"])
+    return pd.DataFrame(
+        np.column_stack(list(placed.values())), pd.Index(labels, name="group"), columns
+    )
 
 
-def scores(labels: np.ndarray, options: Mapping[str, Any], model: Any) -> np.ndarray:
+def scores(
+    model: Any,
+    labels: np.ndarray,
+    seed: int,
+    C: float | Sequence[float],
+    halves: bool,
+) -> np.ndarray:
     """Those of `lib.localization.classify`, of each sentence for each group."""
     vectors, *steps = model if isinstance(model, tuple) else (model,)
-    return classify(vectors, labels, *steps, **options).scores
+    return classify(vectors, labels, *steps, seed=seed, C=C, halves=halves).scores
 
 
-def across(models: Mapping[str, Any], labels: np.ndarray, scale: bool = True) -> Answers:
-    """Learn from the first half of the rows and label the second, then the reverse, with C = 1.
+def across(models: Mapping[str, Any], labels: np.ndarray) -> pd.DataFrame:
+    """Train `answer` on one half of the rows to place the other, and the reverse.
 
-    The halves are two translations, say, and have one sentence of each group.
+    The halves are two translations, say, and have one sentence of each group. C is 1.
     """
-    return answer(models, labels, [0], halves=True, scale=scale)
+    return answer(models, labels, [0], halves=True)
 
 
-def accuracies(answers: Answers, sampling: Sampling) -> pd.DataFrame:
-    """A row for each model, best first: accuracy, low, high; groups are resampled."""
-    found = stats.bootstrap(stats.mean, answers.correct.to_numpy(), sampling=sampling, clusters=answers.labels)
-    table = found.table(answers.correct, "model").rename(columns={"value": "accuracy"})
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """1 where a sentence is placed in its group, else 0; axes as in `answer`."""
+    return answers.eq(answers.index.to_numpy(), axis=0).astype(float)
+
+
+def share(right: pd.DataFrame) -> pd.DataFrame:
+    """The share of deals that place each sentence right; a column for each model."""
+    return right.T.groupby("model", sort=False).mean().T
+
+
+def accuracy(right: pd.DataFrame, sampling: Sampling) -> Measured:
+    """The accuracy of each model, over other groups and, if several, other deals.
+
+    Parameters
+    ----------
+    right : DataFrame
+        As `right` has it, or its means within groups, with which each group counts the
+        same.
+    sampling : Sampling
+
+    Returns
+    -------
+    Measured
+        With the axis "model", and "seed" for several deals.
+    """
+    deals = right.columns.unique("deal")
+    values = np.stack([right[deal] for deal in deals], axis=-1)
+    axes = {"model": list(right[deals[0]]), "seed": list(deals)}
+    if len(deals) == 1:
+        values = values[..., 0]
+        del axes["seed"]
+    return Measured.means(values, axes, sampling, right.index.to_numpy())
+
+
+def accuracies(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
+    """A row for each model, best first: accuracy, low, high, constant."""
+    table = accuracy(right, sampling).table("percentile").set_index("model")
+    table = table.rename(columns={"value": "accuracy"})
     return table.sort_values("accuracy", ascending=False, kind="stable")
 
 
-def leads(
-    tested: Mapping[str, Answers], pairs: Sequence[tuple[str, str]], sampling: Sampling, holm: bool = False
-) -> Interval:
-    """Accuracy of the first less that of the second of each pair, set after set; groups are resampled."""
-    found = []
-    for answers in tested.values():
-        differences = np.column_stack([answers.correct[a] - answers.correct[b] for a, b in pairs])
-        found.append(stats.bootstrap(stats.mean, differences, sampling=sampling, clusters=answers.labels, holm=holm))
-    return Interval(*np.round(np.concatenate(found, axis=1), 12))
+def relatives(models: Iterable[str]) -> np.ndarray:
+    """int[n], equal for embedders that are near copies: they are resampled together."""
+    names = ["bow" if model == "BOW" else model for model in models]
+    related = groups_from_pairs(
+        (a, b) for a in names for b in names if embedders.related(a, b)
+    )
+    return np.array(
+        [
+            next(i for i, members in enumerate(related) if name in members)
+            for name in names
+        ]
+    )
 
 
-def mistakes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of each two models, the columns of label[n, m]: the sentences both get wrong, and alike, int[m, m]."""
+def mistakes(
+    labels: np.ndarray, predictions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sentences that two models both get wrong, and wrong alike, int[m, m] each.
+
+    The models are the columns of label[n, m].
+    """
     wrong = predictions != labels[:, None]
     both = wrong[:, :, None] & wrong[:, None, :]
     same = both & (predictions[:, :, None] == predictions[:, None, :])
@@ -207,20 +315,81 @@ def mistakes(labels: np.ndarray, predictions: np.ndarray) -> tuple[np.ndarray, n
 
 
 def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
-    """P(same answer | both wrong) of each two models, float[m, m], figure 4; NaN where they are never both wrong."""
+    """P(same answer | both wrong) of each two models, float[m, m] (figure 4).
+
+    NaN where they are never both wrong.
+    """
     both, same = mistakes(labels, predictions)
     return np.divide(same, both, out=np.full(both.shape, np.nan), where=both > 0)
 
 
-def shared_mistakes(answers: Answers, names: Sequence[str]) -> pd.DataFrame:
-    """A row for each pair of models: a, b, both (sentences that both get wrong), same (with the same answer)."""
-    both, same = mistakes(answers.labels, answers.predictions[names].to_numpy())
-    rows = [(names[i], names[j], both[i, j], same[i, j]) for i, j in combinations(range(len(names)), 2)]
+def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
+    """A row for each two models: a, b, both, same.
+
+    `both` counts the sentences that both get wrong, `same` those that they get wrong
+    alike. `predictions` has a column for each model and the groups of the sentences as
+    its index.
+    """
+    both, same = mistakes(predictions.index.to_numpy(), predictions.to_numpy())
+    names = list(predictions)
+    pairs = combinations(range(len(names)), 2)
+    rows = [(names[i], names[j], both[i, j], same[i, j]) for i, j in pairs]
     return pd.DataFrame(rows, columns=["a", "b", "both", "same"])
 
 
 def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
-    """float64[n, 2]: squared distances of each sentence from its group's mean, and of that from the mean of all."""
+    """Squared distances of sentences and of their groups, float64[n, 2].
+
+    First from each sentence to its group's mean, then from that to the mean of all.
+    """
     rows = pd.DataFrame(dense(vectors).astype(np.float64))
     means = rows.groupby(labels).transform("mean")
-    return np.column_stack([((rows - means) ** 2).sum(axis=1), ((means - rows.mean()) ** 2).sum(axis=1)])
+    return np.column_stack(
+        [((rows - means) ** 2).sum(axis=1), ((means - rows.mean()) ** 2).sum(axis=1)]
+    )
+
+
+def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
+    """How the groups lie: a row for each model.
+
+    Columns scatter (squared distances within groups over those between them) and
+    separable (accuracy of an SVM with the largest C on the sentences that it has
+    learned from).
+    """
+    rows = []
+    for vectors in models.values():
+        within, between = spread(vectors, labels).sum(axis=0)
+        vectors = double(vectors)
+        fitted = svm(C=GRID[-1]).fit(vectors, labels)
+        rows.append((within / between, fitted.score(vectors, labels)))
+    return pd.DataFrame(rows, pd.Index(models, name="model"), ["scatter", "separable"])
+
+
+def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
+    """Word overlap of each sentence with its group and with other groups.
+
+    The overlap of two sentences is the number of word types that they share, divided by
+    all word types of the two (Jaccard), without punctuation. The index of the rows is
+    the group.
+
+    Columns own and other (means over sentences of the group and of other groups),
+    own_nearest and other_nearest (the largest), margin (own_nearest - other_nearest),
+    words (word types), size (sentences of the group).
+    """
+    types = CountVectorizer(analyzer=text.content_types).fit_transform(sentences)
+    shared = (types @ types.T).toarray()
+    words = shared.diagonal()
+    either = words[:, None] + words - shared
+    jaccard = shared / np.maximum(1, either)
+    alike = labels[:, None] == labels
+    itself = np.eye(len(labels), dtype=bool)
+    own = np.where(alike & ~itself, jaccard, np.nan)
+    other = np.where(alike, np.nan, jaccard)
+    table = pd.DataFrame(
+        {"own": np.nanmean(own, axis=1)}, pd.Index(labels, name="group")
+    )
+    table["other"] = np.nanmean(other, axis=1)
+    table["own_nearest"] = np.nanmax(own, axis=1)
+    table["other_nearest"] = np.nanmax(other, axis=1)
+    table["margin"] = table["own_nearest"] - table["other_nearest"]
+    return table.assign(words=words, size=np.bincount(labels)[labels])

@@ -1,6 +1,9 @@
-"""What the lesson on Sent2Vec measures: trainings that differ in one thing, on the same items, with five seeds.
+"""What the lesson on Sent2Vec measures: trainings that differ in one thing.
 
-"Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features", sections 2 to 5, appendices A to D.
+All are measured on the same items, with five seeds.
+
+"Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
+sections 2 to 5, appendices A to D.
 """
 
 from __future__ import annotations
@@ -13,25 +16,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
-from lib import embedders, stats
+from lib import embedders
 from lib.corpora import text
-from lib.embedders.base import Embeddings
 from lib.embedders.composition import Average
 from lib.run import paths
-from lib.run.cache import Entry
-from lib.run.environment import cores
+from lib.run.cache import CacheEntry
+from lib.run.cluster import in_processes
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
+from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
-from lib.studies.scores import Fitted, ScoredSet, Scores, labelled, rated, verses
+from lib.studies.scores import (
+    Fitted,
+    ItemSet,
+    VerseQueries,
+    by_group,
+    classified,
+    rated,
+)
 from lib.transfer import Logistic
+from lib.vectors import Embeddings
 
-VERSION, ANSWERS = 1, "answers.npz"  # in the cache
+VERSION = 1  # of what the cache has
+VALUES = "answers.npz"
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
+GENSIM_RATE = 0.025
+PASSES = 13  # of the paper's unigram model over the Toronto books (table 5)
 SPLITS = {"SICK-R": "all"}  # of the other sets the test split
 Encode = Callable[[Sequence[str]], Embeddings]
 
@@ -46,25 +59,46 @@ def _tokens(sentence: str) -> str:
     return " ".join(text.lower_word_tokens(sentence))
 
 
-# -- sets of sentences that embedders are scored on -----------------------------------------------
+# -- sets of sentences that embedders are scored on ------------------------------------
 
 
-def scored_sets(similarity: Sequence[str], classified: Sequence[str], queries: int, seed: int) -> list[ScoredSet]:
-    """What the lesson asks: verses or sets of rated pairs, other verses that are held out, Lee, sets with classes.
+def item_sets(
+    similarity: Sequence[str], with_classes: Sequence[str], queries: int, seed: int
+) -> list[ItemSet]:
+    """The sets of the lesson, in groups.
 
-    For sets of rated pairs also their cosines, and STS-B.
+    The groups are similarity, cosine, held out, Lee, STS-B and supervised.
+
+    Parameters
+    ----------
+    similarity : sequence of str
+        "Verses", or sets of rated pairs, with which STS-B comes.
+    with_classes : sequence of str
+    queries : int
+        Verses that are to be found; as many others are held out.
+    seed : int
+        Of the verses.
     """
-    found = verses(0, queries, seed, "similarity") + verses(0, queries, seed + 1, "held out", "wmth")[:1]
-    found += rated("Lee", "Lee")
-    if list(similarity) != ["Verses"]:
-        pairs = [each for name in similarity for each in rated(name, "similarity", SPLITS.get(name, "test"))]
-        alike = [each._replace(group="cosine", gold=None) for each in pairs]
-        found = [*found[2:], *pairs, *alike, *rated("STSBenchmark", "STS-B")]
-    one_penalty = {"folds": 5, "normalize": (True,), "classifier": Logistic((1.0,))}
-    return found + [labelled(name, "supervised", **one_penalty)._replace(key="5 folds") for name in classified]
+    verses = VerseQueries(0, queries, seed)
+    held_out = VerseQueries(0, queries, seed + 1, "wmth").retrieval("held out")
+    sets = [held_out, *rated("Lee")]
+    if list(similarity) == ["Verses"]:
+        sets = [verses.retrieval("similarity"), verses.similarity(), *sets]
+    else:
+        for name in similarity:
+            sets += rated(name, "similarity", SPLITS.get(name, "test"))
+        pairs = [item_set for item_set in sets if item_set.group == "similarity"]
+        sets += [item_set._replace(group="cosine", gold=None) for item_set in pairs]
+        sets += rated("STSBenchmark", "STS-B")
+    for name in with_classes:
+        own = classified(
+            name, "supervised", folds=5, normalize=(True,), classifier=Logistic((1.0,))
+        )
+        sets.append(own._replace(key="5 folds"))
+    return sets
 
 
-# -- models --------------------------------------------------------------------------------------
+# -- models ----------------------------------------------------------------------------
 
 
 def word_weights(model: Sent2Vec) -> pd.DataFrame:
@@ -72,11 +106,14 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame with columns word, row (of the input matrix), frequency (share of all tokens), norm (of the word's
-    vector), sif (a / (a + frequency)) and band (0 to 2: thirds of the range of log frequency, rare to frequent)
+    DataFrame with columns word, row (of the input matrix), frequency (share of all
+    tokens), norm (of the word's vector), sif (a / (a + frequency)) and band (0 to 2:
+    thirds of the range of log frequency, rare to frequent)
     """
     dictionary = model.dictionary
-    rows = np.array([i for i in range(1, dictionary.n_words) if dictionary.words[i] != END_OF_LINE])
+    rows = np.array(
+        [i for i in range(1, dictionary.n_words) if dictionary.words[i] != END_OF_LINE]
+    )
     frequency = dictionary.counts[rows] / dictionary.tokens
     return pd.DataFrame(
         {
@@ -93,31 +130,41 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
 def changed(model: Sent2Vec, variant: str) -> Sent2Vec:
     """A trained model with something taken away or replaced.
 
-    "words only": without its bigrams; "SIF": the directions of its words with the lengths of smoothed inverse
-    frequency; "no rare", "no middle", "no frequent": a band of words silenced (`word_weights`); "": as it is.
+    "words only": without its bigrams; "SIF": the directions of its words with the
+    lengths of smoothed inverse frequency; "no rare", "no middle", "no frequent": a band
+    of words silenced (`word_weights`); "": as it is.
     """
     if variant == "words only":
         header = model.header._replace(word_ngrams=1, bucket=0)
         return Sent2Vec(model.file._replace(header=header))
     if not variant:
         return model
-    table, matrix = word_weights(model), np.array(model.input_matrix)
+    table = word_weights(model)
+    matrix = np.array(model.input_matrix)
     if variant == "SIF":
-        matrix[table["row"]] *= (table["sif"] / table["norm"]).to_numpy(np.float32)[:, None]
+        matrix[table["row"]] *= (table["sif"] / table["norm"]).to_numpy(np.float32)[
+            :, None
+        ]
     else:
         band = BANDS.index(variant.removeprefix("no "))
         matrix[table["row"][table["band"] == band]] = 0
     return Sent2Vec(model.file._replace(input_matrix=matrix))
 
 
-def gensim_words(lines: Sequence[str], settings: Settings, skip_gram: bool) -> Encode:
-    """The mean of word vectors that gensim's word2vec learns with the same settings and a window of five words."""
+def gensim_words(
+    lines: Sequence[str], settings: Settings, skip_gram: bool, rate: float
+) -> Encode:
+    """The mean of word vectors that gensim's word2vec learns at this learning rate.
+
+    The window is five words. The other settings are those of Sent2Vec.
+    """
     from gensim.models import Word2Vec
 
     model = Word2Vec(
-        [line.split() for line in lines], vector_size=settings.dim, epochs=settings.epochs, window=5, workers=1,
-        negative=settings.negatives, sample=settings.subsample, min_count=settings.min_count, sg=int(skip_gram),
-        seed=settings.seed,
+        [line.split() for line in lines], vector_size=settings.dim,
+        epochs=settings.epochs, window=5, workers=1, negative=settings.negatives,
+        sample=settings.subsample, min_count=settings.min_count, sg=int(skip_gram),
+        seed=settings.seed, alpha=rate,
     )  # fmt: skip
     vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
     return Average("gensim", vectors, text.lower_word_tokens).encode
@@ -134,9 +181,12 @@ class Training(NamedTuple):
     groups : tuple of str
         Of the sets that its model is scored on.
     variants : tuple of str
-        What is taken away or replaced afterwards (`changed`), each an embedder of its own.
+        What is taken away or replaced afterwards (`changed`), each an embedder of its
+        own.
     gensim : str
         "C-BOW" or "skip-gram", which gensim trains, in place of Sent2Vec.
+    rate : float
+        The learning rate of gensim, by default its own.
     model : Sent2Vec, optional
         Where it has been trained already.
     """
@@ -146,33 +196,59 @@ class Training(NamedTuple):
     groups: tuple[str, ...] = ("similarity",)
     variants: tuple[str, ...] = ("",)
     gensim: str = ""
+    rate: float = GENSIM_RATE
     model: Sent2Vec | None = None
 
 
-def answers_of(training: Training, sets: Sequence[ScoredSet]) -> Entry:
-    """Where the answers of a training's model are kept."""
-    key = {"version": VERSION, "settings": asdict(training.settings), "text": text.fingerprint(training.lines)}
-    key |= {"variants": training.variants, "gensim": training.gensim}
-    key["exams"] = [[each.name, each.group, each.key] for each in sets if each.group in training.groups]
-    return Entry(paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key)
+def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
+    """Where the values of a training's model are kept."""
+    key = {
+        "version": VERSION,
+        "settings": asdict(training.settings),
+        "text": text.fingerprint(training.lines),
+        "variants": training.variants,
+        "gensim": training.gensim,
+    }
+    if training.gensim:
+        key["rate"] = training.rate
+    own_sets = [item_set for item_set in sets if item_set.group in training.groups]
+    key["exams"] = [
+        [item_set.name, item_set.group, item_set.key] for item_set in own_sets
+    ]
+    return CacheEntry(
+        paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key
+    )
 
 
-def measure(training: Training, sets: Sequence[ScoredSet]) -> None:
-    """Train, and keep the columns of `word_weights` and the answers to each set, named "variant/group/set"."""
-    entry = answers_of(training, sets)
+def measure(training: Training, sets: Sequence[ItemSet]) -> None:
+    """Train, and keep the columns of `word_weights` and the values in each set.
+
+    The values are named "variant/group/set".
+    """
+    entry = cache_entry(training, sets)
 
     def learn() -> dict[str, Any]:
         if training.gensim:
             arrays = {}
-            encoders = {"": gensim_words(training.lines, training.settings, training.gensim == "skip-gram")}
+            skip_gram = training.gensim == "skip-gram"
+            encoders = {
+                "": gensim_words(
+                    training.lines, training.settings, skip_gram, training.rate
+                )
+            }
         else:
             model = training.model or Sent2Vec.train(training.lines, training.settings)
             arrays = dict(word_weights(model).drop(columns="word"))
-            encoders = {variant: encoder(changed(model, variant)) for variant in training.variants}
-        for variant, each in product(encoders, sets):
-            if each.group in training.groups and (each.group != "supervised" or variant in ("", "SIF")):
-                arrays[f"{variant}/{each.group}/{each.name}"] = each.answers(Fitted(encoders[variant]))
-        with entry.writing(ANSWERS) as stream:
+            encoders = {
+                variant: encoder(changed(model, variant))
+                for variant in training.variants
+            }
+        own_sets = [item_set for item_set in sets if item_set.group in training.groups]
+        for variant, item_set in product(encoders, own_sets):
+            if item_set.group != "supervised" or variant in ("", "SIF"):
+                values = item_set.values(Fitted(encoders[variant]))
+                arrays[f"{variant}/{item_set.group}/{item_set.name}"] = values
+        with entry.writing(VALUES) as stream:
             np.savez(stream, **arrays)
         return {}
 
@@ -184,64 +260,74 @@ def encoder(model: Sent2Vec) -> Encode:
     return lambda sentences: model.encode(tokenized(sentences))
 
 
-# -- comparisons ---------------------------------------------------------------------------------
+# -- comparisons -----------------------------------------------------------------------
 
 
 @dataclass
-class Results:
-    """The answers of embedders to the same sets, and their scores: means over groups of sets.
+class Comparison:
+    """Embedders that are scored on the same sets.
 
     Attributes
     ----------
-    sets : sequence of ScoredSet
+    sets : sequence of ItemSet
     sampling : lib.stats.Sampling
-    found : dict
+    values : dict
         Of each embedder what `measure` keeps, seeds along the last axis.
     """
 
-    sets: Sequence[ScoredSet]
-    sampling: stats.Sampling
-    found: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
+    sets: Sequence[ItemSet]
+    sampling: Sampling
+    values: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)
 
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
-        """Train and ask the models of each name, one a seed, on all cores; what was asked before is in the cache."""
-        every = chain.from_iterable(trainings.values())
-        missing = [each for each in every if answers_of(each, self.sets).facts() is None]
-        Parallel(n_jobs=cores())(delayed(measure)(each, self.sets) for each in missing)
-        for name, some in trainings.items():
-            runs = [np.load(answers_of(each, self.sets).folder / ANSWERS) for each in some]
-            self.found[name] = {key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]}
+        """Train the models of each name, one a seed, and score them, on all cores.
 
-    def ask(self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str) -> None:
-        """Ask an embedder of the registry, fitted on some sentences, under a name."""
-        fitted = Fitted(partial(EmbeddingStore().embed, fit(embedders.load(embedder), sentences)))
-        self.found[name] = {
-            f"/{each.group}/{each.name}": each.answers(fitted)[..., None] for each in self.sets if each.group in groups
+        What was trained before is in the cache.
+        """
+        missing = [
+            (training, self.sets)
+            for training in chain.from_iterable(trainings.values())
+            if cache_entry(training, self.sets).facts() is None
+        ]
+        for _ in in_processes(measure, missing):
+            pass
+        for name, by_seed in trainings.items():
+            entries = [cache_entry(training, self.sets) for training in by_seed]
+            runs = [np.load(entry.folder / VALUES) for entry in entries]
+            self.values[name] = {
+                key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]
+            }
+
+    def add(
+        self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str
+    ) -> None:
+        """Score an embedder of the registry, fitted on some sentences, under a name."""
+        trained = fit(embedders.load(embedder), sentences)
+        fitted = Fitted(partial(EmbeddingStore().embed, trained))
+        self.values[name] = {
+            f"/{item_set.group}/{item_set.name}": item_set.values(fitted)[:, None]
+            for item_set in self.sets
+            if item_set.group in groups
         }
 
-    def answers(self, name: str, sets: Sequence[ScoredSet]) -> list[np.ndarray]:
-        """For each set float64[items, seeds]; "uni: SIF" is the variant "SIF" of "uni"."""
+    def scores(self, names: Sequence[str], *groups: str) -> Measured:
+        """The mean scores over groups of sets, with the axes embedder and seed.
+
+        "uni: SIF" is the variant "SIF" of "uni". What is not trained scores the same
+        for each seed.
+        """
+        scores = {}
+        for item_set in self.sets:
+            if item_set.group in groups:
+                values = [self._values(name, item_set) for name in names]
+                by_seed = np.stack(np.broadcast_arrays(*values), axis=1)
+                seeds = [str(number) for number in range(by_seed.shape[2])]
+                axes = {"embedder": names, "seed": seeds}
+                in_set = item_set.measured(by_seed, axes, self.sampling)
+                scores[item_set.group, item_set.name] = in_set
+        return by_group(scores).mean("group")
+
+    def _values(self, name: str, item_set: ItemSet) -> np.ndarray:
+        """float64[items, seeds]."""
         trained, _, variant = name.partition(": ")
-        return [self.found[trained][f"{variant}/{each.group}/{each.name}"] for each in sets]
-
-    def bootstrap(
-        self, statistic: Callable[[np.ndarray], np.ndarray], names: Sequence[str], *groups: str, **options: Any
-    ) -> stats.Interval:
-        """Interval of a statistic of the scores, float64[names, seeds], over other items and other seeds."""
-        sets = [each for each in self.sets if each.group in groups]
-        scores = Scores(sets, [], {name: self.answers(name, sets) for name in names})
-
-        def value(score: Callable[[str], np.ndarray]) -> np.ndarray:
-            means = [score(name).mean(axis=0) for name in names]
-            return statistic(np.stack(np.broadcast_arrays(*means)))  # what is not trained is the same for each seed
-
-        return scores.interval(value, self.sampling, seeds=True, **options)
-
-    def scores(self, names: Sequence[str], *groups: str, **options: Any) -> stats.Interval:
-        """The score of each embedder."""
-        return self.bootstrap(lambda scores: scores, names, *groups, **options)
-
-    def apart(self, pairs: Sequence[tuple[str, str]], *groups: str) -> stats.Interval:
-        """The score of the first of each two less that of the second, paired, with Holm's correction."""
-        names = list(chain.from_iterable(pairs))
-        return self.bootstrap(lambda scores: scores[::2] - scores[1::2], names, *groups, holm=True)
+        return self.values[trained][f"{variant}/{item_set.group}/{item_set.name}"]

@@ -1,15 +1,14 @@
-"""Study 9: a new embedder among those whose neighbors are stored (N2O paper, end of section 4).
+"""Study 9: a new embedder among stored ones (N2O paper, end of section 4).
 
-What the embedders found for the same queries stands in one file that can be published and reused, so that none of their
-embeddings is computed again. ``docs/neighbors.md`` describes the file for those who write or read it with other
-programs.
+What the embedders found for the same queries stands in one file that can be published
+and reused, so that none of their embeddings is computed again. ``docs/neighbors.md``
+describes the file for those who write or read it with other programs.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,45 +16,56 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import poisson
 
-from lib import corpora, n2o, stats
+from lib import corpora, embedders, n2o, stats
 from lib.corpora import Corpus
-from lib.embedders.own import Checked
+from lib.embedders import own
+from lib.embedders.own import FAMILY, Checked
 from lib.neighbors import Neighbors, exact
 from lib.run import files
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
+from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
     import pyarrow
 
 FORMAT = "sentence-neighbors"  # also the key of the description in the file's metadata
 VERSION = 1  # raised when older programs could not read the file any more
-KEY = ["embedder", "query", "rank"]  # the columns that name a row; the others are neighbor and similarity
+KEY = [
+    "embedder",
+    "query",
+    "rank",
+]  # the columns that name a row; the others are neighbor and similarity
 ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
 WORDS = r"[\w .,+:()/-]{1,120}"  # names of embedders and families
-FAMILY = "your own"  # of an embedder that is none of the registry's
 
 
-# -- stored neighbors ---------------------------------------------------------------------------
+# -- stored neighbors ------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
 class Neighborhoods:
-    """The k nearest neighbors, in one corpus, of the same queries under several embedders.
+    """The k nearest neighbors of the same queries under several embedders.
+
+    All are found in one corpus.
 
     Attributes
     ----------
     corpus, fingerprint, size : str, str, int
-        The corpus's name, the fingerprint of its sentences (`lib.corpora.text.fingerprint`), and their number.
+        The corpus's name, the fingerprint of its sentences
+        (`lib.corpora.text.fingerprint`), and their number.
     queries : int64[q]
         Ascending corpus indices.
     found : mapping of str to Neighbors
-        The neighbors of the queries under each embedder, in the order in which they are shown.
+        The neighbors of the queries under each embedder, in the order in which they are
+        shown.
     about : DataFrame
-        Of each embedder, by its name, the family and the dimension of its vectors: columns family and dim.
+        Of each embedder, by its name, the family and the dimension of its vectors:
+        columns family and dim.
     """
 
     corpus: str
@@ -76,18 +86,28 @@ class Neighborhoods:
         return next(iter(self.ids.values())).shape[1]
 
     def check(self, corpus: Corpus) -> None:
-        """Raise InputError unless `corpus` is the text that the neighbors were found in, sentence for sentence."""
+        """Raise InputError unless `corpus` is the text of the neighbors.
+
+        It must be the same, sentence for sentence.
+        """
         if corpus.fingerprint != self.fingerprint:
             raise InputError(
-                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint {corpus.fingerprint}) is not the "
-                f"text of the stored neighbors, {self.corpus!r} ({self.size} sentences, fingerprint "
+                f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint "
+                f"{corpus.fingerprint}) is not the text of the stored neighbors, "
+                f"{self.corpus!r} ({self.size} sentences, fingerprint "
                 f"{self.fingerprint}); load that one, or search anew"
             )
 
     def up_to(self, k: int) -> Neighborhoods:
         """The k nearest of the stored neighbors; InputError if fewer are stored."""
         in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
-        return replace(self, found={n: Neighbors(*(array[:, :k] for array in each)) for n, each in self.found.items()})
+        return replace(
+            self,
+            found={
+                n: Neighbors(*(array[:, :k] for array in each))
+                for n, each in self.found.items()
+            },
+        )
 
     def table(self) -> pyarrow.Table:
         """Everything as one table: what `write` puts into the file."""
@@ -96,7 +116,9 @@ class Neighborhoods:
         ids, similarities = map(np.stack, zip(*self.found.values(), strict=True))
         embedder, query, rank = np.indices(ids.shape).reshape(len(KEY), -1)
         columns = {
-            "embedder": pyarrow.DictionaryArray.from_arrays(embedder.astype(np.int32), list(self.found)),
+            "embedder": pyarrow.DictionaryArray.from_arrays(
+                embedder.astype(np.int32), list(self.found)
+            ),
             "query": self.queries[query].astype(np.int32),
             "rank": (rank + 1).astype(np.int16),
             "neighbor": ids.ravel().astype(np.int32),
@@ -105,69 +127,112 @@ class Neighborhoods:
         description = {
             "format": FORMAT,
             "version": VERSION,
-            "corpus": {"name": self.corpus, "fingerprint": self.fingerprint, "sentences": self.size},
+            "corpus": {
+                "name": self.corpus,
+                "fingerprint": self.fingerprint,
+                "sentences": self.size,
+            },
             "k": self.k,
             "samples": [self.queries.tolist()],
             "embedders": self.about.reset_index(names="name").to_dict("records"),
         }
-        return pyarrow.table(columns).replace_schema_metadata({FORMAT: json.dumps(description)})
+        return pyarrow.table(columns).replace_schema_metadata(
+            {FORMAT: json.dumps(description)}
+        )
 
     def write(self, path: str | Path) -> None:
-        """Write the file, whole or not at all: the same neighbors give the same bytes."""
+        """Write the file, whole or not at all; equal neighbors give equal bytes."""
         from pyarrow import parquet
 
         with files.replacing(Path(path)) as stream:
-            parquet.write_table(self.table(), stream, compression="zstd", write_page_checksum=True)
+            parquet.write_table(
+                self.table(), stream, compression="zstd", write_page_checksum=True
+            )
 
 
-def of(corpus: Corpus, queries: np.ndarray, found: Mapping[str, Neighbors], costs: pd.DataFrame) -> Neighborhoods:
-    """What `lib.n2o.neighbors` has found for ascending queries, with the families and dimensions in its `costs`."""
-    about = costs.set_index("embedder").loc[list(found), ["family", "dim"]]
-    return Neighborhoods(corpus.name, corpus.fingerprint, len(corpus), queries, found, about)
+def of(
+    corpus: Corpus,
+    queries: np.ndarray,
+    found: Mapping[str, Neighbors],
+    vectors: Mapping[str, Embeddings],
+) -> Neighborhoods:
+    """What `lib.neighbors.of_each` found for ascending queries among these vectors."""
+    rows = [(name, embedders.family(name), vectors[name].shape[1]) for name in found]
+    about = pd.DataFrame(rows, columns=["embedder", "family", "dim"]).set_index(
+        "embedder"
+    )
+    return Neighborhoods(
+        corpus.name, corpus.fingerprint, len(corpus), queries, found, about
+    )
 
 
 def read(path: str | Path) -> Neighborhoods:
-    """The neighbors in a file; InputError for one that is missing, damaged, of a newer version, or something else."""
+    """The neighbors in a file.
+
+    InputError for one that is missing, damaged, of a newer version, or something else.
+    """
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
-        return _assembled(json.loads(table.schema.metadata[FORMAT.encode()]), table.to_pandas())
+        return _assembled(
+            json.loads(table.schema.metadata[FORMAT.encode()]), table.to_pandas()
+        )
     except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file; `make figures NOTEBOOK=01` writes one") from error
+        raise InputError(
+            f"{path}: no such file; `make figures NOTEBOOK=01` writes one"
+        ) from error
     except InputError as error:
         raise InputError(f"{path}: {error}; get the file again") from error
     except Exception as error:  # what others have written can be wrong in any way
         reason = type(error).__name__
-        raise InputError(f"{path}: is not as docs/neighbors.md describes it ({reason}); get the file again") from error
+        raise InputError(
+            f"{path}: is not as docs/neighbors.md describes it ({reason}); "
+            "get the file again"
+        ) from error
 
 
 def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborhoods:
     """From the description and the rows of a file; the rows may come in any order."""
     if description["version"] > VERSION:
-        raise InputError(f"is of version {description['version']} of the format, and this program reads {VERSION}")
+        raise InputError(
+            f"is of version {description['version']} of the format, "
+            f"and this program reads {VERSION}"
+        )
     corpus, k = description["corpus"], description["k"]
     about = pd.DataFrame(description["embedders"]).set_index("name")[["family", "dim"]]
     queries = np.unique(np.concatenate(description["samples"]))
-    incomplete = InputError(f"does not have each rank from 1 to {k} once for each query and embedder")
+    incomplete = InputError(
+        f"does not have each rank from 1 to {k} once for each query and embedder"
+    )
     if len(rows) != len(about) * len(queries) * k:
         raise incomplete
-    places = pd.MultiIndex.from_product([about.index, queries, range(1, k + 1)], names=KEY)
+    places = pd.MultiIndex.from_product(
+        [about.index, queries, range(1, k + 1)], names=KEY
+    )
     rows = rows.astype({"embedder": str}).set_index(KEY)
     if not places.isin(rows.index).all():
         raise incomplete
     rows = rows.loc[places]
-    ids, similarities = (rows[column].to_numpy().reshape(-1, len(queries), k) for column in ("neighbor", "similarity"))
+    ids, similarities = (
+        rows[column].to_numpy().reshape(-1, len(queries), k)
+        for column in ("neighbor", "similarity")
+    )
     indices = np.union1d(queries, ids)
     conditions = {
         "has a name with more than letters, digits, spaces and . , _ + - ( ) / :": all(
             re.fullmatch(WORDS, name) for name in [*about.index, *about["family"]]
         ),
-        f"has an index outside 0 to {corpus['sentences'] - 1}": 0 <= indices[0] <= indices[-1] < corpus["sentences"],
+        f"has an index outside 0 to {corpus['sentences'] - 1}": 0
+        <= indices[0]
+        <= indices[-1]
+        < corpus["sentences"],
         "has a query that is its own neighbor": (ids != queries[:, None]).all(),
         "has a list that names a sentence twice": np.diff(np.sort(ids)).all(),
-        "has similarities that are not finite or rise with the rank": np.isfinite(similarities).all()
+        "has similarities that are not finite or rise with the rank": np.isfinite(
+            similarities
+        ).all()
         and (np.diff(similarities) <= ROUNDING).all(),
     }
     for fault, met in conditions.items():
@@ -179,54 +244,73 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
     return Neighborhoods(*searched, queries, found, about)
 
 
-# -- a new embedder -----------------------------------------------------------------------------
+# -- a new embedder --------------------------------------------------------------------
 
 
 def text(corpus_name: str, stored: Neighborhoods | None) -> Corpus:
-    """The corpus of this name; for an empty name that of the stored neighbors, or InputError if there are none."""
+    """The corpus of this name; for an empty name that of the stored neighbors.
+
+    InputError if there are none.
+    """
     if not corpus_name and stored is None:
-        raise InputError("corpus_name: is empty; give a corpus, or a file of stored neighbors as neighbors_file")
+        raise InputError(
+            "corpus_name: is empty; "
+            "give a corpus, or a file of stored neighbors as neighbors_file"
+        )
     return corpora.load(corpus_name or stored.corpus)
 
 
-def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> tuple[Neighborhoods, pd.DataFrame]:
-    """Encode the stored corpus, search it for the neighbors of the stored queries, and put them with the others.
+def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborhoods:
+    """Search the stored corpus with a new embedder, and add its neighbors.
+
+    The corpus is encoded, and searched for the neighbors of the stored queries.
 
     Parameters
     ----------
     embedder : Checked
-        From `lib.embedders.own.load`; its vectors come from the store if they are kept there.
+        From `lib.embedders.own.load`; its vectors come from the store if they are kept
+        there.
     corpus : Corpus
         The text of the stored neighbors.
 
     Returns
     -------
-    placed : Neighborhoods
+    Neighborhoods
         The stored ones and, last, those of `embedder`.
-    costs : DataFrame
-        One row: embedder, dim, sentences (encoded now), encode_seconds, search_seconds.
 
-    Raises InputError for another text, a name that is taken, or an embedder that does not return what it must.
+    Raises InputError for another text, a name that is taken, or an embedder that does
+    not return what it must.
     """
     stored.check(corpus)
     if embedder.name in stored.found:
-        raise InputError(f"name: {embedder.name!r} is one of the stored embedders; give the new one another name")
-    sentences, seconds = embedder.sentences, embedder.seconds
-    vectors = EmbeddingStore().embed(embedder, corpus, name=embedder.cached_as, show_progress_bar=True)
-    started = time.perf_counter()
+        raise InputError(
+            f"name: {embedder.name!r} is one of the stored embedders; "
+            "give the new one another name"
+        )
+    vectors = EmbeddingStore().embed(
+        embedder, corpus, name=embedder.cached_as, show_progress_bar=True
+    )
     found = exact(vectors[stored.queries], vectors, stored.k, exclude=stored.queries)
-    costs = {
-        "embedder": embedder.name,
-        "dim": vectors.shape[1],
-        "sentences": embedder.sentences - sentences,
-        "encode_seconds": embedder.seconds - seconds,
-        "search_seconds": time.perf_counter() - started,
-    }
-    about = pd.concat([stored.about, pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [embedder.name])])
-    return replace(stored, found={**stored.found, embedder.name: found}, about=about), pd.DataFrame([costs])
+    if np.ptp(found.similarities) < ROUNDING:
+        raise InputError(
+            f"{embedder.name}: every neighbor is as near as every other one, "
+            f"{own.DIFFERENT}"
+        )
+    about = pd.concat(
+        [
+            stored.about,
+            pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [embedder.name]),
+        ]
+    )
+    return replace(stored, found={**stored.found, embedder.name: found}, about=about)
 
 
-def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
+def row(
+    ids: Mapping[str, np.ndarray],
+    name: str,
+    clusters: np.ndarray,
+    sampling: stats.Sampling,
+) -> pd.DataFrame:
     """An embedder's row of the heatmap: its N2O with each other one, the closest first.
 
     Parameters
@@ -239,23 +323,52 @@ def row(ids: Mapping[str, np.ndarray], name: str, clusters: np.ndarray, sampling
     Returns
     -------
     DataFrame
-        Columns value, low, high, constant (whether all queries have one value); indexed by the other's name.
+        Columns value, low, high, constant (whether all queries have one value); indexed
+        by the other's name.
     """
-    others = {other: n2o.overlap(ids[name], found) for other, found in ids.items() if other != name}
+    others = {
+        other: n2o.overlap(ids[name], found)
+        for other, found in ids.items()
+        if other != name
+    }
     return _with_intervals(pd.DataFrame(others), clusters, sampling)
 
 
-def alone(ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
-    """The share of each embedder's neighbors that no other embedder finds, the largest first; the rest as for `row`."""
+def by_chance(placed: Neighborhoods) -> tuple[float, float]:
+    """N2O with an embedder that draws blindly: expected, and rarely exceeded.
+
+    Of the N2O with all others, one exceeds the second value in at most 5 % of such
+    drawings. The shared neighbors of all queries are so few among so many that their
+    number is Poisson distributed.
+    """
+    shared = n2o.chance(placed.k, placed.size - 1)
+    places = len(placed.queries) * placed.k
+    rarely = poisson.isf(0.05 / (len(placed.found) - 1), shared * places) / places
+    return shared, float(rarely)
+
+
+def alone(
+    ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling
+) -> pd.DataFrame:
+    """The share of each embedder's neighbors that no other embedder finds.
+
+    The largest comes first; the rest as for `row`.
+    """
     found = found_by(ids, next(iter(ids.values())).shape[1])
     found["alone"] = found["popularity"] == 1
-    return _with_intervals(found.pivot_table("alone", "query", "embedder", observed=True), clusters, sampling)
+    return _with_intervals(
+        found.pivot_table("alone", "query", "embedder", observed=True),
+        clusters,
+        sampling,
+    )
 
 
-def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) -> dict[str, list[int]]:
-    """Neighbors of one query, nearest first: those that all relatives find too, and those that nobody else finds.
+def example(
+    placed: Neighborhoods, name: str, relatives: list[str], query: int
+) -> dict[str, list[int]]:
+    """Neighbors of one query: those all relatives find, and those nobody else finds.
 
-    `query` is a position in ``placed.queries``.
+    Both are nearest first. `query` is a position in ``placed.queries``.
     """
     lists = {other: ids[query] for other, ids in placed.ids.items()}
     own = lists.pop(name)
@@ -265,11 +378,18 @@ def example(placed: Neighborhoods, name: str, relatives: list[str], query: int) 
 
 
 def typical(placed: Neighborhoods, name: str, other: str) -> int:
-    """The query (position) at which two embedders overlap most nearly as they do on average; the first of several."""
+    """The query (position) at which the overlap of two embedders is most typical.
+
+    It is nearest to their average; the first of several.
+    """
     overlaps = n2o.overlap(placed.ids[name], placed.ids[other])
     return int(np.argmin(np.abs(overlaps - overlaps.mean())))
 
 
-def _with_intervals(columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling) -> pd.DataFrame:
+def _with_intervals(
+    columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling
+) -> pd.DataFrame:
     found = stats.bootstrap(stats.mean, columns, sampling=sampling, clusters=clusters)
-    return found.table(columns, "embedder").sort_values("value", ascending=False, kind="stable")
+    return found.table(columns, "embedder").sort_values(
+        "value", ascending=False, kind="stable"
+    )

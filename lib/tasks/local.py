@@ -1,16 +1,22 @@
-"""Labelled sets made of the default corpus, so that there is something to learn without a download.
+"""Labelled sets made of the default corpus: something to learn without a download.
 
-===================  ==================================================================================================
-``Verses``           groups of two or more different translations of a verse; World English first in each group
-``Verses-far``       the same verses twice, in the two translations that share the fewest words: Young's and Weymouth's
-``Translations``     which translation a verse is from; a class each in the order of `lib.corpora.bible.TRANSLATIONS`
-``Books``            which book a verse is from: 0 Matthew, 1 Mark, 2 Luke, 3 John, 4 Acts
+===================  ===================================================================
+``Verses``           groups of two or more different translations of a verse; World
+                     English first in each group
+``Verses-far``       the same verses twice, in the two translations that share the
+                     fewest words: Young's and Weymouth's
+``Translations``     which translation a verse is from; a class each in the order of
+                     `lib.corpora.bible.TRANSLATIONS`
+``Books``            which book a verse is from: 0 Matthew, 1 Mark, 2 Luke, 3 John, 4
+                     Acts
 ``Questions``        1 a question, 0 not, with the marks at the end of either removed
-===================  ==================================================================================================
+===================  ===================================================================
 
-The last three are balanced: 300 sentences of each class, of questions 400. Whatever means the same as another sentence
-has the same group, so that folds which keep groups together (`lib.transfer`) never train on one translation of a verse
-and test on another. Translations differ in their quotation marks too, which is a help to embedders that read them.
+The last three are balanced: 300 sentences of each class, of questions 400. Whatever
+means the same as another sentence has the same group, so that folds which keep groups
+together (`lib.transfer`) never train on one translation of a verse and test on another.
+Translations differ in their quotation marks too, which is a help to embedders that read
+them.
 """
 
 from __future__ import annotations
@@ -55,8 +61,9 @@ def verses_far(*translations: str) -> ParaphraseGroups:
 
     They have at most 20 words, and share less than half of their words with each other.
     """
-    sentences = _apart()[list(translations)].to_numpy().T.ravel().tolist()
-    return ParaphraseGroups(sentences, np.tile(np.arange(VERSES, dtype=np.int32), len(translations)))
+    verses = _apart()[list(translations)].to_numpy()
+    labels = np.tile(np.arange(VERSES, dtype=np.int32), len(translations))
+    return ParaphraseGroups(verses.T.ravel().tolist(), labels)
 
 
 @lru_cache(maxsize=1)
@@ -75,23 +82,32 @@ def _apart() -> pd.DataFrame:
         sizes = shared.diagonal()
         overlap = shared / (sizes[:, None] + sizes - shared)  # Jaccard
         alone &= (overlap >= OVERLAP).sum(axis=1) == 1  # each overlaps itself
-    return complete.loc[_drawn(short.index[alone], VERSES, np.random.default_rng(0))]
+    chosen = _drawn(short.index[alone], VERSES, np.random.default_rng(0))
+    return complete.loc[chosen]
 
 
 def translations() -> ClassificationTask:
-    """Which translation: verses in all five translations, each of which words it differently."""
+    """Which translation: verses that all five translations word differently."""
     complete = _complete()
-    chosen = complete.loc[_drawn(complete.index, OF_A_CLASS, np.random.default_rng(0))]
-    return _task((verse, code, group) for group, row in chosen.iterrows() for code, verse in enumerate(row))
+    chosen = _drawn(complete.index, OF_A_CLASS, np.random.default_rng(0))
+    labelled = []
+    for group, row in complete.loc[chosen].iterrows():
+        labelled += [(verse, code, group) for code, verse in enumerate(row)]
+    return _task(labelled)
 
 
 def books() -> ClassificationTask:
     """Which book: verses of each, each in one translation, which is drawn."""
-    rng, labelled, versions = np.random.default_rng(0), [], _versions()
+    rng = np.random.default_rng(0)
+    versions = _versions()
     book = versions["number"] // BOOK - bible.MATTHEW // BOOK
-    in_one = book.groupby(versions["group"]).transform("nunique") == 1  # what two books share has no right answer
+    in_one = (
+        book.groupby(versions["group"]).transform("nunique") == 1
+    )  # what two books share has no right answer
+    labelled = []
     for code in range(BOOKS):
-        drawn = _one_of_each(versions[in_one & (book == code)], OF_A_CLASS, rng)
+        verses_of_book = versions[in_one & (book == code)]
+        drawn = _one_of_each(verses_of_book, OF_A_CLASS, rng)
         labelled += [(verse, code, group) for verse, group in drawn]
     return _task(labelled)
 
@@ -99,24 +115,28 @@ def books() -> ClassificationTask:
 def questions() -> ClassificationTask:
     """A question or not, no two of which mean the same.
 
-    A question has one question mark, at its end. The other class has none, in no translation of the verse. Marks at the
-    end are removed from all, for otherwise the mark would be the answer.
+    A question has one question mark, at its end. The other class has none, in no
+    translation of the verse. Marks at the end are removed from all, for otherwise the
+    mark would be the answer.
     """
     sentences = _sentences()
     known = sentences["group"] != corpora.UNKNOWN_GROUP
-    alone = sentences.index + sentences["group"].max() + 1  # the groups of those whose group is unknown
+    alone = (
+        sentences.index + sentences["group"].max() + 1
+    )  # the groups of those whose group is unknown
     sentences["group"] = sentences["group"].where(known, alone)
     marked = sentences.loc[sentences["text"].str.contains("?", regex=False), "group"]
     questions = sentences[sentences["text"].str.match(_QUESTION)]
     statements = sentences[~sentences["group"].isin(marked)]
-    rng, labelled = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    labelled = []
     for code, rows in ((1, questions), (0, statements)):
         drawn = _one_of_each(rows, QUESTIONS, rng)
         labelled += [(_END.sub("", sentence), code, group) for sentence, group in drawn]
     return _task(labelled)
 
 
-# -- the verses ---------------------------------------------------------------------------------
+# -- the verses ------------------------------------------------------------------------
 
 
 def _sentences() -> pd.DataFrame:
@@ -127,17 +147,25 @@ def _sentences() -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def _versions() -> pd.DataFrame:
-    """Each translation of each group of equal meaning: columns translation, number, text and group.
+    """Each translation of each group of equal meaning.
 
-    What several verses share word for word, in one translation or in two, is left out: nobody can tell them apart.
+    The columns are translation, number, text and group.
+
+    What several verses share word for word, in one translation or in two, is left out:
+    nobody can tell them apart.
     """
-    verses = pd.DataFrame(bible.verses(*bible.PARTS[CORPUS])).drop_duplicates("text", keep=False)
+    verses = pd.DataFrame(bible.verses(*bible.PARTS[CORPUS]))
+    verses = verses.drop_duplicates("text", keep=False)
     verses = verses.merge(_sentences(), on="text")
-    return verses[verses["group"] != corpora.UNKNOWN_GROUP].drop_duplicates(["group", "translation"])
+    known = verses["group"] != corpora.UNKNOWN_GROUP
+    return verses[known].drop_duplicates(["group", "translation"])
 
 
 def _complete() -> pd.DataFrame:
-    """The verses that every translation has: a row for each group, a column for each translation."""
+    """The verses that every translation has.
+
+    A row for each group, a column for each translation.
+    """
     versions = _versions()
     table = versions.pivot(index="group", columns="translation", values="text")
     return table.loc[versions["group"].unique(), list(bible.TRANSLATIONS)].dropna()
@@ -148,11 +176,16 @@ def _members(rows: pd.DataFrame) -> pd.Series:
     return rows.groupby("group", sort=False)["text"].agg(list)
 
 
-def _one_of_each(rows: pd.DataFrame, count: int, rng: np.random.Generator) -> list[tuple[str, int]]:
+def _one_of_each(
+    rows: pd.DataFrame, count: int, rng: np.random.Generator
+) -> list[tuple[str, int]]:
     """One sentence of each of so many groups, with the group; both are drawn."""
     members = _members(rows)
-    drawn = ((members[group], group) for group in _drawn(members.index, count, rng))
-    return [(sentences[rng.integers(len(sentences))], group) for sentences, group in drawn]
+    drawn = []
+    for group in _drawn(members.index, count, rng):
+        sentences = members[group]
+        drawn.append((sentences[rng.integers(len(sentences))], group))
+    return drawn
 
 
 def _drawn(among: Sequence[int], count: int, rng: np.random.Generator) -> list[int]:
@@ -161,4 +194,6 @@ def _drawn(among: Sequence[int], count: int, rng: np.random.Generator) -> list[i
 
 def _task(labelled: Iterable[tuple[str, int, int]]) -> ClassificationTask:
     sentences, labels, groups = zip(*labelled, strict=True)
-    return ClassificationTask(list(sentences), np.array(labels, np.int32), np.array(groups, np.int32))
+    return ClassificationTask(
+        list(sentences), np.array(labels, np.int32), np.array(groups, np.int32)
+    )

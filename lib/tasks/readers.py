@@ -1,16 +1,19 @@
-"""Labelled sets as objects, and the readers of the layouts that they come in; `lib.tasks` says which set has which.
+"""Labelled sets as objects, and the readers of their file layouts.
 
-Whatever is wrong with a file becomes one sentence with the file and the line. Such a sentence quotes no more than the
-first characters of what it found, for most of these texts are not ours to print.
+`lib.tasks` says which set has which layout.
+
+Whatever is wrong with a file becomes one sentence with the file and the line. Such a
+sentence quotes no more than the first characters of what it found, for most of these
+texts are not ours to print.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,8 +24,9 @@ from lib.corpora.reading import UTF8
 from lib.run.errors import InputError
 from lib.run.parameters import one_of
 
-# What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes and quotation marks. Read as
-# Latin-1 they would be control characters, one of which (0x85) Python takes for white space and for a line's end.
+# What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes
+# and quotation marks. Read as Latin-1 they would be control characters, one of which
+# (0x85) Python takes for white space and for a line's end.
 WESTERN = "cp1252"
 LARGEST_ID = 10**12
 SHOWN = 20  # characters
@@ -78,7 +82,10 @@ class ClassificationTask:
 
 @dataclass(frozen=True, eq=False)
 class ParaphraseGroups:
-    """Sentences (list of str, length n), group after group, and the numbers of their groups (int32[n], from 0 on)."""
+    """Sentences, group after group, and the numbers of their groups.
+
+    The sentences are a list of str of length n, the groups int32[n], from 0 on.
+    """
 
     sentences: list[str]
     labels: np.ndarray
@@ -90,11 +97,19 @@ class ParaphraseGroups:
 Task = PairTask | ClassificationTask | ParaphraseGroups
 
 
-# -- rows and cells -----------------------------------------------------------------------------
+# -- rows and cells --------------------------------------------------------------------
 
 
-def _table(path: Path, columns: Sequence[str], header: str = "", extra: int = 0, encoding: str = UTF8) -> pd.DataFrame:
-    """A tab-separated file, white space around its cells removed; quotation marks are text like any other.
+def _table(
+    path: Path,
+    columns: Sequence[str],
+    header: str = "",
+    extra: int = 0,
+    encoding: str = UTF8,
+) -> pd.DataFrame:
+    """A tab-separated file, white space around its cells removed.
+
+    Quotation marks are text like any other.
 
     Parameters
     ----------
@@ -118,7 +133,10 @@ def _table(path: Path, columns: Sequence[str], header: str = "", extra: int = 0,
         cells = [cell.strip() for cell in text.split("\t")]
         width = width or len(cells)
         if not width <= len(cells) <= width + extra:
-            raise InputError(f"{place}: {len(cells)} tab-separated columns; this file has {width} on each line")
+            raise InputError(
+                f"{place}: {len(cells)} tab-separated columns; this "
+                f"file has {width} on each line"
+            )
         rows[place] = cells[:width]
     if not rows:
         raise InputError(f"{path}: nothing below its header; get the file again")
@@ -128,7 +146,9 @@ def _table(path: Path, columns: Sequence[str], header: str = "", extra: int = 0,
 def _numbers(cells: pd.Series, low: float, high: float) -> np.ndarray:
     values = pd.to_numeric(cells, errors="coerce")
     for place, cell in cells[~values.between(low, high)].items():
-        raise InputError(f"{place}: {cell[:SHOWN]!r} is no number in range; give {low:g} to {high:g}")
+        raise InputError(
+            f"{place}: {cell[:SHOWN]!r} is no number in range; give {low:g} to {high:g}"
+        )
     return values.to_numpy(np.float64)
 
 
@@ -138,41 +158,68 @@ def _codes(labels: pd.Series, codes: Mapping[str, int]) -> np.ndarray:
     return labels.map(codes).to_numpy(np.int32)
 
 
-# -- pairs --------------------------------------------------------------------------------------
+# -- pairs -----------------------------------------------------------------------------
 
 
-def pairs(*paths: Path, columns: str, header: str = "", extra: int = 0, **values: Any) -> PairTask:
+def pairs(
+    *paths: Path,
+    columns: str,
+    header: str = "",
+    extra: int = 0,
+    low: float = 0,
+    high: float = 5,
+    codes: Mapping[str, int] | None = None,
+) -> PairTask:
     """Tab-separated files of pairs, one after the other.
 
     Parameters
     ----------
     paths : Path
     columns : str
-        The names of their columns. Those that are read are left, right, left_id, right_id, genre, score and label.
+        The names of their columns. Those that are read are left, right, left_id,
+        right_id, genre, score and label.
     header, extra
         As for `_table`.
-    values
-        As for `_pairs`.
+    low, high : float
+        Bounds of the scores.
+    codes : mapping, optional
+        The code of each label, where the files have labels.
     """
-    return _pairs(pd.concat([_table(path, columns.split(), header, extra) for path in paths]), **values)
+    tables = [_table(path, columns.split(), header, extra) for path in paths]
+    return _pairs(pd.concat(tables), low, high, codes)
 
 
 def sts(*files: Path) -> PairTask:
-    """The subsets of a year of STS: a file of pairs and one of gold scores each, in turn."""
-    return _pairs(pd.concat([_sts_subset(*both) for both in zip(files[::2], files[1::2], strict=True)]))
+    """The subsets of a year of STS: for each a file of pairs and one of gold scores."""
+    subsets = [
+        _sts_subset(*subset) for subset in zip(files[::2], files[1::2], strict=True)
+    ]
+    return _pairs(pd.concat(subsets))
 
 
 def _sts_subset(sentences: Path, gold: Path) -> pd.DataFrame:
-    table, scores = _table(sentences, ["left", "right"]), _table(gold, ["score"])
+    table = _table(sentences, ["left", "right"])
+    scores = _table(gold, ["score"])
     if len(table) != len(scores):
-        raise InputError(f"{gold}: {len(scores)} lines for {len(table)} pairs in {sentences.name}; give one a pair")
+        raise InputError(
+            f"{gold}: {len(scores)} lines for {len(table)} pairs in "
+            f"{sentences.name}; give one a pair"
+        )
     genre = sentences.stem.removeprefix("STS.input.")
     table = table.set_index(scores.index).assign(score=scores, genre=genre)
     return table[table["score"] != ""]
 
 
-def _pairs(table: pd.DataFrame, low: float = 0, high: float = 5, codes: Mapping[str, int] | None = None) -> PairTask:
-    """A task of a table of texts; `low` and `high` bound its scores, `codes` are those of its labels."""
+def _pairs(
+    table: pd.DataFrame,
+    low: float = 0,
+    high: float = 5,
+    codes: Mapping[str, int] | None = None,
+) -> PairTask:
+    """A task made of a table of texts.
+
+    `low` and `high` bound its scores, `codes` are those of its labels.
+    """
     score = label = genre = ids = None
     if "score" in table:
         score = _numbers(table["score"], low, high)
@@ -181,27 +228,36 @@ def _pairs(table: pd.DataFrame, low: float = 0, high: float = 5, codes: Mapping[
     if "genre" in table:
         genre = table["genre"].tolist()
     if "left_id" in table:
-        sides = [_numbers(table[side], 0, LARGEST_ID).astype(int).tolist() for side in ("left_id", "right_id")]
-        ids = list(zip(*sides, strict=True))
-    return PairTask(table["left"].tolist(), table["right"].tolist(), score, label, genre, ids)
+        left = _numbers(table["left_id"], 0, LARGEST_ID).astype(int)
+        right = _numbers(table["right_id"], 0, LARGEST_ID).astype(int)
+        ids = list(zip(left.tolist(), right.tolist(), strict=True))
+    return PairTask(
+        table["left"].tolist(), table["right"].tolist(), score, label, genre, ids
+    )
 
 
 def rated_items(items: Path, similarities: Path) -> PairTask:
-    """Every pair of n items, one a line; the n by n matrix of their scores (0 to 1) counts above its diagonal.
+    """Every pair of n items, one item a line.
 
-    Raises InputError for a matrix of another size.
+    The n by n matrix of their scores (0 to 1) counts above its diagonal. Raises
+    InputError for a matrix of another size.
     """
     texts = _sentences(items)
     table = _table(similarities, range(len(texts)))
     if len(table) != len(texts):
-        raise InputError(f"{similarities}: {len(table)} lines for {len(texts)} items in {items.name}; give one an item")
+        raise InputError(
+            f"{similarities}: {len(table)} lines for {len(texts)} items in "
+            f"{items.name}; give one an item"
+        )
     scores = np.transpose([_numbers(table[column], 0, 1) for column in table])
     above = np.triu_indices(len(texts), k=1)
-    ids = list(zip(*(side.tolist() for side in above), strict=True))
-    return PairTask([texts[i] for i, _ in ids], [texts[j] for _, j in ids], scores[above], ids=ids)
+    ids = list(zip(above[0].tolist(), above[1].tolist(), strict=True))
+    left = [texts[i] for i, _ in ids]
+    right = [texts[j] for _, j in ids]
+    return PairTask(left, right, scores[above], ids=ids)
 
 
-# -- classes ------------------------------------------------------------------------------------
+# -- classes ---------------------------------------------------------------------------
 
 
 def _sentences(path: Path) -> list[str]:
@@ -209,15 +265,23 @@ def _sentences(path: Path) -> list[str]:
 
 
 def file_a_class(first: Path, second: Path) -> ClassificationTask:
-    """Sentences one a line, all of the first file in class 1, all of the second in class 0."""
-    ones, zeros = _sentences(first), _sentences(second)
-    return ClassificationTask(ones + zeros, np.repeat(np.int32([1, 0]), [len(ones), len(zeros)]))
+    """Sentences one a line: class 1 in the first file, class 0 in the second."""
+    ones = _sentences(first)
+    zeros = _sentences(second)
+    labels = np.repeat(np.int32([1, 0]), [len(ones), len(zeros)])
+    return ClassificationTask(ones + zeros, labels)
 
 
 def labelled(
-    *paths: Path, codes: Mapping[str, int], separator: str = " ", label: int = 0, encoding: str = UTF8
+    *paths: Path,
+    codes: Mapping[str, int],
+    separator: str = " ",
+    label: int = 0,
+    encoding: str = UTF8,
 ) -> ClassificationTask:
-    """A sentence and its label on each line; what follows a colon in the label is a finer label, and left out.
+    """A sentence and its label on each line.
+
+    What follows a colon in the label is a finer label, which is left out.
 
     Parameters
     ----------
@@ -234,48 +298,76 @@ def labelled(
     InputError
         A line without a label, or with an unknown one.
     """
-    sentences, labels = [], {}
+    sentences = []
+    labels = {}
     for place, text in chain(*(reading.lines(path, encoding) for path in paths)):
         cells = text.split(separator, maxsplit=1)
         if len(cells) < 2:
-            raise InputError(f"{place}: no {separator!r} in it; a line of this file is a label and a sentence")
+            raise InputError(
+                f"{place}: no {separator!r} in it; a line of this "
+                "file is a label and a sentence"
+            )
         labels[place] = cells[label].strip().partition(":")[0]
         sentences.append(cells[1 - label].strip())
     return ClassificationTask(sentences, _codes(pd.Series(labels), codes))
 
 
-# -- groups -------------------------------------------------------------------------------------
+# -- groups ----------------------------------------------------------------------------
 
 
 def numbered(groups: Iterable[Sequence[str]], at_least: int) -> ParaphraseGroups:
     """The groups that are large enough, numbered as they come."""
     kept = [group for group in groups if len(group) >= at_least]
-    labels = np.repeat(np.arange(len(kept), dtype=np.int32), [len(group) for group in kept])
+    sizes = [len(group) for group in kept]
+    labels = np.repeat(np.arange(len(kept), dtype=np.int32), sizes)
     return ParaphraseGroups(list(chain(*kept)), labels)
 
 
 def _cleaned(sentence: str) -> str:
-    return sentence.replace("&amp;", "&")  # "How Well Sentence Embeddings Capture Meaning", section 4.2
+    return sentence.replace(
+        "&amp;", "&"
+    )  # "How Well Sentence Embeddings Capture Meaning", section 4.2
 
 
-def closure_of_paraphrases(read: Callable[..., PairTask], *files: Path) -> ParaphraseGroups:
-    """What the pairs with label 1 of all files connect, by sentence id, in groups of three or more (section 4.1)."""
+def _unquoted(cell: str) -> str:
+    """A cell without the quotation marks that its spreadsheet has put around it."""
+    return re.sub(r'^"([^"]*)"$', r"\1", cell).strip()
+
+
+def closure_of_paraphrases(
+    read: Callable[..., PairTask], *files: Path
+) -> ParaphraseGroups:
+    """Groups, by sentence id, that pairs with label 1 connect (section 4.1).
+
+    The pairs of all files count; groups have three or more sentences.
+    """
     task = read(*files)
     sentences = chain(*zip(task.left, task.right, strict=True))
     texts = dict(zip(chain(*task.ids), map(_cleaned, sentences), strict=True))
-    groups = groups_from_pairs(compress(task.ids, task.label))
-    return numbered([[texts[id] for id in group] for group in groups], at_least=3)
+    paraphrases = compress(task.ids, task.label)
+    groups = []
+    for ids in groups_from_pairs(paraphrases):
+        groups.append([texts[id] for id in ids])
+    return numbered(groups, at_least=3)
 
 
 def columns_of_paraphrases(folder: Path) -> ParaphraseGroups:
-    """A group a column of every .data file, the first (ungrouped) left out; of three or more (section 4.2).
+    """A group for each column of every .data file (section 4.2).
 
-    Groups that share a sentence become one, and a sentence that occurs again is left out. Raises InputError for a
-    folder without such a file.
+    The first column (ungrouped) is left out, and so are groups of fewer than three. The
+    quotation marks that a spreadsheet has put around a cell are removed. Groups that
+    share a sentence become one, and a sentence that occurs again is left out. Raises
+    InputError for a folder without such a file.
     """
     files = sorted(folder.glob("*.data"))
     if not files:
-        raise InputError(f"{folder}: holds no .data file; get the paraphrase groups again")
-    tables = [_table(file, [], encoding=WESTERN) for file in files]
-    groups = [[_cleaned(cell) for cell in table[column] if cell] for table in tables for column in table.columns[1:]]
-    return numbered(groups_from_pairs((group[0], member) for group in groups for member in group), at_least=3)
+        raise InputError(
+            f"{folder}: holds no .data file; get the paraphrase groups again"
+        )
+    same = []
+    for file in files:
+        table = _table(file, [], encoding=WESTERN)
+        for column in table.columns[1:]:
+            group = [_cleaned(_unquoted(cell)) for cell in table[column] if cell]
+            same += [(group[0], member) for member in group]
+    return numbered(groups_from_pairs(same), at_least=3)

@@ -1,4 +1,7 @@
-"""A real browser before a real JupyterLab: Debian's Chromium, driven by Playwright, and ``make lab``."""
+"""A real browser and a real JupyterLab: Debian's Chromium, driven by Playwright.
+
+The server is the one that ``make lab`` starts.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,13 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
 
 CHROMIUM = shutil.which("chromium")
-OTHER_KERNEL = {"argv": ["/bin/false"], "display_name": "Python 3 of the user", "language": "python"}
-# A user's setting, which `make lab` leaves alone: a notebook lies on the page whole, not only the cells in sight.
+OTHER_KERNEL = {
+    "argv": ["/bin/false"],
+    "display_name": "Python 3 of the user",
+    "language": "python",
+}
+# A user's setting, which `make lab` leaves alone: a notebook lies on the page whole,
+# not only the cells in sight.
 WHOLE = {"windowingMode": "none"}
 
 
@@ -40,7 +48,9 @@ def browser() -> Iterator[Browser]:
 
     arguments = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     if os.getuid() == 0:
-        arguments.append("--no-sandbox")  # which Chromium asks for where the only user is root, as in containers
+        arguments.append(
+            "--no-sandbox"
+        )  # which Chromium asks for where the only user is root, as in containers
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield chromium
@@ -64,17 +74,34 @@ class Lab:
     def request(self, method: str, path: str, **headers: str) -> Any:
         """What the server's own interface answers."""
         headers = {"Authorization": f"token {self.token}"} | headers
-        request = urllib.request.Request(f"{self.address}/api/{path}", method=method, headers=headers)
+        request = urllib.request.Request(
+            f"{self.address}/api/{path}", method=method, headers=headers
+        )
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.loads(answer.read() or "null")
 
 
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory) -> Iterator[Lab]:
-    """What ``make lab`` starts, in a copy of the project, for a user who has another ``python3`` kernel at home."""
-    lab = Lab(tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("home"), _free_port(), secrets.token_hex(16))
+    """What ``make lab`` starts in a copy of the project.
+
+    The user has another ``python3`` kernel at home.
+    """
+    lab = Lab(
+        tmp_path_factory.mktemp("project"),
+        tmp_path_factory.mktemp("home"),
+        _free_port(),
+        secrets.token_hex(16),
+    )
     _write(lab.home / ".local/share/jupyter/kernels/python3/kernel.json", OTHER_KERNEL)
-    _write(lab.home / ".jupyter/lab/user-settings/@jupyterlab/notebook-extension/tracker.jupyterlab-settings", WHOLE)
+    _write(
+        lab.home
+        / (
+            ".jupyter/lab/user-settings/@jupyterlab/notebook-extension/"
+            "tracker.jupyterlab-settings"
+        ),
+        WHOLE,
+    )
     variables = copy_project(lab.project) | {
         "HOME": str(lab.home),
         "JUPYTER_PORT": str(lab.port),
@@ -83,7 +110,8 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
     }
     with (lab.project / "lab.log").open("w") as log:
         process = subprocess.Popen(
-            # The copy's environment is the checkout's, and is not made anew whatever the files' times say.
+            # The copy's environment is the checkout's, and is not made anew whatever
+            # the files' times say.
             ["make", "--old-file=.venv/complete", "lab"],
             cwd=lab.project,
             env=variables,
@@ -123,7 +151,10 @@ def _wait(lab: Lab, process: subprocess.Popen, seconds: float = 60) -> None:
 
 
 def _stop(process: subprocess.Popen) -> None:
-    """JupyterLab ends its kernels when it is told to stop; two signals, since it asks after the first one."""
+    """Stop JupyterLab, which then ends its kernels.
+
+    Two signals are needed, since it asks for confirmation after the first.
+    """
     os.killpg(process.pid, signal.SIGTERM)
     try:
         process.wait(timeout=20)
@@ -140,7 +171,10 @@ def _end_sessions(lab: Lab) -> None:
 
 @pytest.fixture
 def lesson(browser, lab) -> Iterator[Lesson]:
-    """A browser that has been nowhere yet. The test fails if a page breaks or asks for what is outside this machine."""
+    """A browser without any history.
+
+    The test fails if a page breaks or requests anything outside this machine.
+    """
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     context.set_default_timeout(60_000)  # milliseconds: other tests run beside this one
     outside, broken = [], []

@@ -1,4 +1,4 @@
-"""What a reader does in JupyterLab: open a notebook, run it, look at what comes out, play."""
+"""What a reader does in JupyterLab: open a notebook, run it, look, and play."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ SECONDS = 1000  # in milliseconds, which the browser counts in
 ERROR = '[data-mime-type="application/vnd.jupyter.error"]'
 # The last cell has its number, or something went wrong.
 ENDED = f"""() => document.querySelector('{ERROR}') ||
-    /\\d/.test([...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].at(-1).innerText)"""
+    /\\d/.test([...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].at(-1).innerText)"""  # noqa: E501
 # What a reader sees of the results: their text and their pictures.
-SEEN = "outputs => outputs.map(o => [o.innerText, ...[...o.querySelectorAll('img')].map(i => i.src)].join())"
+SEEN = (
+    "outputs => outputs.map(o => [o.innerText, ...[...o.querySelectorAll('img')].map(i "
+    "=> i.src)].join())"
+)
 
 
 def _slide(handle: Locator) -> None:
-    highest = handle.get_attribute("aria-valuenow") == handle.get_attribute("aria-valuemax")
+    highest = handle.get_attribute("aria-valuenow") == handle.get_attribute(
+        "aria-valuemax"
+    )
     for _ in range(3):
         handle.press("ArrowLeft" if highest else "ArrowRight")
 
 
 def _choose(menu: Locator) -> None:
-    menu.select_option(index=(menu.evaluate("menu => menu.selectedIndex") + 1) % menu.locator("option").count())
+    menu.select_option(
+        index=(menu.evaluate("menu => menu.selectedIndex") + 1)
+        % menu.locator("option").count()
+    )
 
 
 # How each kind of control is moved.
@@ -44,15 +52,21 @@ class Lesson:
 
     def open(self, path: str) -> None:
         """Open a notebook of the served folder and wait until its kernel is ready."""
-        self.page.goto(f"{self.lab.address}/lab/tree/{path}?reset&token={self.lab.token}")
-        self.page.locator(".jp-NotebookPanel .jp-Toolbar-kernelName", has_text=KERNEL).wait_for()
+        self.page.goto(
+            f"{self.lab.address}/lab/tree/{path}?reset&token={self.lab.token}"
+        )
+        self.page.locator(
+            ".jp-NotebookPanel .jp-Toolbar-kernelName", has_text=KERNEL
+        ).wait_for()
         self.wait_until_idle(60)
 
     def wait_until_idle(self, seconds: float) -> None:
-        self.page.locator('.jp-Notebook-ExecutionIndicator[data-status="idle"]').wait_for(timeout=seconds * SECONDS)
+        self.page.locator(
+            '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
+        ).wait_for(timeout=seconds * SECONDS)
 
     def run_all(self, seconds: float) -> None:
-        """Choose Run > Run All Cells and wait until the last cell has run, or one has failed."""
+        """Choose Run > Run All Cells; wait until the last cell has run or one fails."""
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         self.page.wait_for_function(ENDED, timeout=seconds * SECONDS)
@@ -64,26 +78,38 @@ class Lesson:
 
     def alternative_texts(self) -> list[str]:
         """Of each picture among the outputs; empty where there is none."""
-        return self.page.locator(".jp-OutputArea-output img").evaluate_all("images => images.map(i => i.alt)")
+        return self.page.locator(".jp-OutputArea-output img").evaluate_all(
+            "images => images.map(i => i.alt)"
+        )
 
     def controls(self) -> list[Locator]:
-        """What a reader can move: sliders and menus of ipywidgets, from top to bottom."""
-        return self.page.locator(f".jp-Cell-outputArea .jupyter-widgets :is({', '.join(MOVES)})").all()
+        """A reader's controls: sliders and menus of ipywidgets, top to bottom."""
+        return self.page.locator(
+            f".jp-Cell-outputArea .jupyter-widgets :is({', '.join(MOVES)})"
+        ).all()
 
     def move(self, control: Locator) -> None:
         """Give a control another value."""
         control.scroll_into_view_if_needed()
-        kinds = [kind for kind in MOVES if control.evaluate("(element, kind) => element.matches(kind)", kind)]
+        kinds = [
+            kind
+            for kind in MOVES
+            if control.evaluate("(element, kind) => element.matches(kind)", kind)
+        ]
         MOVES[kinds[0]](control)
 
     def seen_with(self, control: Locator) -> list[str]:
         """What the outputs of a control's cell show: their text and their pictures."""
         return self._outputs(control).evaluate_all(SEEN)
 
-    def wait_until_changed(self, control: Locator, before: list[str], seconds: float = 60) -> None:
-        """Wait until the outputs show something else; while they are drawn anew they may show nothing."""
+    def wait_until_changed(
+        self, control: Locator, before: list[str], seconds: float = 60
+    ) -> None:
+        """Wait until the outputs change; they may be empty while being redrawn."""
         end = time.monotonic() + seconds
-        while (seen := self.seen_with(control)) == before or len("".join(seen)) < len("".join(before)) / 2:
+        while (seen := self.seen_with(control)) == before or len("".join(seen)) < len(
+            "".join(before)
+        ) / 2:
             assert time.monotonic() < end, f"moved, and nothing changed: {before}"
             self.page.wait_for_timeout(100)
         self.wait_until_idle(seconds)

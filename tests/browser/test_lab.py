@@ -1,4 +1,7 @@
-"""The notebooks in JupyterLab as ``make lab`` starts it: they open, unfold, run and can be played with."""
+"""The notebooks in JupyterLab as ``make lab`` starts it.
+
+They open, unfold, run, and can be played with.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from papermill.parameterize import parameterize_notebook
 from lib.run import parameters, paths
 from tests.sizes import NIGHTLY
 
-NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
+NOTEBOOKS = [file.stem for file in paths.lessons()]
 RUN = NOTEBOOKS if NIGHTLY else ["00_start_here"]
 OBSTACLES = ".jp-Dialog, .Toastify__toast, mjx-merror, [data-mjx-error]"
 
@@ -20,28 +23,45 @@ OBSTACLES = ".jp-Dialog, .Toastify__toast, mjx-merror, [data-mjx-error]"
 def test_the_kernel_is_the_projects_whatever_the_user_has_at_home(lab) -> None:
     offered = lab.request("GET", "kernelspecs")
     assert offered["default"] == "python3"
-    assert offered["kernelspecs"]["python3"]["spec"]["display_name"] == "Python 3 (ipykernel)"
+    assert (
+        offered["kernelspecs"]["python3"]["spec"]["display_name"]
+        == "Python 3 (ipykernel)"
+    )
 
 
 # README: "`make lab` opens JupyterLab on this machine only, with a token"
 # SECURITY: "nobody else can connect: JupyterLab on 127.0.0.1 with a token"
 def test_only_this_machine_reaches_it_and_only_with_the_token(lab) -> None:
-    family = [psutil.Process(lab.process), *psutil.Process(lab.process).children(recursive=True)]
-    sockets = [socket for member in family for socket in member.net_connections() if socket.status == "LISTEN"]
+    family = [
+        psutil.Process(lab.process),
+        *psutil.Process(lab.process).children(recursive=True),
+    ]
+    sockets = [
+        socket
+        for member in family
+        for socket in member.net_connections()
+        if socket.status == "LISTEN"
+    ]
     assert {socket.laddr.ip for socket in sockets} == {"127.0.0.1"}
     lab.request("GET", "contents")
     for path in ("contents", "kernels", "terminals"):
         with pytest.raises(urllib.error.HTTPError, match="403"):
             lab.request("GET", path, Authorization="token guessed")
-    with pytest.raises(urllib.error.HTTPError, match="403"):  # for a page elsewhere whose name is made to lead here
+    with pytest.raises(
+        urllib.error.HTTPError, match="403"
+    ):  # for a page elsewhere whose name is made to lead here
         lab.request("GET", "contents", Host="example.org")
 
 
 # README: "play with a notebook", "what you run there goes to `figures/interactive/`"
 @pytest.mark.parametrize("name", RUN)
-def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(lesson, lab, name) -> None:
+def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(
+    lesson, lab, name
+) -> None:
     source = paths.NOTEBOOKS / f"{name}.ipynb"
-    notebook = parameterize_notebook(load_notebook_node(str(source)), parameters.of_profile(source, "smoke"))
+    notebook = parameterize_notebook(
+        load_notebook_node(str(source)), parameters.of_profile(source, "smoke")
+    )
     write_ipynb(notebook, str(lab.project / "notebooks" / f"small_{name}.ipynb"))
     lesson.open(f"small_{name}.ipynb")
     assert lesson.page.locator(OBSTACLES).all_inner_texts() == []
@@ -61,5 +81,6 @@ def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(les
         before = lesson.seen_with(control)
         lesson.move(control)
         lesson.wait_until_changed(control, before)
-    # The arrangement of tabs is the project's: the user's own JupyterLab does not open with these notebooks.
+    # The arrangement of tabs is the project's: the user's own JupyterLab does not open
+    # with these notebooks.
     assert not (lab.home / ".jupyter" / "lab" / "workspaces").exists()

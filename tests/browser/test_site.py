@@ -1,4 +1,4 @@
-"""The site: every page is there, every link leads somewhere, no page asks another machine for anything."""
+"""The site: all pages are there, all links work, and no other machine is asked."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ class Page(HTMLParser):
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.feed(self.text)
 
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(
+        self, tag: str, attributes: list[tuple[str, str | None]]
+    ) -> None:
         self.elements.append((tag, {name: value or "" for name, value in attributes}))
 
     def all(self, tag: str) -> list[dict[str, str]]:
@@ -42,21 +44,34 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> tuple[Path, list[str]]:
-    """The site of this project with results of one notebook, and what Sphinx complains of."""
+    """The project's site with results of one notebook, and Sphinx's complaints."""
     folder = tmp_path_factory.mktemp("site")
-    shutil.rmtree(paths.ROOT / "tools/site/api", ignore_errors=True)  # pages of modules that are no more, say
+    shutil.rmtree(
+        paths.ROOT / "tools/site/api", ignore_errors=True
+    )  # pages of modules that are no more, say
     write_results(folder / "results" / "00_start_here")
-    command = [Path(sys.prefix) / "bin/sphinx-build", "-q", "-c", "tools/site", "-d", folder / "doctrees"]
+    command = [
+        Path(sys.prefix) / "bin/sphinx-build",
+        "-q",
+        "-c",
+        "tools/site",
+        "-d",
+        folder / "doctrees",
+    ]
     command += ["-D", f"results={folder / 'results'}", ".", folder / "html"]
-    done = subprocess.run(command, cwd=paths.ROOT, stderr=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=paths.ROOT, stderr=subprocess.PIPE, text=True, check=True
+    )
     return folder / "html", done.stderr.splitlines()
 
 
 def write_results(folder: Path) -> None:
-    """The first notebook with three outputs: a figure, a table, and words with a formula."""
+    """The first notebook with a figure, a table, and text with a formula."""
     shown = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(IPython.display, "display", lambda data, **options: shown.append(data))
+        patch.setattr(
+            IPython.display, "display", lambda data, **options: shown.append(data)
+        )
         patch.setenv(paths.FIGURES_VARIABLE, str(folder.parent / "figures"))
         plotting.show(plt.figure(figsize=(1, 1)), "toy", "toy", ALT)
     shown.append({"text/html": pd.DataFrame({"a": [1], "b": [2]}).to_html()})
@@ -80,22 +95,43 @@ def pages(site) -> list[Page]:
 
 
 # README: "`make site` makes pages of the executed notebooks: open `site/index.html`"
-def test_every_page_is_there_and_sphinx_complains_only_of_notebooks_that_have_not_been_run(built) -> None:
+def test_every_page_is_there_and_sphinx_complains_only_of_notebooks_that_have_not_been_run(  # noqa: E501
+    built,
+) -> None:
     site, complaints = built
-    missing = [f"{name.stem} has no results here" for name in sorted(paths.NOTEBOOKS.glob("*.ipynb"))[1:]]
-    assert [line for line in complaints if not any(each in line for each in missing)] == []
+    _, *not_run = [*paths.lessons(), *paths.replications()]
+    missing = [
+        f"{paths.notebook_name(notebook)} has no results here" for notebook in not_run
+    ]
+    assert [
+        line for line in complaints if not any(each in line for each in missing)
+    ] == []
     assert len(complaints) == len(missing)
     sources = ["README.md", "SECURITY.md"]
-    sources += [file.relative_to(paths.ROOT) for file in paths.ROOT.glob("docs/**/*.md")]
-    sources += [file.relative_to(paths.ROOT) for file in paths.NOTEBOOKS.glob("[0-9]*.ipynb")]
-    modules = re.findall(r"^ +(lib\.\S+)$", (paths.ROOT / "tools/site/api.md").read_text(), re.M)
+    sources += [
+        file.relative_to(paths.ROOT) for file in paths.ROOT.glob("docs/**/*.md")
+    ]
+    sources += [
+        file.relative_to(paths.ROOT)
+        for file in [*paths.lessons(), *paths.replications()]
+    ]
+    modules = re.findall(
+        r"^ +(lib\.\S+)$", (paths.ROOT / "tools/site/api.md").read_text(), re.M
+    )
     expected = [Path(source).with_suffix(".html") for source in sources]
-    expected += ["index.html", "tools/site/about.html", *(f"tools/site/api/{module}.html" for module in modules)]
+    expected += [
+        "index.html",
+        "tools/site/about.html",
+        *(f"tools/site/api/{module}.html" for module in modules),
+    ]
     assert [page for page in expected if not (site / page).is_file()] == []
     assert 'id="lib.n2o.overlap"' in (site / "tools/site/api/lib.n2o.html").read_text()
     about = (site / "tools/site/about.html").read_text()
-    # README: "CITATION.cff is for the studies themselves. The license of the code is MIT"
-    assert all(words in about for words in ("Situating sentence embedders", "MIT License"))
+    # README: "CITATION.cff is for the studies themselves. The license of the code is
+    # MIT"
+    assert all(
+        words in about for words in ("Situating sentence embedders", "MIT License")
+    )
 
 
 def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site) -> None:
@@ -104,35 +140,72 @@ def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site) -> No
     assert [table["class"] for table in lesson.all("table")].count("dataframe") == 1
     assert re.search(r"Ours is <strong>3</strong>: <math", lesson.text)
     assert "<details><summary>" in lesson.text
-    (table,) = [link["href"] for link in lesson.all("a") if link.get("href", "").endswith("scores.csv")]
+    (table,) = [
+        link["href"]
+        for link in lesson.all("a")
+        if link.get("href", "").endswith("scores.csv")
+    ]
     assert (site / "notebooks" / table).read_text() == "a,b\n1,2\n"
 
 
-def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(site, pages) -> None:
-    places = {page.file: {attributes.get("id") for _, attributes in page.elements} for page in pages}
+def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
+    site, pages
+) -> None:
+    places = {
+        page.file: {attributes.get("id") for _, attributes in page.elements}
+        for page in pages
+    }
     broken = []
     for page in pages:
-        for link in [attributes.get("href", "") for tag, attributes in page.elements if tag in ("a", "link")]:
+        for link in [
+            attributes.get("href", "")
+            for tag, attributes in page.elements
+            if tag in ("a", "link")
+        ]:
             path, _, place = unquote(link).partition("#")
-            target = (page.file.parent / path.partition("?")[0]).resolve() if path else page.file
+            target = (
+                (page.file.parent / path.partition("?")[0]).resolve()
+                if path
+                else page.file
+            )
             there = target.exists() and (not place or place in places[target])
-            broken += [] if there or re.match(r"\w+:", path) else [f"{page.file.relative_to(site)}: {link}"]
-        broken += [picture["src"][:80] for picture in page.all("img") if not picture.get("alt")]
+            broken += (
+                []
+                if there or re.match(r"\w+:", path)
+                else [f"{page.file.relative_to(site)}: {link}"]
+            )
+        broken += [
+            picture["src"][:80] for picture in page.all("img") if not picture.get("alt")
+        ]
     assert broken == []
 
 
-def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(browser, site) -> None:
+def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
+    browser, site
+) -> None:
     context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
     page = context.new_page()
     asked, complaints = [], []
     page.on("request", lambda request: asked.append(request.url))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: (
+            complaints.append(message.text) if message.type == "error" else None
+        ),
+    )
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    for name in ("README.html", LESSON, "docs/data.html", "tools/site/api/lib.n2o.html"):
+    for name in (
+        "README.html",
+        LESSON,
+        "docs/data.html",
+        "tools/site/api/lib.n2o.html",
+    ):
         page.goto(f"{site.as_uri()}/{name}")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.goto(f"{site.as_uri()}/search.html?q=twenty+sentences")
     page.locator("ul.search a[href*='00_start_here']").first.wait_for()
     context.close()
-    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    assert [
+        address for address in asked if not address.startswith(("file:", "data:"))
+    ] == []
     assert complaints == []

@@ -9,14 +9,36 @@ from pathlib import Path
 from tools.exercises import EXERCISE
 
 # A folded solution: what comes before its code, the code, what comes after.
-FOLDED = re.compile(r"<details><summary>Solution</summary>\n\n(.*?)</details>", re.DOTALL)
+FOLDED = re.compile(
+    r"<details><summary>(?:Solution|Open task)[^<]*</summary>\n\n(.*?)</details>",
+    re.DOTALL,
+)
 FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 
 
 def cells(notebook: Path, kind: str) -> list[str]:
     """Sources of the cells of one kind: "code" or "markdown"."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
-    return ["".join(cell["source"]) for cell in content["cells"] if cell["cell_type"] == kind]
+    return [
+        "".join(cell["source"])
+        for cell in content["cells"]
+        if cell["cell_type"] == kind
+    ]
+
+
+def tagged(notebook: Path, tag: str) -> list[str]:
+    """Sources of the cells with a tag."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    return [
+        "".join(cell["source"])
+        for cell in content["cells"]
+        if tag in cell["metadata"].get("tags", [])
+    ]
+
+
+def is_class(notebook: Path) -> bool:
+    """Whether a lesson has the form of a class, with an open task at its end."""
+    return "**Open task" in prose(notebook)
 
 
 def prose(notebook: Path) -> str:
@@ -34,6 +56,13 @@ def failure(executed: Path) -> str:
         for output in cell.get("outputs", []):
             if output["output_type"] == "error":
                 number = cell["metadata"].get(EXERCISE)
-                where = f"the solution of exercise {number}" if number else f"cell {cell['execution_count']}"
-                return f"{executed.name.split('.')[0]}: {where}: {output['ename']}: {output['evalue']}"
+                where = (
+                    f"the solution of exercise {number}"
+                    if number
+                    else f"cell {cell['execution_count']}"
+                )
+                return (
+                    f"{executed.name.split('.')[0]}: {where}: {output['ename']}: "
+                    f"{output['evalue']}"
+                )
     return ""

@@ -11,8 +11,9 @@ import pandas as pd
 def faults(file: Path) -> list[str]:
     """What is wrong with a table; empty if nothing is.
 
-    A table has rows. An interval, the columns ``low`` and ``high`` or ``X_low`` and ``X_high``, holds its estimate:
-    the column before ``low``, or ``X``. It has a width unless a column ``constant`` says that the data are constant.
+    A table has rows. An interval, the columns ``low`` and ``high`` or ``X_low`` and
+    ``X_high``, holds its estimate: the column before ``low``, or ``X``. It has a width
+    unless a column ``constant`` says that the data are constant.
     """
     table = pd.read_csv(file)
     if table.empty:
@@ -23,13 +24,26 @@ def faults(file: Path) -> list[str]:
         known = numbers.dropna()
         outside = (known[estimate] < known[low]) | (known[estimate] > known[high])
         if outside.any():
-            found.append(f"{file}: {estimate} lies outside its interval in {outside.sum()} of {len(table)} rows")
-        if (numbers.isna().any(axis=1) & numbers.notna().any(axis=1) & numbers[estimate].isna()).any():
+            found.append(
+                f"{file}: {estimate} lies outside its interval in {outside.sum()} of "
+                f"{len(table)} rows"
+            )
+        if (
+            numbers.isna().any(axis=1)
+            & numbers.notna().any(axis=1)
+            & numbers[estimate].isna()
+        ).any():
             found.append(f"{file}: {low} and {high} without {estimate}")
-        constant = table.loc[known.index].get("constant", pd.Series(False, index=known.index)).astype(bool)
+        constant = (
+            table.loc[known.index]
+            .get("constant", pd.Series(False, index=known.index))
+            .astype(bool)
+        )
         narrow = (known[low] == known[high]) & ~constant
         if narrow.any():
-            found.append(f"{file}: {low} equals {high} in {narrow.sum()} of {len(table)} rows")
+            found.append(
+                f"{file}: {low} equals {high} in {narrow.sum()} of {len(table)} rows"
+            )
     return found
 
 

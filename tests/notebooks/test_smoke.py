@@ -1,7 +1,8 @@
-"""Every notebook, end to end, in the smoke profile, as ``make figures PROFILE=smoke`` runs it.
+"""Every notebook, end to end, as ``make figures PROFILE=smoke`` runs it.
 
-They run in a copy of the project, where the solutions of the exercises follow each notebook, and where all is different
-that must not change a byte (`tests.differences`). Light ones run here as well; in the nightly size all of them do.
+They run in a copy of the project, where the solutions of the exercises follow each
+notebook, and where all is different that must not change a byte (`tests.differences`).
+Light ones run here as well; in the nightly size all of them do.
 """
 
 from __future__ import annotations
@@ -20,18 +21,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lib.ledger import CLAIMS
 from lib.run import paths
-from lib.stats import CLAIMS
 from tests.differences import PLAIN, Elsewhere, results
 from tests.notebooks.lesson import failure
 from tests.notebooks.tables import faults
 from tests.sizes import NIGHTLY
 from tools.exercises import append_solutions
 
-NOTEBOOKS = [file.stem for file in sorted(paths.NOTEBOOKS.glob("[0-9]*.ipynb"))]
+LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
+NOTEBOOKS = LESSONS + [paths.notebook_name(file) for file in paths.replications()]
 TWICE = NOTEBOOKS if NIGHTLY else ["00_start_here", "04_paraphrase_mrr"]
 EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
-# Who can read the kernel's temporary files and its description, and through what it is talked to.
+# Who can read the kernel's temporary files and its description, and through what it is
+# talked to.
 KERNEL = """
 import json, os
 from ipykernel.connect import get_connection_file
@@ -45,7 +48,7 @@ found = {"transport": json.load(open(file))["transport"], "modes": modes}
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory) -> Elsewhere:
-    """A copy of the project elsewhere after a run from scratch of the notebooks and their solutions."""
+    """A copy of the project after a fresh run of all notebooks and solutions."""
     place = Elsewhere(tmp_path_factory.mktemp("elsewhere"))
     notebooks = [place.project / "notebooks" / f"{name}.ipynb" for name in NOTEBOOKS]
     for notebook in notebooks:
@@ -64,6 +67,11 @@ def smoke(elsewhere) -> Path:
     return elsewhere.project / "figures" / "smoke"
 
 
+def executed_in(folder: Path, name: str) -> Path:
+    """The executed notebook of this name among the results in a folder."""
+    return folder / name / f"{Path(name).name}.ipynb"
+
+
 @pytest.fixture(scope="module")
 def scratch(tmp_path_factory) -> Path:
     """A cache in which nothing is kept yet."""
@@ -73,22 +81,43 @@ def scratch(tmp_path_factory) -> Path:
 # README: "make figures # execute the notebooks and regenerate every figure and table"
 # README: "two notebooks run at a time"
 @EVERY
-def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name) -> None:
-    executed = smoke / name / f"{name}.ipynb"
+def test_every_notebook_and_the_solutions_of_its_exercises_run(
+    elsewhere, smoke, name
+) -> None:
+    executed = executed_in(smoke, name)
     if not executed.exists():
-        executed = elsewhere.project / ".cache" / "runs" / "smoke" / f"{name}.failed.ipynb"
+        executed = (
+            elsewhere.project / ".cache" / "runs" / "smoke" / f"{name}.failed.ipynb"
+        )
     assert executed.exists(), (elsewhere.project / "printed.txt").read_text()
     assert failure(executed) == ""
     assert list((smoke / name).glob("*.png"))
 
 
-# README: "Same parameters, same machine: the same bytes in every CSV, PNG and SVG, but for `timings*`",
-# "A notebook whose source, parameters, modules of `lib`, packages and data are unchanged is skipped"
+# README: "Same parameters, same machine: the same bytes in every CSV, PNG and SVG, but
+# for `timings*`", "A notebook whose source, parameters, modules of `lib`, packages and
+# data are unchanged is skipped"
 @pytest.mark.parametrize("name", TWICE)
-def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(smoke, scratch, name) -> None:
-    command = [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", name]
+def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
+    smoke, scratch, name
+) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "lib.run",
+        "--profile",
+        "smoke",
+        "--notebook",
+        name,
+    ]
     variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)}
-    options = {"cwd": paths.ROOT, "env": variables, "capture_output": True, "encoding": "utf-8", "timeout": 900}
+    options = {
+        "cwd": paths.ROOT,
+        "env": variables,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "timeout": 900,
+    }
     first, second = (subprocess.run(command, **options) for _ in range(2))
     assert first.returncode == 0, first.stdout + first.stderr
     assert "unchanged, skipped" in second.stdout
@@ -105,15 +134,31 @@ def test_nobody_else_can_talk_to_a_kernel(smoke) -> None:
 
 
 @EVERY
-def test_every_figure_is_described_in_its_files_and_where_it_is_shown_and_read_below(smoke, name) -> None:
+def test_every_figure_is_described_in_its_files_and_where_it_is_shown(
+    smoke, name
+) -> None:
     for png in (smoke / name).glob("*.png"):
         assert b"Description" in png.read_bytes()[:2000]
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
-    cells = json.loads((smoke / name / f"{name}.ipynb").read_text())["cells"]
-    for cell, following in pairwise(cells):
-        html = [output.get("metadata", {}).get("text/html", {}) for output in cell.get("outputs", [])]
-        shown = [metadata for metadata in html if "figure" in metadata]
-        assert all(metadata["alt"] for metadata in shown)
+    for cell in json.loads(executed_in(smoke, name).read_text())["cells"]:
+        assert all(metadata["alt"] for metadata in figures(cell))
+
+
+def figures(cell: dict) -> list[dict]:
+    """What the outputs of a cell say of the figures that they show."""
+    html = [
+        output.get("metadata", {}).get("text/html", {})
+        for output in cell.get("outputs", [])
+    ]
+    return [metadata for metadata in html if "figure" in metadata]
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_figure_of_a_lesson_is_read_below_it(smoke, name) -> None:
+    for cell, following in pairwise(
+        json.loads(executed_in(smoke, name).read_text())["cells"]
+    ):
+        shown = figures(cell)
         prose = "".join(following["source"]) + json.dumps(following.get("outputs", []))
         assert not shown or len(re.findall(r"\w+", prose)) > 15
 
@@ -121,15 +166,19 @@ def test_every_figure_is_described_in_its_files_and_where_it_is_shown_and_read_b
 # README: "Every estimate that a verdict rests on has an interval."
 @EVERY
 def test_tables_obey_the_rules(smoke, name) -> None:
-    assert [fault for file in (smoke / name).glob("*.csv") for fault in faults(file)] == []
+    assert [
+        fault for file in (smoke / name).glob("*.csv") for fault in faults(file)
+    ] == []
 
 
-# README: "for each claim of the papers a verdict by a rule that was fixed before the run"
+# README: "for each claim of the papers a verdict by a written rule"
 def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke) -> None:
     claims = pd.read_csv(smoke / "claims.csv", dtype=str, keep_default_na=False)
     assert list(claims.loc[claims["verdict"] == "", "id"]) == []
     listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    judged = listed["study"].isin(NOTEBOOKS) & ~listed["status"].str.startswith("pending")
+    judged = listed["lesson"].isin(NOTEBOOKS) & ~listed["status"].str.startswith(
+        "pending"
+    )
     assert set(listed.loc[judged, "id"]) <= set(claims["id"])
 
 

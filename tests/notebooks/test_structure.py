@@ -1,4 +1,7 @@
-"""Every notebook is a lesson of one shape: found by glob, checked without being run."""
+"""Every notebook is a lesson or a replication and follows its structure.
+
+Notebooks are found by glob and checked without being run.
+"""
 
 from __future__ import annotations
 
@@ -6,81 +9,219 @@ import ast
 import json
 import re
 
+import nbformat
+import pandas as pd
 import pytest
 
 from lib.run import parameters, paths
-from tests.notebooks.lesson import FOLDED, cells, prose, solutions
+from tests.notebooks import replication as rules
+from tests.notebooks.lesson import (
+    FOLDED,
+    cells,
+    is_class,
+    prose,
+    solutions,
+    tagged,
+)
 from tools import pages
 
-NOTEBOOKS = sorted(paths.NOTEBOOKS.glob("*.ipynb"))
+LESSONS, REPLICATIONS = paths.lessons(), paths.replications()
+CLAIMS = pd.read_csv(
+    paths.ROOT / "lib/catalog/claims.csv", dtype=str, keep_default_na=False
+)
+TAGGED = {"tags": [parameters.TAG]}
 
 
-@pytest.fixture(params=NOTEBOOKS, ids=lambda file: file.stem)
+@pytest.fixture(params=[*LESSONS, *REPLICATIONS], ids=paths.notebook_name)
 def notebook(request):
     return request.param
 
 
-def test_name_sorts_itself_and_every_profile_has_parameters(notebook) -> None:
-    assert re.fullmatch(r"\d\d_[a-z0-9_]+", notebook.stem)
-    for profile in ("default", "smoke", "paper"):
+@pytest.fixture(params=LESSONS, ids=paths.notebook_name)
+def lesson(request):
+    return request.param
+
+
+# -- lessons and replications ----------------------------------------------------------
+
+
+def test_every_notebook_is_a_lesson_or_replicates_a_paper_of_the_claims() -> None:
+    stored = [
+        file
+        for pattern in ("*.ipynb", "replication/*.ipynb")
+        for file in paths.NOTEBOOKS.glob(pattern)
+    ]
+    assert sorted(stored) == sorted([*LESSONS, *REPLICATIONS])
+    assert [
+        file for file in LESSONS if not re.fullmatch(r"\d\d_[a-z0-9_]+", file.stem)
+    ] == []
+    assert {file.stem for file in REPLICATIONS} <= set(CLAIMS["source"])
+
+
+# Lessons are written for their default run; the paper profile is the replications'.
+def test_every_profile_has_parameters(notebook) -> None:
+    profiles = ["default", "smoke"]
+    if notebook in REPLICATIONS:
+        profiles.append("paper")
+    for profile in profiles:
+        assert parameters.has_file(notebook, profile)
         parameters.of_profile(notebook, profile)
 
 
-def test_stored_without_outputs_in_short_cells_and_with_the_kernel_named(notebook) -> None:
+def test_stored_without_outputs_and_with_the_kernel_named(notebook) -> None:
     content = json.loads(notebook.read_text(encoding="utf-8"))
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]
     assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
-    assert max(source.count("\n") for source in cells(notebook, "code")) < 15
     assert content["metadata"]["kernelspec"]["name"] == "python3"
 
 
+def test_parameters_cell_comments_each_parameter(notebook) -> None:
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    (source,) = [
+        "".join(cell["source"])
+        for cell in content["cells"]
+        if parameters.TAG in cell["metadata"].get("tags", [])
+    ]
+    for statement in ast.parse(source).body:
+        assert (
+            statement.lineno < statement.end_lineno
+            or "#" in source.splitlines()[statement.lineno - 1]
+        )
+
+
+def test_links_lead_to_files(notebook) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose(notebook)):
+        assert target.startswith("http") or (notebook.parent / target).exists(), target
+
+
+# -- lessons ---------------------------------------------------------------------------
+
+
 # README: a table of studies with title, question and reading time
-def test_opens_with_title_question_paper_and_reading_time_and_says_its_limits(notebook) -> None:
-    first = cells(notebook, "markdown")[0]
+def test_opens_with_title_question_paper_and_reading_time_and_says_its_limits(
+    lesson,
+) -> None:
+    first = cells(lesson, "markdown")[0]
     assert first.startswith("# ")
     assert "\n\n**Question.** " in first
     assert "**Paper.** " in first
     assert re.search(r"\*\*Reading time:\*\* about \d*[05] minutes\.", first)
-    assert re.search(r"^##? (Findings and l|L)imits$", prose(notebook), re.MULTILINE)
+    limits = r"^(##? (Findings and l|L)imits$|\*\*Limits\.\*\* )"
+    assert re.search(limits, prose(lesson), re.MULTILINE)
 
 
-def test_has_three_exercises_with_short_folded_solutions_that_say_what_comes_out(notebook) -> None:
-    _, _, exercises = prose(notebook).partition("## Exercises\n")
-    assert re.findall(r"^\*\*(\d)\.\*\*", exercises, re.MULTILINE) == ["1", "2", "3"]
-    folded = FOLDED.findall(prose(notebook))
-    assert len(folded) == prose(notebook).count("<details>") == 3
-    for solution, blocks in zip(folded, solutions(notebook), strict=True):
-        assert len(blocks) == 1
-        assert blocks[0].count("\n") < 15
-        assert re.search(r"(\A|\n\n)```python\n", solution), "a blank line is missing before a block of code"
+def test_a_class_says_what_it_teaches_and_presupposes_and_how_90_minutes_pass(
+    lesson,
+) -> None:
+    if not is_class(lesson):
+        pytest.skip("still in the form of a report")
+    first = cells(lesson, "markdown")[0]
+    assert "**After this lesson you can** " in first
+    assert "**You need** " in first
+    _, _, plan = first.partition("**90 minutes:** ")
+    minutes = re.findall(r"\d+", plan.partition(".")[0])
+    assert sum(map(int, minutes)) == 90
+    assert "**Guess:**" in prose(lesson) or "**Guess**" in prose(lesson)
+    assert tagged(lesson, "answer")
+    folded = [*tagged(lesson, "answer"), *tagged(lesson, "solution")]
+    assert all(cell.startswith("<details><summary>") for cell in folded)
+    assert len(folded) == prose(lesson).count("<details>")
+
+
+def test_cells_are_short(lesson) -> None:
+    most = 13 if is_class(lesson) else 15
+    assert max(source.count("\n") for source in cells(lesson, "code")) < most
+    if is_class(lesson):
+        lines = "\n".join(cells(lesson, "code")).splitlines()
+        assert [line for line in lines if len(line) > 80] == []
+
+
+def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
+    lesson,
+) -> None:
+    _, _, exercises = prose(lesson).partition("## Exercises\n")
+    numbers = re.findall(r"^\*\*(\d|Open task)", exercises, re.MULTILINE)
+    last = "Open task" if is_class(lesson) else "3"
+    assert numbers == ["1", "2", last]
+    folded = FOLDED.findall(prose(lesson))
+    assert len(folded) == 3
+    for solution, blocks in zip(folded, solutions(lesson), strict=True):
+        assert len(blocks) <= 1
+        most = 30 if solution == folded[-1] and is_class(lesson) else 15
+        assert "".join(blocks).count("\n") < most
+        assert not blocks or re.search(r"(\A|\n\n)```python\n", solution), (
+            "a blank line is missing before a block of code"
+        )
         *_, last = solution.split("\n```\n")
-        assert last.startswith("\n"), "a blank line is missing after a block of code"
         assert len(re.findall(r"\w+", last)) > 5, "nothing says what comes out"
+    assert any(solutions(lesson))
 
 
 # README: "What every word means: the glossary."
-def test_glossary_is_a_table_that_leads_to_the_whole(notebook) -> None:
-    _, _, after = prose(notebook).partition("## Glossary\n\n")
+def test_glossary_is_a_table_that_leads_to_the_whole(lesson) -> None:
+    _, _, after = prose(lesson).partition("## Glossary\n\n")
     assert after.startswith("| term | meaning | in code |\n|---|---|---|\n| ")
     table, _, rest = after.partition("\n\n")
     assert {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()} == {4}
     assert rest.startswith("All terms: [the glossary](../docs/glossary.md).")
 
 
-def test_a_term_means_the_same_in_every_notebook() -> None:
+def test_a_term_means_the_same_in_every_lesson() -> None:
     meanings = pages.terms().groupby("term")["meaning"].nunique()
     assert list(meanings.index[meanings > 1]) == []
 
 
-def test_parameters_cell_comments_each_parameter(notebook) -> None:
-    content = json.loads(notebook.read_text(encoding="utf-8"))
-    (source,) = [
-        "".join(cell["source"]) for cell in content["cells"] if parameters.TAG in cell["metadata"].get("tags", [])
+# -- replications ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replication", REPLICATIONS, ids=paths.notebook_name)
+def test_a_replication_judges_each_claim_of_its_paper_once_in_short_cells(
+    replication,
+) -> None:
+    claims = CLAIMS[CLAIMS["source"] == replication.stem]
+    assert rules.faults(replication, claims) == []
+    assert cells(replication, "markdown")[0].startswith("# ")
+
+
+GOOD = """
+ledger.judge("x-order", rho, part="k")
+ledger.judge("x-order", rho, "samples")
+name = "x-size"
+if k > 1:
+    ledger.identity(name, residual)
+else:
+    display(ledger.missing(name), ledger.table())
+"""
+TOY = pd.DataFrame(
+    {
+        "id": ["x-order", "x-order", "x-size", "x-old"],
+        "status": ["", "", "", "merged: into x-order"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (GOOD, []),
+        (GOOD.replace("samples", "k"), ["judged twice: x-order judge k"]),
+        (GOOD.replace("size", "sum"), ["not judged: x-size", "not listed: x-sum"]),
+        (GOOD + "\n" * 4 + "a = 1", ["code cell 2 has 13 lines"]),
+        (GOOD + "#" * 81, [f"too long: {'#' * 81}"]),
+    ],
+)
+def test_the_rules_of_replications_find_what_breaks_them(
+    tmp_path, source, expected
+) -> None:
+    code = [
+        nbformat.v4.new_code_cell("k = 5", metadata=TAGGED),
+        nbformat.v4.new_code_cell(source),
     ]
-    for statement in ast.parse(source).body:
-        assert statement.lineno < statement.end_lineno or "#" in source.splitlines()[statement.lineno - 1]
-
-
-def test_links_lead_to_files(notebook) -> None:
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose(notebook)):
-        assert target.startswith("http") or (notebook.parent / target).exists(), target
+    nbformat.write(nbformat.v4.new_notebook(cells=code), tmp_path / "x.ipynb")
+    assert rules.faults(tmp_path / "x.ipynb", TOY) == expected
+    code[1].outputs = [nbformat.v4.new_output("stream", text="5")]
+    nbformat.write(nbformat.v4.new_notebook(cells=code[::-1]), tmp_path / "x.ipynb")
+    assert set(rules.faults(tmp_path / "x.ipynb", TOY)) >= {
+        "the first code cell does not have the parameters",
+        "code cell 1 is stored with outputs",
+    }

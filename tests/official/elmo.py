@@ -29,9 +29,9 @@ def write_elmo(
 ) -> tuple[Path, Path]:
     """Write options and weights below `folder`; returns their paths.
 
-    The weights are normal with standard deviation `scale` / sqrt(rows of the matrix): at `scale` 1 signals neither
-    die nor grow, and with a larger one clipping bites. None of the sizes is equal to another where an error
-    could hide behind it.
+    The weights are normal with standard deviation `scale` / sqrt(rows of the matrix):
+    at `scale` 1 signals neither die nor grow, and with a larger one clipping bites.
+    None of the sizes is equal to another where an error could hide behind it.
     """
     options = {
         "lstm": {
@@ -59,14 +59,20 @@ def write_elmo(
     with h5py.File(weights_file, "w") as weights:
         for name, shape in _datasets(options):
             rows = np.prod(shape[:-1]) if len(shape) > 1 else 4
-            weights[name] = (rng.standard_normal(shape) * scale / np.sqrt(rows)).astype(np.float32)
+            weights[name] = (rng.standard_normal(shape) * scale / np.sqrt(rows)).astype(
+                np.float32
+            )
     return options_file, weights_file
 
 
 def _datasets(options: dict) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Names and shapes in the official weights."""
     cnn, lstm = options["char_cnn"], options["lstm"]
-    characters, dim, projection = cnn["embedding"]["dim"], lstm["dim"], lstm["projection_dim"]
+    characters, dim, projection = (
+        cnn["embedding"]["dim"],
+        lstm["dim"],
+        lstm["projection_dim"],
+    )
     total = sum(number for _, number in cnn["filters"])
     yield "char_embed", (261, characters)
     for i, (width, number) in enumerate(cnn["filters"]):

@@ -11,7 +11,10 @@ DIRECTIONS = ("", "_reverse")
 
 
 def random_weights(dim: int, hidden: int, seed: int = 0) -> dict[str, np.ndarray]:
-    """The eight arrays of an encoder by their official names, large enough for gates to open and close."""
+    """The eight arrays of an encoder by their official names.
+
+    Their values are large enough for gates to open and close.
+    """
     rng = np.random.default_rng(seed)
     shapes = {
         "weight_ih_l0": (4 * hidden, dim),
@@ -26,10 +29,13 @@ def random_weights(dim: int, hidden: int, seed: int = 0) -> dict[str, np.ndarray
     }
 
 
-def write_infersent(file: Path, weights: dict[str, np.ndarray], *, old: bool = True, gpu: bool = False) -> Path:
-    """Write a state dict as PyTorch did in the official file's year, or (`old` False) as it does today.
+def write_infersent(
+    file: Path, weights: dict[str, np.ndarray], *, old: bool = True, gpu: bool = False
+) -> Path:
+    """Write a state dict as PyTorch did in the official file's year, or does today.
 
-    With `gpu` the old file says of its arrays that they lay on the first GPU.
+    With `old` False it is written as PyTorch does today. With `gpu` the old file says
+    of its arrays that they lay on the first GPU.
     """
     import torch
 

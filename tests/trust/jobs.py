@@ -1,4 +1,7 @@
-"""What the cache keeps, each kind in a small size: a job makes it, or reads what is there, and returns its bytes."""
+"""Small jobs, one for each kind of file that the cache keeps.
+
+A job makes the file, or reads it if it is there, and returns its bytes.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,14 @@ from lib.run import cache, paths
 from lib.sent2vec import Sent2Vec, training
 from tools import data as fetching
 
-SENTENCES = [f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)]
+SENTENCES = [
+    f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)
+]
 segmentation.segment("Load the segmenter. Now.")
 
 
 def prepare(folder: Path) -> None:
-    """Let everything be kept in a folder, whatever its size, and what waits say so at once."""
+    """Keep everything in one folder, whatever its size; waiting is reported at once."""
     paths.CACHE = folder
     cache.SECONDS = 0.05
     store.SHARD = 64
@@ -45,12 +50,19 @@ class Letters(Embedder):
 
 
 def _counts(sentences) -> np.ndarray:
-    return np.array([[sentence.count(chr(97 + j)) for j in range(26)] for sentence in sentences], np.float64)
+    return np.array(
+        [[sentence.count(chr(97 + j)) for j in range(26)] for sentence in sentences],
+        np.float64,
+    )
 
 
 def dense(folder: Path) -> bytes:
     """Embeddings."""
-    return store.EmbeddingStore(folder / "embeddings").embed(Letters(), SENTENCES).tobytes()
+    return (
+        store.EmbeddingStore(folder / "embeddings")
+        .embed(Letters(), SENTENCES)
+        .tobytes()
+    )
 
 
 def fitted(folder: Path) -> bytes:
@@ -62,9 +74,18 @@ def segmented(folder: Path) -> bytes:
     """A corpus, cut into sentences."""
     file = folder.with_name("running.txt")
     if not file.exists():
-        file.write_text("\n\n".join(f"{sentence.capitalize()}. Part {i} ends." for i, sentence in enumerate(SENTENCES)))
+        file.write_text(
+            "\n\n".join(
+                f"{sentence.capitalize()}. Part {i} ends."
+                for i, sentence in enumerate(SENTENCES)
+            )
+        )
     corpus = corpora.load(f"text:{file}")
-    return "\n".join(corpus.sentences).encode() + corpus.documents.tobytes() + corpus.ledes.tobytes()
+    return (
+        "\n".join(corpus.sentences).encode()
+        + corpus.documents.tobytes()
+        + corpus.ledes.tobytes()
+    )
 
 
 def converted(folder: Path) -> bytes:
@@ -72,7 +93,11 @@ def converted(folder: Path) -> bytes:
     file = folder.with_name("vectors.txt")
     if not file.exists():
         rng = np.random.default_rng(0)
-        file.write_text("".join(f"w{i} {' '.join(map(str, rng.normal(size=8)))}\n" for i in range(3000)))
+        file.write_text(
+            "".join(
+                f"w{i} {' '.join(map(str, rng.normal(size=8)))}\n" for i in range(3000)
+            )
+        )
     words = WordVectors.load(file)
     return np.stack([words[f"w{i}"] for i in range(0, 3000, 7)]).tobytes()
 
@@ -84,14 +109,18 @@ def trained(folder: Path) -> bytes:
 
 
 def sent2vec(folder: Path) -> bytes:
-    """A training of Sent2Vec, with a checkpoint after each two blocks, of which nothing stays."""
+    """A Sent2Vec training with a checkpoint every two blocks; it leaves nothing."""
     words = np.random.default_rng(0).zipf(1.4, size=(20_000, 8)) % 500
     lines = [" ".join(f"w{word}" for word in line) for line in words]
-    model = Sent2Vec.train(lines, dim=12, epochs=2, min_count=1, word_ngrams=2, bucket=1000)
+    model = Sent2Vec.train(
+        lines, dim=12, epochs=2, min_count=1, word_ngrams=2, bucket=1000
+    )
     return model.encode(lines[:20]).tobytes()
 
 
-JOBS: dict[str, Callable[[Path], bytes]] = {job.__name__: job for job in (dense, fitted, segmented, converted, trained)}
+JOBS: dict[str, Callable[[Path], bytes]] = {
+    job.__name__: job for job in (dense, fitted, segmented, converted, trained)
+}
 # Where what a job reads when all is there lies in the cache.
 FOLDERS = {
     "dense": "embeddings",
@@ -103,7 +132,10 @@ FOLDERS = {
 
 
 def downloaded(folder: Path) -> bytes:
-    """A file, and an archive of which the catalog names the first file; their addresses lie beside the folder."""
+    """A file, and an archive whose first file is in the catalog.
+
+    Their addresses are stored beside the folder.
+    """
     paths.DATA = folder
     text, packed = folder.with_name("addresses").read_text().split()
     download.ALLOWED = (text, packed)
@@ -112,7 +144,16 @@ def downloaded(folder: Path) -> bytes:
         ("packed", "packed/a.txt", {"url": packed, "format": "zip", "into": "packed"}),
     ):
         asset = catalog.Asset(
-            id, "A toy", "corpus", "MIT", "toy", "https://example.org", "free", ["n2o"], [{"path": file}], [source]
+            id,
+            "A toy",
+            "corpus",
+            "MIT",
+            "toy",
+            "https://example.org",
+            "free",
+            ["n2o"],
+            [{"path": file}],
+            [source],
         )
         catalog.assets = lambda asset=asset: {asset.id: asset}
         if fetching.main(["--asset", id]):

@@ -1,4 +1,7 @@
-"""Small jobs, each in a process of its own, which can be killed, stopped or denied the disk on its way."""
+"""Small jobs in separate processes that can be killed or stopped on the way.
+
+They can also be denied the disk.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,23 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-# What a process is about to do to a file, in the words of Python's audit events; a file that is opened to be written.
+# What a process is about to do to a file, in the words of Python's audit events; a file
+# that is opened to be written.
 TOUCHES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
 SECONDS = 120  # that no job takes
 
 _context = get_context("forkserver")
-_context.set_forkserver_preload(["tests.trust.jobs"])  # so that a kill never lands in the imports
+_context.set_forkserver_preload(
+    ["tests.trust.jobs"]
+)  # so that a kill never lands in the imports
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What happens to a process: a signal at the n-th touch of a file, a limit on the size of files, no writing."""
+    """What happens to a process while it works.
+
+    A signal at the n-th touch of a file, a limit on the size of files, or no writing.
+    """
 
     signal: int = 0
     touch: int = 0
@@ -33,14 +42,16 @@ class Plan:
 
 
 class Run:
-    """A job in a process of its own; what it keeps lies in a folder, what it prints beside it."""
+    """A job in its own process; it keeps files in a folder and prints beside it."""
 
     def __init__(self, job: str, folder: Path, plan: Plan = Plan()) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.started = time.monotonic()
         self.printed = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.txt")
         self._answer, answering = _context.Pipe(duplex=False)
-        self.process = _context.Process(target=_work, args=(job, folder, plan, self.printed, answering))
+        self.process = _context.Process(
+            target=_work, args=(job, folder, plan, self.printed, answering)
+        )
         self.process.start()
         answering.close()
 
@@ -52,24 +63,40 @@ class Run:
 
     def wait_until_stopped(self) -> None:
         """By the signal of its plan."""
-        while Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+        while (
+            Path(f"/proc/{self.process.pid}/stat")
+            .read_text()
+            .rpartition(")")[2]
+            .split()[0]
+            != "T"
+        ):
             assert self.process.is_alive(), self.printed.read_text()
             time.sleep(0.01)
 
     def end(self) -> dict[str, Any]:
-        """What came of it: result (bytes) and touches, or refused (a sentence); empty if it was killed."""
+        """The outcome: result (bytes) and touches, or refused (a sentence).
+
+        It is empty if the process was killed.
+        """
         answer: dict[str, Any] = {}
         with contextlib.suppress(EOFError):
             assert self._answer.poll(SECONDS), "it does not come to an end"
             answer = self._answer.recv()
         self.process.join()
         assert "error" not in answer, answer["error"]
-        return answer | {"killed": self.process.exitcode == -signal.SIGKILL, "seconds": time.monotonic() - self.started}
+        return answer | {
+            "killed": self.process.exitcode == -signal.SIGKILL,
+            "seconds": time.monotonic() - self.started,
+        }
 
 
 def tree(folder: Path) -> dict[str, bytes]:
     """Every file below a folder by its path: hidden ones and locks, too."""
-    return {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
 
 
 def empty(folder: Path) -> Path:
@@ -103,7 +130,11 @@ def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> 
     touches = _Touches(folder, plan)
     sys.addaudithook(touches)
     try:
-        with files_of_at_most(plan.largest_file) if plan.largest_file else contextlib.nullcontext():
+        with (
+            files_of_at_most(plan.largest_file)
+            if plan.largest_file
+            else contextlib.nullcontext()
+        ):
             answer = {"result": getattr(jobs, job)(folder), "touches": touches.count}
     except InputError as error:
         answer = {"refused": str(error)}
@@ -116,14 +147,20 @@ def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> 
 
 
 class _Touches:
-    """Counts what a process is about to do to files of a folder, and lets the plan happen."""
+    """Counts a process's file operations in a folder, and carries out the plan."""
 
     def __init__(self, folder: Path, plan: Plan) -> None:
         self.folder, self.plan, self.count = str(folder), plan, 0
 
     def __call__(self, event: str, arguments: tuple) -> None:
-        writing = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-        if not (writing or event in TOUCHES) or not str(arguments[0]).startswith(self.folder):
+        writing = (
+            event == "open"
+            and isinstance(arguments[2], int)
+            and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        )
+        if not (writing or event in TOUCHES) or not str(arguments[0]).startswith(
+            self.folder
+        ):
             return
         if self.plan.read_only:
             raise PermissionError(13, "Permission denied", str(arguments[0]))

@@ -1,6 +1,8 @@
-"""Data files that are damaged, cut short or something else altogether: the right result, or a sentence with the file.
+"""Data files that are damaged, cut short, or something else altogether.
 
-Each reader of `lib.tasks`, `lib.corpora`, `lib.probing` and the like gets a tiny valid file first, then every damage.
+The result is right, or a sentence names the file. Each reader of `lib.tasks`,
+`lib.corpora`, `lib.probing` and the like gets a tiny valid file first, then every
+damage.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tests.sizes import CASES, NIGHTLY
 
 
 class Case(NamedTuple):
-    """A reader, the file that is damaged, its valid content, and what else must lie beside it."""
+    """A reader, the file to damage, its valid content, and the files it needs."""
 
     read: Callable[[Path], Any]
     file: str
@@ -43,7 +45,9 @@ def _task(name: str, split: str, file: str, content: str) -> Case:
 
 
 def _corpus(name: str, file: str, content: bytes) -> Case:
-    return Case(lambda folder: corpora.load(name.format(folder)).sentences[:], file, content, {})
+    return Case(
+        lambda folder: corpora.load(name.format(folder)).sentences[:], file, content, {}
+    )
 
 
 def _neighbors(folder: Path) -> None:
@@ -54,7 +58,9 @@ def _tiny_neighbors(folder: Path) -> bytes:
     ids = np.array([[1, 2], [2, 0]])
     lists = Neighbors(ids, np.array([[0.9, 0.5], [0.8, 0.1]], np.float32))
     about = pd.DataFrame({"family": ["sparse"], "dim": [7]}, ["one"])
-    Neighborhoods("tiny", "0" * 32, 3, np.arange(2), {"one": lists}, about).write(folder / "valid.parquet")
+    Neighborhoods("tiny", "0" * 32, 3, np.arange(2), {"one": lists}, about).write(
+        folder / "valid.parquet"
+    )
     return (folder / "valid.parquet").read_bytes()
 
 
@@ -62,20 +68,28 @@ MRPC = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
 SICK = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
 BENCHMARK = "main-news\tpapers\t2012test\t0007\t2.5\tRain.\tIt rained.\n"
 STORY = (
-    '<DOC id="FOO_ENG_20100101.0001" type="story" >\n<TEXT>\n<P>\nA ferry of Foo &amp; Sons ran\naground today.\n</P>\n'
+    '<DOC id="FOO_ENG_20100101.0001" type="story" >\n<TEXT>\n<P>\n'
+    "A ferry of Foo &amp; Sons ran\naground today.\n</P>\n"
     "<P>\nIt will float again soon.\n</P>\n</TEXT>\n</DOC>\n"
 )
 NEWS = (
-    '<REUTERS TOPICS="YES" NEWID="1">\n<TEXT>&#2;\n<BODY>Lantern makers said oil was dear.\n'
+    '<REUTERS TOPICS="YES" NEWID="1">\n<TEXT>&#2;\n'
+    "<BODY>Lantern makers said oil was dear.\n"
     "   They did not say how long. Reuter\n&#3;</BODY></TEXT>\n</REUTERS>\n"
 )
 PAGE = (
-    "<mediawiki xmlns='http://www.mediawiki.org/xml/export-0.4/'><page><title>Lantern</title><ns>0</ns><id>1</id>"
-    "<revision><id>2</id><text>The lantern is a lamp that is carried. It gives light by night.</text></revision></page>"
+    "<mediawiki xmlns='http://www.mediawiki.org/xml/export-0.4/'>"
+    "<page><title>Lantern</title><ns>0</ns><id>1</id>"
+    "<revision><id>2</id><text>The lantern is a lamp that is carried. "
+    "It gives light by night.</text></revision></page>"
     "</mediawiki>\n"
 )
 WIKIPEDIA = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
-PROBES = "".join(f"{split}\t{label}\tsome words here\n" for split in ("tr", "va", "te") for label in "0101")
+PROBES = "".join(
+    f"{split}\t{label}\tsome words here\n"
+    for split in ("tr", "va", "te")
+    for label in "0101"
+)
 YEAR = "senteval/STS/STS13-en-test"
 OTHER_YEAR = {
     f"{YEAR}/STS.{kind}.{subset}.txt": b"a\tb\n" if kind == "input" else b"1\n"
@@ -84,50 +98,118 @@ OTHER_YEAR = {
 }
 
 CASES_OF_DATA = {
-    "sts pairs": Case(lambda _: tasks.load("STS13"), f"{YEAR}/STS.input.FNWN.txt", b"a dog\ta cat\n", OTHER_YEAR),
-    "sts scores": Case(lambda _: tasks.load("STS13"), f"{YEAR}/STS.gs.OnWN.txt", b"4.5\n", OTHER_YEAR),
-    "benchmark": _task("STSBenchmark", "test", "senteval/STS/STSBenchmark/sts-test.csv", BENCHMARK),
-    "sick relatedness": _task(
-        "SICK-R", "dev", "senteval/SICK/SICK_trial.txt", SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n"
+    "sts pairs": Case(
+        lambda _: tasks.load("STS13"),
+        f"{YEAR}/STS.input.FNWN.txt",
+        b"a dog\ta cat\n",
+        OTHER_YEAR,
     ),
-    "mrpc": _task("MRPC", "test", "senteval/MRPC/msr_paraphrase_test.txt", MRPC + "1\t12\t7\tone\ttwo\r\n"),
+    "sts scores": Case(
+        lambda _: tasks.load("STS13"), f"{YEAR}/STS.gs.OnWN.txt", b"4.5\n", OTHER_YEAR
+    ),
+    "benchmark": _task(
+        "STSBenchmark", "test", "senteval/STS/STSBenchmark/sts-test.csv", BENCHMARK
+    ),
+    "sick relatedness": _task(
+        "SICK-R",
+        "dev",
+        "senteval/SICK/SICK_trial.txt",
+        SICK + "1\tA cat sits\tA cat lies\t3.5\tNEUTRAL\n",
+    ),
+    "mrpc": _task(
+        "MRPC",
+        "test",
+        "senteval/MRPC/msr_paraphrase_test.txt",
+        MRPC + "1\t12\t7\tone\ttwo\r\n",
+    ),
     "one class a file": Case(
-        lambda _: tasks.load("MR"), "senteval/MR/rt-polarity.pos", b"a fine clich\xe9\nbest\n",
+        lambda _: tasks.load("MR"),
+        "senteval/MR/rt-polarity.pos",
+        b"a fine clich\xe9\nbest\n",
         {"senteval/MR/rt-polarity.neg": b"dull\n"},
     ),
-    "trec": _task("TREC", "test", "senteval/TREC/TREC_10.label", "NUM:dist How far is it ?\nABBR:exp What is B ?\n"),
-    "sst2": _task("SST2", "dev", "senteval/SST/binary/sentiment-dev", "good , but no more\t0\nfine\t1\n"),
+    "trec": _task(
+        "TREC",
+        "test",
+        "senteval/TREC/TREC_10.label",
+        "NUM:dist How far is it ?\nABBR:exp What is B ?\n",
+    ),
+    "sst2": _task(
+        "SST2",
+        "dev",
+        "senteval/SST/binary/sentiment-dev",
+        "good , but no more\t0\nfine\t1\n",
+    ),
     "opinosis": Case(
-        lambda _: tasks.load("Opinosis-groups"), "opinosis/paraphrase_groups/a.data",
-        b"one\tclear\tlong\ntwo\tsharp\tlasts\nthree\tbright\t\n", {},
+        lambda _: tasks.load("Opinosis-groups"),
+        "opinosis/paraphrase_groups/a.data",
+        b"one\tclear\tlong\ntwo\tsharp\tlasts\nthree\tbright\t\n",
+        {},
     ),
     "lee items": Case(
-        lambda _: tasks.load("Lee"), "gensim/test/test_data/lee.cor", b"first item\nsecond item\n",
+        lambda _: tasks.load("Lee"),
+        "gensim/test/test_data/lee.cor",
+        b"first item\nsecond item\n",
         {"gensim/test/test_data/similarities0-1.txt": b"1.0\t0.5\n0.5\t1.0\n"},
     ),
     "word pairs": Case(
-        lambda _: tasks.load("WS353"), "gensim/test/test_data/wordsim353.tsv", b"# Word 1\nlove\tsex\t6.77\n", {}
+        lambda _: tasks.load("WS353"),
+        "gensim/test/test_data/wordsim353.tsv",
+        b"# Word 1\nlove\tsex\t6.77\n",
+        {},
     ),
-    "lines": _corpus("lines:{}/lines.txt", "lines.txt", "One é.\nTwo.\n\nThree.\n".encode()),
-    "packed lines": _corpus("lines:{}/lines.gz", "lines.gz", gzip.compress(b"One.\nTwo.\n\nThree.\n", mtime=0)),
-    "running text": _corpus("text:{}/text.txt", "text.txt", b"One is here. Two is\nthere.\n\nThree.\n"),
+    "lines": _corpus(
+        "lines:{}/lines.txt", "lines.txt", "One é.\nTwo.\n\nThree.\n".encode()
+    ),
+    "packed lines": _corpus(
+        "lines:{}/lines.gz",
+        "lines.gz",
+        gzip.compress(b"One.\nTwo.\n\nThree.\n", mtime=0),
+    ),
+    "running text": _corpus(
+        "text:{}/text.txt", "text.txt", b"One is here. Two is\nthere.\n\nThree.\n"
+    ),
     "reuters": _corpus("reuters", "corpora/reuters21578/reut2-000.sgm", NEWS.encode()),
     "gigaword": _corpus(
-        "gigaword:2010", "corpora/gigaword/data/foo_eng/foo_eng_201001.gz", gzip.compress(STORY.encode(), mtime=0)
+        "gigaword:2010",
+        "corpora/gigaword/data/foo_eng/foo_eng_201001.gz",
+        gzip.compress(STORY.encode(), mtime=0),
     ),
-    "wikipedia": _corpus("wikipedia-sample", f"gensim/test/test_data/{WIKIPEDIA}", bz2.compress(PAGE.encode())),
-    "probing": Case(lambda _: probing.read("SentLen"), "senteval/probing/sentence_length.txt", PROBES.encode(), {}),
+    "wikipedia": _corpus(
+        "wikipedia-sample",
+        f"gensim/test/test_data/{WIKIPEDIA}",
+        bz2.compress(PAGE.encode()),
+    ),
+    "probing": Case(
+        lambda _: probing.read("SentLen"),
+        "senteval/probing/sentence_length.txt",
+        PROBES.encode(),
+        {},
+    ),
     "word counts": Case(
-        lambda folder: text.read_probabilities(folder / "counts.txt"), "counts.txt", "the 20\né 3\n".encode(), {}
+        lambda folder: text.read_probabilities(folder / "counts.txt"),
+        "counts.txt",
+        "the 20\né 3\n".encode(),
+        {},
     ),
     "own pairs": Case(
-        lambda folder: paraphrases.load(f"lines:{folder}/pairs.txt", None), "pairs.txt",
-        b"it rains\train falls\nit snows\tsnow falls\n", {},
+        lambda folder: paraphrases.load(f"lines:{folder}/pairs.txt", None),
+        "pairs.txt",
+        b"it rains\train falls\nit snows\tsnow falls\n",
+        {},
     ),
     "neighbors": Case(_neighbors, "neighbors.parquet", b"", {}),
-}  # fmt: skip
-# What a reader of text takes for content: a sentence may well begin with a tag, a NUL or a lone quote.
-ANY_TEXT = {"one class a file", "lee items", "lines", "packed lines", "running text", "opinosis"}
+}
+# What a reader of text takes for content: a sentence may well begin with a tag, a NUL
+# or a lone quote.
+ANY_TEXT = {
+    "one class a file",
+    "lee items",
+    "lines",
+    "packed lines",
+    "running text",
+    "opinosis",
+}
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +220,9 @@ def place(tmp_path_factory) -> Iterator[Path]:
         patch.setenv("SENTENCE_DATA", str(folder))
         patch.setattr(paths, "DATA", folder / "none")
         patch.setattr(paths, "CACHE", tmp_path_factory.mktemp("cache"))
-        patch.setattr("lib.catalog.find_spec", lambda package: None)  # what gensim ships is not looked for there
+        patch.setattr(
+            "lib.catalog.find_spec", lambda package: None
+        )  # what gensim ships is not looked for there
         yield folder
 
 
@@ -153,19 +237,27 @@ def put(place: Path, name: str) -> tuple[Case, Path]:
 
 
 def sentence(case: Case, place: Path) -> str:
-    """What the reader says of the file; "" if it reads it, and every score that it reads is a number."""
+    """What the reader says of the file, or "" if it reads it.
+
+    Every score that it reads is a number.
+    """
     try:
         found = case.read(place)
     except InputError as error:
         said = str(error)
         assert "\n" not in said
         return said
-    scores = list(found.values()) if isinstance(found, dict) else getattr(found, "score", None)
+    scores = (
+        list(found.values())
+        if isinstance(found, dict)
+        else getattr(found, "score", None)
+    )
     assert scores is None or np.isfinite(scores).all()
     return ""
 
 
-# What holds nothing of its kind is refused; a reader of text takes most of it for sentences.
+# What holds nothing of its kind is refused; a reader of text takes most of it for
+# sentences.
 EMPTY, WEB_PAGE = b"", b"<!DOCTYPE html>\n<html><body>404 Not Found</body></html>\n"
 RANDOM = np.random.default_rng(0).bytes(2000)
 DAMAGES: list[Callable[[bytes], bytes]] = [
@@ -182,7 +274,9 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 
 # SECURITY: "They may give wrong numbers. They must not run."
 @pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(place, name) -> None:
+def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(
+    place, name
+) -> None:
     case, file = put(place, name)
     assert sentence(case, place) == ""
     step = 1 if NIGHTLY else max(1, len(case.content) // 10)
@@ -197,10 +291,16 @@ def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(place
     assert sentence(case, place)
 
 
-EDITS = st.lists(st.tuples(st.integers(0, 10**6), st.binary(max_size=6), st.integers(0, 6)), min_size=1, max_size=6)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 10**6), st.binary(max_size=6), st.integers(0, 6)),
+    min_size=1,
+    max_size=6,
+)
 
 
-@settings(max_examples=CASES, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=CASES, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(name=st.sampled_from(sorted(CASES_OF_DATA)), edits=EDITS)
 @example(name="wikipedia", edits=[(40, b"\xff", 3)])
 def test_bytes_changed_anywhere_are_read_or_named(place, name, edits) -> None:

@@ -1,4 +1,7 @@
-"""Whatever stands in a sentence: finite vectors of the right shape or one sentence, and no poisoned neighbor."""
+"""Arbitrary sentences yield finite vectors of the right shape or one message.
+
+No neighbor list is poisoned.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,15 @@ from tests.trust import wild
 
 TRAININGS = CASES // 100 if NIGHTLY else 1  # of what is trained anew for each case
 TEXT = [
-    "The cat sat on the mat .", "A dog sat on the mat .", "In the beginning was the word .", "the dog and the cat",
-    "the word was with the dog", "the cat and the word", "God said : the dog is a cat .", "a cat on a mat and a dog",
+    "The cat sat on the mat .", "A dog sat on the mat .",
+    "In the beginning was the word .", "the dog and the cat",
+    "the word was with the dog", "the cat and the word",
+    "God said : the dog is a cat .", "a cat on a mat and a dog",
 ]  # fmt: skip
 NAMES = [
-    "bow", "tfidf", "lsa-corpus-3d", "glove-6b-50d+sif", "glove-6b-50d+usif", "glove-6b-50d+power-means",
-    "glove-6b-50d+random-lstm-16d", "wordllama", "w2v-corpus-8d", "fasttext-corpus-sub-8d", "sent2vec-corpus-bi-8d",
+    "bow", "tfidf", "lsa-corpus-3d", "glove-6b-50d+sif", "glove-6b-50d+usif",
+    "glove-6b-50d+power-means", "glove-6b-50d+random-lstm-16d", "wordllama",
+    "w2v-corpus-8d", "fasttext-corpus-sub-8d", "sent2vec-corpus-bi-8d",
     "pv-dbow-corpus-8d", "urae-corpus-balanced-8d", "own",
 ]  # fmt: skip
 
@@ -37,7 +43,9 @@ def cache(tmp_path_factory):
 
 def fitted(name: str, sentences: list[str]):
     if name == "own":
-        return own.load(lambda sentences: [[len(sentence), 1.0] for sentence in sentences], "own")
+        return own.load(
+            lambda sentences: [[len(sentence), 1.0] for sentence in sentences], "own"
+        )
     return embedders.load(name).fit(sentences)
 
 
@@ -51,7 +59,9 @@ def encode(embedder, batch: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(name) -> None:
+def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(
+    name,
+) -> None:
     embedder = fitted(name, TEXT)
     plain = encode(embedder, [TEXT[0]])[0]
 
@@ -84,12 +94,17 @@ def test_anything_can_be_fitted_on_or_is_refused(name) -> None:
 @given(wild.sentences)
 def test_text_is_segmented_without_losing_any(sentence) -> None:
     found = segment(sentence)
-    without_quotes = ["".join(part.replace('"', "").split()) for part in ("".join(found), sentence)]
-    assert without_quotes[0] == without_quotes[1]  # a last quotation mark that nothing follows opens no sentence
+    without_quotes = [
+        "".join(part.replace('"', "").split()) for part in ("".join(found), sentence)
+    ]
+    assert (
+        without_quotes[0] == without_quotes[1]
+    )  # a last quotation mark that nothing follows opens no sentence
     assert all(part == text.squeeze(part) and part for part in found)
 
 
-# README: "Set `corpus_name = "lines:PATH"` in a notebook's parameters cell, for a file with one sentence a line"
+# README: "Set `corpus_name = "lines:PATH"` in a notebook's parameters cell, for a file
+# with one sentence a line"
 @settings(max_examples=max(1, CASES // 5))
 @given(wild.batches)
 def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
@@ -100,4 +115,6 @@ def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
     except InputError:
         return
     assert len(set(corpus.sentences)) == len(corpus) == len(corpus.documents)
-    assert all(sentence == text.squeeze(sentence) and sentence for sentence in corpus.sentences)
+    assert all(
+        sentence == text.squeeze(sentence) and sentence for sentence in corpus.sentences
+    )

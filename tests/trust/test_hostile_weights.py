@@ -1,4 +1,7 @@
-"""Weights of others that are cut, harmful or do not fit together: one sentence each, and nothing in them runs."""
+"""Other people's weights that are cut, harmful, or do not fit together.
+
+Each is refused in one sentence, and nothing in them runs.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,15 @@ from tests.official.urae import write_urae
 from tests.unit.test_hub import write_model
 
 SENTENCES = ["the cat sat .", "the", ""]
-VECTORS = {word: np.random.default_rng(2).normal(size=5) for word in ("<s>", "</s>", "the", "cat")}
+VECTORS = {
+    word: np.random.default_rng(2).normal(size=5)
+    for word in ("<s>", "</s>", "the", "cat")
+}
 
 
 @dataclass(frozen=True)
 class Reader:
-    """How good files are written into a folder, the one that is damaged, and how all are read."""
+    """How to write good files into a folder, which one to damage, and the reader."""
 
     write: Callable[[Path], Any]
     file: str
@@ -52,15 +58,21 @@ def transformer(folder: Path) -> np.ndarray:
 
 
 def elmo(folder: Path) -> np.ndarray:
-    return Elmo(folder / "options.json", folder / "weights.hdf5", tokenize=str.split).encode(SENTENCES)
+    return Elmo(
+        folder / "options.json", folder / "weights.hdf5", tokenize=str.split
+    ).encode(SENTENCES)
 
 
 def infersent(folder: Path) -> np.ndarray:
-    return InferSent(folder / "weights.pkl", VECTORS, tokenize=str.split).encode(SENTENCES)
+    return InferSent(folder / "weights.pkl", VECTORS, tokenize=str.split).encode(
+        SENTENCES
+    )
 
 
 def urae(folder: Path) -> np.ndarray:
-    return PublishedURAE(folder / "vars.normalized.100.mat", folder / "params.mat").encode(SENTENCES)
+    return PublishedURAE(
+        folder / "vars.normalized.100.mat", folder / "params.mat"
+    ).encode(SENTENCES)
 
 
 def sentence_transformer(folder: Path) -> np.ndarray:
@@ -69,14 +81,21 @@ def sentence_transformer(folder: Path) -> np.ndarray:
 
 def write_bin(folder: Path) -> None:
     weights = load_file(write_bert(folder) / "model.safetensors")
-    torch.save({name: torch.from_numpy(array) for name, array in weights.items()}, folder / "pytorch_model.bin")
+    torch.save(
+        {name: torch.from_numpy(array) for name, array in weights.items()},
+        folder / "pytorch_model.bin",
+    )
     (folder / "model.safetensors").unlink()
 
 
 READERS = {
     "elmo options": Reader(write_elmo, "options.json", elmo),
     "elmo weights": Reader(write_elmo, "weights.hdf5", elmo),
-    "infersent": Reader(lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4)), "weights.pkl", infersent),
+    "infersent": Reader(
+        lambda f: write_infersent(f / "weights.pkl", random_weights(5, 4)),
+        "weights.pkl",
+        infersent,
+    ),
     "urae words": Reader(write_urae, "vars.normalized.100.mat", urae),
     "urae network": Reader(write_urae, "params.mat", urae),
     "bert config": Reader(write_bert, "config.json", transformer),
@@ -84,7 +103,9 @@ READERS = {
     "bert tokenizer": Reader(write_bert, "tokenizer.json", transformer),
     "bert weights, bin": Reader(write_bin, "pytorch_model.bin", transformer),
     "gpt weights": Reader(write_gpt, "model.safetensors", transformer),
-    "sentence transformer": Reader(write_model, "model.safetensors", sentence_transformer),
+    "sentence transformer": Reader(
+        write_model, "model.safetensors", sentence_transformer
+    ),
     "its pooling": Reader(write_model, "1_Pooling/config.json", sentence_transformer),
 }
 
@@ -100,11 +121,15 @@ class Payload:
 
 
 def harmful(payload: Payload, folder: Path) -> Iterator[bytes]:
-    """The payload as a pickle, as what torch writes (both kinds), and as arrays of objects."""
+    """The payload as a pickle, in both of torch's formats, and as object arrays."""
     folder.mkdir()
     yield pickle.dumps(payload, 2)
     for modern in (True, False):
-        torch.save({"enc_lstm.weight_ih_l0": payload}, folder / "torch", _use_new_zipfile_serialization=modern)
+        torch.save(
+            {"enc_lstm.weight_ih_l0": payload},
+            folder / "torch",
+            _use_new_zipfile_serialization=modern,
+        )
         yield (folder / "torch").read_bytes()
     objects = np.array([payload, payload], dtype=object)
     for name, save in {"array.npy": np.save, "arrays.npz": np.savez}.items():
@@ -126,13 +151,19 @@ def refusal(reader: Reader, folder: Path) -> str:
 
 # SECURITY: "no file runs when it is read"
 @pytest.mark.parametrize("name", READERS)
-def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(name, tmp_path) -> None:
+def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(
+    name, tmp_path
+) -> None:
     reader, trace, folder = READERS[name], tmp_path / "it ran", tmp_path / "weights"
     reader.write(folder)
     file = folder / reader.file
     good = file.read_bytes()
     assert np.isfinite(reader.read(folder)).all()
-    for content in (good[: len(good) * 9 // 10], b"", *harmful(Payload(trace), tmp_path / "forms")):
+    for content in (
+        good[: len(good) * 9 // 10],
+        b"",
+        *harmful(Payload(trace), tmp_path / "forms"),
+    ):
         file.write_bytes(content)
         refusal(reader, folder)
         assert not trace.exists()
@@ -148,15 +179,22 @@ def folder_of_vectors(file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "read"),
     [
-        *((f"words.{kind}", partial(WordVectors.load, show_progress_bar=False)) for kind in ("bin", "txt", "vec.gz")),
+        *(
+            (f"words.{kind}", partial(WordVectors.load, show_progress_bar=False))
+            for kind in ("bin", "txt", "vec.gz")
+        ),
         ("x_emb.npy", folder_of_vectors),
         ("sent2vec.bin", Sent2Vec.load),
         ("neighbors.parquet", situate.read),
     ],
 )
-def test_what_is_read_without_weights_runs_nothing_either(name, read, tmp_path, monkeypatch) -> None:
+def test_what_is_read_without_weights_runs_nothing_either(
+    name, read, tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    for number, content in enumerate(harmful(Payload(tmp_path / "it ran"), tmp_path / "forms")):
+    for number, content in enumerate(
+        harmful(Payload(tmp_path / "it ran"), tmp_path / "forms")
+    ):
         folder = tmp_path / str(number)
         folder.mkdir()
         (folder / name).write_bytes(content)
@@ -165,9 +203,12 @@ def test_what_is_read_without_weights_runs_nothing_either(name, read, tmp_path, 
     assert not (tmp_path / "it ran").exists()
 
 
-# -- models that bring code along ---------------------------------------------------------------
+# -- models that bring code along ------------------------------------------------------
 
-CODE = "import os\nos.mkdir({!r})\nclass Own:\n    @classmethod\n    def load(cls, *a, **k): return cls()\n"
+CODE = (
+    "import os\nos.mkdir({!r})\nclass Own:\n    @classmethod\n"
+    "    def load(cls, *a, **k): return cls()\n"
+)
 
 
 def change(file: Path, **changes: Any) -> None:
@@ -176,11 +217,17 @@ def change(file: Path, **changes: Any) -> None:
 
 
 def module_of_its_own(folder: Path) -> None:
-    (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "code.Own"}]')
+    (folder / "modules.json").write_text(
+        '[{"idx": 0, "name": "0", "path": "", "type": "code.Own"}]'
+    )
 
 
 def classes_of_its_own(folder: Path) -> None:
-    names = {"AutoModel": "code.Own", "AutoConfig": "code.Own", "AutoTokenizer": ["code.Own", None]}
+    names = {
+        "AutoModel": "code.Own",
+        "AutoConfig": "code.Own",
+        "AutoTokenizer": ["code.Own", None],
+    }
     own_classes = {"auto_map": names, "trust_remote_code": True}
     change(folder / "config.json", model_type="own", **own_classes)
     change(folder / "tokenizer_config.json", tokenizer_class="Own", **own_classes)
@@ -189,24 +236,35 @@ def classes_of_its_own(folder: Path) -> None:
 def settings_that_trust(folder: Path) -> None:
     classes_of_its_own(folder)
     kind = "sentence_transformers.models.Transformer"
-    (folder / "modules.json").write_text(json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}]))
-    trusting = {f"{of}_args": {"trust_remote_code": True} for of in ("model", "config", "tokenizer")}
-    (folder / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 9, **trusting}))
+    (folder / "modules.json").write_text(
+        json.dumps([{"idx": 0, "name": "0", "path": "", "type": kind}])
+    )
+    trusting = {
+        f"{of}_args": {"trust_remote_code": True}
+        for of in ("model", "config", "tokenizer")
+    }
+    (folder / "sentence_bert_config.json").write_text(
+        json.dumps({"max_seq_length": 9, **trusting})
+    )
 
 
 # SECURITY: "code that a model brings along is refused"
-@pytest.mark.parametrize("spoil", [module_of_its_own, classes_of_its_own, settings_that_trust])
+@pytest.mark.parametrize(
+    "spoil", [module_of_its_own, classes_of_its_own, settings_that_trust]
+)
 def test_code_in_the_folder_of_a_model_is_not_run(spoil, tmp_path) -> None:
     folder = write_bert(tmp_path / "model")
     (folder / "code.py").write_text(CODE.format(str(tmp_path / "it ran")))
     spoil(folder)
     with suppress(InputError):
         has_modules = (folder / "modules.json").exists()
-        own.load(str(folder), pooling="" if has_modules else "avg").encode(["a cat sat on the mat"])
+        own.load(str(folder), pooling="" if has_modules else "avg").encode(
+            ["a cat sat on the mat"]
+        )
     assert not (tmp_path / "it ran").exists()
 
 
-# -- numbers that are none, and files of two models -----------------------------------------------
+# -- numbers that are none, and files of two models ------------------------------------
 
 
 def not_a_number(folder: Path) -> None:
@@ -214,7 +272,9 @@ def not_a_number(folder: Path) -> None:
     write_infersent(folder / "weights.pkl", random_weights(5, 4) | bias)
 
 
-def tensors(folder: Path, spoil: Callable[[str, np.ndarray], np.ndarray | None]) -> None:
+def tensors(
+    folder: Path, spoil: Callable[[str, np.ndarray], np.ndarray | None]
+) -> None:
     file = folder / "model.safetensors"
     spoiled = {name: spoil(name, array) for name, array in load_file(file).items()}
     kept = {name: array for name, array in spoiled.items() if array is not None}
@@ -222,7 +282,11 @@ def tensors(folder: Path, spoil: Callable[[str, np.ndarray], np.ndarray | None])
 
 
 def nan(name: str, array: np.ndarray) -> np.ndarray:
-    return np.full_like(array, np.nan) if name == "bert.encoder.layer.1.output.dense.bias" else array
+    return (
+        np.full_like(array, np.nan)
+        if name == "bert.encoder.layer.1.output.dense.bias"
+        else array
+    )
 
 
 def without_output(name: str, array: np.ndarray) -> np.ndarray | None:
@@ -231,29 +295,43 @@ def without_output(name: str, array: np.ndarray) -> np.ndarray | None:
 
 def other_options(folder: Path) -> None:
     write_elmo(folder.with_name("wide"), projection_dim=6)
-    (folder / "options.json").write_bytes((folder.with_name("wide") / "options.json").read_bytes())
+    (folder / "options.json").write_bytes(
+        (folder.with_name("wide") / "options.json").read_bytes()
+    )
 
 
 def other_tokenizer(folder: Path) -> None:
     write_bert(folder.with_name("bert"))
-    (folder / "tokenizer.json").write_bytes((folder.with_name("bert") / "tokenizer.json").read_bytes())
+    (folder / "tokenizer.json").write_bytes(
+        (folder.with_name("bert") / "tokenizer.json").read_bytes()
+    )
 
 
 NUMBERS = "vectors are NaN or infinite"
 MISFITS = [
-    ("elmo weights", other_options, "give the official options.json and weights.hdf5 of one ELMo model"),
+    (
+        "elmo weights",
+        other_options,
+        "give the official options.json and weights.hdf5 of one ELMo model",
+    ),
     ("infersent", not_a_number, NUMBERS),
     ("urae network", partial(write_urae, b1=np.full((4, 1), np.nan)), NUMBERS),
     ("urae network", partial(write_urae, W1=None), "KeyError: 'W1'"),
     ("bert weights", partial(tensors, spoil=nan), NUMBERS),
-    ("bert weights", partial(tensors, spoil=without_output), "no weights encoder.layer.1.output"),
+    (
+        "bert weights",
+        partial(tensors, spoil=without_output),
+        "no weights encoder.layer.1.output",
+    ),
     ("gpt weights", other_tokenizer, "the tokenizer knows"),
 ]
 
 
 # docs/trust.md: "right vectors, or one sentence that names the file"
 @pytest.mark.parametrize(("name", "spoil", "message"), MISFITS)
-def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(name, spoil, message, tmp_path) -> None:
+def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(
+    name, spoil, message, tmp_path
+) -> None:
     folder = tmp_path / "weights"
     READERS[name].write(folder)
     spoil(folder)

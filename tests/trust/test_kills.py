@@ -1,6 +1,8 @@
-"""`make figures` is killed at random moments and started again: the same bytes, nothing left over, nobody running.
+"""`make figures` is killed at random moments and started again.
 
-Nightly. With each change `tests/unit/test_run.py` kills a command and a kernel once, and `test_cache` jobs.
+The bytes are the same, nothing is left over, and nobody keeps running. Nightly. With
+each change `tests/unit/test_run.py` kills a command and a kernel once, and `test_cache`
+jobs.
 """
 
 from __future__ import annotations
@@ -40,15 +42,25 @@ class Project:
     def __init__(self, folder: Path, temporary: str) -> None:
         self.folder = folder
         self.variables = copy_project(folder) | {"TMPDIR": temporary, MARK: uuid4().hex}
-        (folder / "params" / "smoke" / f"{NOTEBOOK}.yaml").write_text(PARAMETERS, encoding="utf-8")
+        (folder / "params" / "smoke" / f"{NOTEBOOK}.yaml").write_text(
+            PARAMETERS, encoding="utf-8"
+        )
         self.figures = folder / "figures" / "smoke"
         self.record = folder / ".cache" / "runs" / "smoke" / f"{NOTEBOOK}.json"
 
     def begin(self) -> subprocess.Popen:
-        """Start one, although nothing has changed, and wait until it executes the notebook."""
+        """Start a run although nothing has changed; wait until the notebook starts."""
         self.record.unlink(missing_ok=True)
         process = subprocess.Popen(
-            [sys.executable, "-m", "lib.run", "--profile", "smoke", "--notebook", NOTEBOOK],
+            [
+                sys.executable,
+                "-m",
+                "lib.run",
+                "--profile",
+                "smoke",
+                "--notebook",
+                NOTEBOOK,
+            ],
             cwd=self.folder,
             env=self.variables,
             stdout=subprocess.PIPE,
@@ -56,7 +68,9 @@ class Project:
             text=True,
             start_new_session=True,
         )
-        while not (self.figures / f".{NOTEBOOK}.partial" / f"{NOTEBOOK}.ipynb").exists():
+        while not (
+            self.figures / f".{NOTEBOOK}.partial" / f"{NOTEBOOK}.ipynb"
+        ).exists():
             assert process.poll() is None, process.stdout.read()
             time.sleep(0.02)
         return process
@@ -67,7 +81,11 @@ class Project:
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 alive = process.status() != psutil.STATUS_ZOMBIE
-                found += [process] if alive and process.environ().get(MARK) == self.variables[MARK] else []
+                found += (
+                    [process]
+                    if alive and process.environ().get(MARK) == self.variables[MARK]
+                    else []
+                )
         return found
 
     def nobody_runs(self) -> bool:
@@ -78,18 +96,28 @@ class Project:
         return not self.running()
 
     def results(self) -> dict[str, bytes]:
-        """What is whole, and not in the hidden folder where a notebook writes until it has ended."""
-        return {name: content for name, content in results(self.figures).items() if not name.startswith(".")}
+        """Complete files, leaving out the hidden folder of an unfinished notebook."""
+        return {
+            name: content
+            for name, content in results(self.figures).items()
+            if not name.startswith(".")
+        }
 
     def left_over(self) -> list[str]:
         """What is half-written."""
-        found = [file for name in ("figures", ".cache") for file in (self.folder / name).rglob("*")]
+        found = [
+            file
+            for name in ("figures", ".cache")
+            for file in (self.folder / name).rglob("*")
+        ]
         return [str(file) for file in found if HALF_WRITTEN.search(file.name)]
 
 
 @pytest.fixture
 def project(tmp_path) -> Iterator[Project]:
-    with tempfile.TemporaryDirectory(prefix="k-") as temporary:  # a short name, for sockets
+    with tempfile.TemporaryDirectory(
+        prefix="k-"
+    ) as temporary:  # a short name, for sockets
         yield Project(tmp_path / "pröject with spaces", temporary)
 
 
@@ -116,7 +144,9 @@ def kill_kernel(project: Project, process: subprocess.Popen) -> None:
 WAYS: list[Callable] = [kill_main, kill_everything, kill_group, kill_kernel]
 
 
-def test_killed_figures_are_finished_by_the_next_run_with_the_same_bytes(project) -> None:
+def test_killed_figures_are_finished_by_the_next_run_with_the_same_bytes(
+    project,
+) -> None:
     process, began = project.begin(), time.monotonic()
     said, _ = process.communicate(timeout=600)
     assert process.returncode == 0, said
@@ -128,8 +158,13 @@ def test_killed_figures_are_finished_by_the_next_run_with_the_same_bytes(project
             process.wait(rng.uniform(0, 0.9 * seconds))
         WAYS[attempt % len(WAYS)](project, process)
         process.communicate(timeout=60)
-        assert project.results() in (undisturbed, {})  # between two renames there are none
-        assert attempt % 2 or project.nobody_runs()  # one kill in two is followed by the next run at once
+        assert project.results() in (
+            undisturbed,
+            {},
+        )  # between two renames there are none
+        assert (
+            attempt % 2 or project.nobody_runs()
+        )  # one kill in two is followed by the next run at once
     said, _ = project.begin().communicate(timeout=600)
     assert f"{NOTEBOOK}  done" in said
     assert project.nobody_runs()

@@ -1,4 +1,7 @@
-"""Archives that are packed to do harm are unpacked inside their folder or refused; killed downloads are finished."""
+"""Harmful archives are unpacked inside their folder or refused.
+
+Downloads that were killed are finished.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def zipped(*members: tuple[str, bytes, int]) -> bytes:
 
 
 def unpack(content: bytes, folder: Path) -> Path:
-    """Unpack below `folder`; returns where, having seen that all is plain files and nothing was made beside it."""
+    """Unpack below `folder`; returns where.
+
+    Checks that there are only plain files and that nothing was made beside it.
+    """
     place = folder / "inside"
     place.mkdir(parents=True, exist_ok=True)
     (folder / "archive").write_bytes(content)
@@ -57,12 +63,18 @@ def unpack(content: bytes, folder: Path) -> Path:
     finally:
         assert sorted(path.name for path in folder.iterdir()) == ["archive", "inside"]
         found = [path.lstat().st_mode for path in place.rglob("*")]
-        assert all(stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and not mode & 0o7111) for mode in found)
+        assert all(
+            stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and not mode & 0o7111)
+            for mode in found
+        )
     return place
 
 
-# SECURITY: "an archive stays in its folder: plain files only, none that climbs out, at most 100 times its size"
-@pytest.mark.parametrize("name", ["../x", "/outside-of-all/x", "a/../../x", "//x/y", ".."])
+# SECURITY: "an archive stays in its folder: plain files only, none that climbs out, at
+# most 100 times its size"
+@pytest.mark.parametrize(
+    "name", ["../x", "/outside-of-all/x", "a/../../x", "//x/y", ".."]
+)
 def test_a_member_cannot_climb_out(tmp_path, name) -> None:
     for content in (zipped((name, b"x", 0o644)), tarred((name, FILE, b"x", ""))):
         with pytest.raises(ValueError, match="would land outside its folder"):
@@ -70,22 +82,42 @@ def test_a_member_cannot_climb_out(tmp_path, name) -> None:
     assert not Path("/outside-of-all").exists()
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
+)
 def test_links_and_devices_are_passed_over(tmp_path, kind) -> None:
-    content = tarred(("b.txt", FILE, b"b", ""), ("a", kind, b"", "/etc/passwd"), ("a/x", FILE, b"x", ""))
+    content = tarred(
+        ("b.txt", FILE, b"b", ""),
+        ("a", kind, b"", "/etc/passwd"),
+        ("a/x", FILE, b"x", ""),
+    )
     place = unpack(content, tmp_path)
-    assert {str(path.relative_to(place)) for path in place.rglob("*")} == {"b.txt", "a", "a/x"}
+    assert {str(path.relative_to(place)) for path in place.rglob("*")} == {
+        "b.txt",
+        "a",
+        "a/x",
+    }
 
 
 def test_a_link_in_a_zip_becomes_a_file_that_nobody_can_start(tmp_path) -> None:
-    place = unpack(zipped(("a", b"..", stat.S_IFLNK | 0o777), ("b", b"#!/bin/sh", stat.S_IFREG | 0o4777)), tmp_path)
+    place = unpack(
+        zipped(
+            ("a", b"..", stat.S_IFLNK | 0o777),
+            ("b", b"#!/bin/sh", stat.S_IFREG | 0o4777),
+        ),
+        tmp_path,
+    )
     assert (place / "a").read_text() == ".."
 
 
-def test_a_bomb_is_not_unpacked_nor_a_zip_whose_sizes_are_lies_beyond_them(tmp_path) -> None:
+def test_a_bomb_is_not_unpacked_nor_a_zip_whose_sizes_are_lies_beyond_them(
+    tmp_path,
+) -> None:
     zeros = bytes(20_000_000)
     for content in (zipped(("a", zeros, 0o644)), tarred(("a", FILE, zeros, ""))):
-        with pytest.raises(ValueError, match="would grow to more than 100 times its size"):
+        with pytest.raises(
+            ValueError, match="would grow to more than 100 times its size"
+        ):
             unpack(content, tmp_path)
         assert not list((tmp_path / "inside").rglob("*"))
     lies = bytearray(zipped(("a", bytes(1_000_000), 0o644)))
@@ -99,7 +131,9 @@ def test_a_bomb_is_not_unpacked_nor_a_zip_whose_sizes_are_lies_beyond_them(tmp_p
 
 GOOD = {
     "zip": zipped(("a/b.txt", b"text " * 500, 0o644), ("c", b"more" * 300, 0o644)),
-    "tar.gz": tarred(("a", tarfile.DIRTYPE, b"", ""), ("a/b.txt", FILE, b"text " * 500, "")),
+    "tar.gz": tarred(
+        ("a", tarfile.DIRTYPE, b"", ""), ("a/b.txt", FILE, b"text " * 500, "")
+    ),
 }
 
 
@@ -116,20 +150,32 @@ def test_a_spoiled_archive_is_unpacked_inside_or_refused(places, kind, data) -> 
         content[place] = data.draw(st.integers(0, 255))
     content = content[: data.draw(st.integers(0, len(content)))]
     try:
-        unpack(bytes(content) if kind == "zip" else gzip.compress(bytes(content)), next(places))
+        unpack(
+            bytes(content) if kind == "zip" else gzip.compress(bytes(content)),
+            next(places),
+        )
     except (ValueError, OSError, *download.DAMAGED):
         return
 
 
-def test_a_killed_download_is_finished_by_the_next_run_with_the_same_files(tmp_path) -> None:
-    """Killed when it is about to touch a file; all files are compared, hidden ones among them."""
+def test_a_killed_download_is_finished_by_the_next_run_with_the_same_files(
+    tmp_path,
+) -> None:
+    """Killed before it touches a file; all files are compared, hidden ones too."""
     server, place = Server(), tmp_path / "data"
-    server.content = {"text": TEXT, "packed": zipped(*((name, b"x", 0o644) for name in ("a.txt", "b.txt", "c/d.txt")))}
+    server.content = {
+        "text": TEXT,
+        "packed": zipped(
+            *((name, b"x", 0o644) for name in ("a.txt", "b.txt", "c/d.txt"))
+        ),
+    }
     (tmp_path / "addresses").write_text(f"{server.url('text')} {server.url('packed')}")
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     whole = Run("downloaded", empty(place)).end()
     expected = tree(place)
-    for touch in random.Random(0).sample(range(1, whole["touches"] + 1), min(KILLS * 3, whole["touches"])):
+    for touch in random.Random(0).sample(
+        range(1, whole["touches"] + 1), min(KILLS * 3, whole["touches"])
+    ):
         empty(place)
         assert Run("downloaded", place, Plan(signal.SIGKILL, touch)).end()["killed"]
         Run("downloaded", place).end()

@@ -1,4 +1,7 @@
-"""The catalog names every outside asset once, finds it where it lies, and says how to get it where it does not."""
+"""The catalog names every outside asset once and finds it.
+
+Where an asset is missing, the catalog says how to get it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def asset(request) -> catalog.Asset:
 def nowhere(tmp_path, monkeypatch):
     """No data folder but an empty one."""
     monkeypatch.setattr(paths, "DATA", tmp_path / "data")
-    monkeypatch.delenv(catalog.DATA_VARIABLE, raising=False)
+    monkeypatch.delenv(paths.DATA_VARIABLE, raising=False)
     return tmp_path
 
 
@@ -43,7 +46,11 @@ def test_every_entry_is_complete(asset) -> None:
 
 # README: "references.bib has them all, and the data, weights and tools beside them"
 def test_every_citation_is_in_the_bibliography(asset) -> None:
-    keys = re.findall(r"^@\w+\{(\w+),", (paths.ROOT / "references.bib").read_text(encoding="utf-8"), re.M)
+    keys = re.findall(
+        r"^@\w+\{(\w+),",
+        (paths.ROOT / "references.bib").read_text(encoding="utf-8"),
+        re.M,
+    )
     assert asset.citation in keys
     assert len(keys) == len(set(keys))
 
@@ -51,13 +58,23 @@ def test_every_citation_is_in_the_bibliography(asset) -> None:
 def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> None:
     for source in asset.downloads:
         assert urlsplit(source["url"]).scheme == "https"
-        assert source["format"] in ("zip", "tar.gz", "json", "text", "hdf5", "torch", "safetensors")
+        assert source["format"] in (
+            "zip",
+            "tar.gz",
+            "json",
+            "text",
+            "hdf5",
+            "torch",
+            "safetensors",
+        )
         assert ("to" in source) != ("into" in source)
         if "to" in source:
             assert source["to"] in [file["path"] for file in asset.files]
         else:  # all files that are listed come out of the one archive
             assert len(asset.downloads) == 1
-            assert all(file["path"].startswith(source["into"] + "/") for file in asset.files)
+            assert all(
+                file["path"].startswith(source["into"] + "/") for file in asset.files
+            )
 
 
 def test_no_file_belongs_to_two_assets() -> None:
@@ -67,18 +84,25 @@ def test_no_file_belongs_to_two_assets() -> None:
 
 def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> None:
     for asset in ASSETS:
-        assert catalog.status(asset) == ("here" if asset.access == "package" else "missing")
+        assert catalog.status(asset) == (
+            "here" if asset.access == "package" else "missing"
+        )
 
 
-# README: "name its folders in `SENTENCE_DATA`, separated by colons, or put it in `data/`"
+# README: "name its folders in `SENTENCE_DATA`, separated by colons, or put it in
+# `data/`"
 def test_data_folders_are_searched_in_order(nowhere, monkeypatch) -> None:
     first, second = nowhere / "first", nowhere / "second"
     for folder in (second, paths.DATA):
         (folder / "frequencies").mkdir(parents=True)
-        (folder / "frequencies" / "enwiki_vocab_min200.txt").write_text(f"of {folder.name}")
-    monkeypatch.setenv(catalog.DATA_VARIABLE, f"{first}:{second}")
-    assert catalog.locate("enwiki-frequencies") == [second / "frequencies" / "enwiki_vocab_min200.txt"]
-    monkeypatch.setenv(catalog.DATA_VARIABLE, "")
+        (folder / "frequencies" / "enwiki_vocab_min200.txt").write_text(
+            f"of {folder.name}"
+        )
+    monkeypatch.setenv(paths.DATA_VARIABLE, f"{first}:{second}")
+    assert catalog.locate("enwiki-frequencies") == [
+        second / "frequencies" / "enwiki_vocab_min200.txt"
+    ]
+    monkeypatch.setenv(paths.DATA_VARIABLE, "")
     assert catalog.file("frequencies/enwiki_vocab_min200.txt").read_text() == "of data"
 
 
@@ -97,7 +121,9 @@ def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
     assert str(paths.DATA) in sentence
     assert "make data ASSET=elmo-small" in sentence
     assert "license: Apache-2.0" in sentence
-    with pytest.raises(InputError, match="license LDC2011T07 from the Linguistic Data Consortium"):
+    with pytest.raises(
+        InputError, match="license LDC2011T07 from the Linguistic Data Consortium"
+    ):
         catalog.locate("gigaword")
 
 
@@ -108,15 +134,66 @@ def test_unknown_ids_and_files_get_a_sentence() -> None:
         catalog.file("nowhere/to/be/found")
 
 
-def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(nowhere, monkeypatch, capsys) -> None:
-    def unreachable(asset) -> None:
-        raise download.UnreachableError(f"{asset.id}: example.org cannot be reached")
+def unreachable(asset) -> None:
+    raise download.UnreachableError(f"{asset.id}: example.org cannot be reached")
 
+
+def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(
+    nowhere, monkeypatch, capsys
+) -> None:
     monkeypatch.setattr(download, "download", unreachable)
+    monkeypatch.setattr(download, "size", unreachable)
     assert command.main([]) == 1
     printed = capsys.readouterr()
     assert all(asset.id in printed.out for asset in ASSETS)
-    assert "The network cannot be reached. The default and smoke profiles work all the same" in printed.err
+    assert (
+        "The network cannot be reached. The default and smoke profiles work all "
+        "the same"
+    ) in printed.err
+
+
+SIZES = {
+    "glove-6b": 862_182_613,
+    "snli": 94_550_081,
+    "elmo-small": 54_000_000,
+    "use-dan": None,
+}
+
+
+# README: "`make data` fetches what is free, up to 200 MB"
+@pytest.mark.parametrize(
+    ("given", "fetched"),
+    [
+        (
+            "",
+            {"snli", "elmo-small"},
+        ),  # with the rest, of one byte each; what is of unknown size waits, too
+        ("glove-6b", {"glove-6b"}),
+        ("use-dan", {"use-dan"}),
+        ("all", set(SIZES)),
+    ],
+)
+def test_more_than_200_mb_are_fetched_only_when_told_and_sizes_are_shown_first(
+    nowhere, monkeypatch, capsys, given, fetched
+) -> None:
+    asked = []
+    monkeypatch.setattr(download, "size", lambda asset: SIZES.get(asset.id, 1))
+    monkeypatch.setattr(download, "download", lambda asset: asked.append(asset.id))
+    assert command.main(["--asset", given]) == 0
+    assert set(asked) & set(SIZES) == fetched
+    assert len(asked) == 1 or asked == sorted(
+        asked, key=lambda id: SIZES.get(id, 1) or float("inf")
+    )
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("Fetching into ")
+    for id in fetched & {"snli", "glove-6b", "use-dan"}:
+        shown = {"snli": "94.6 MB", "glove-6b": "862.2 MB", "use-dan": "size unknown"}[
+            id
+        ]
+        assert f"{id} ({shown})" in first
+    if not given:
+        assert "glove-6b (862.2 MB), use-dan (size unknown)" in rest[0]
+        assert "make data ASSET=all" in rest[1]
 
 
 def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
@@ -131,4 +208,6 @@ def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
 def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
     here = [asset for asset in ASSETS if any("sha256" in file for file in asset.files)]
-    assert {asset.id: catalog.status(asset) for asset in here} == {asset.id: "here" for asset in here}
+    assert {asset.id: catalog.status(asset) for asset in here} == {
+        asset.id: "here" for asset in here
+    }

@@ -6,16 +6,132 @@ import re
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
+
+import pytest
 
 from lib.run import paths
 from tests.copies import copy_project
 
 
-def test_the_embedder_of_the_page_is_known_by_its_one_file(tmp_path) -> None:
-    page = (paths.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
-    module = textwrap.dedent(re.search(r"   ```python\n(.*?)   ```", page, re.DOTALL)[1])
+@pytest.fixture(scope="module")
+def page() -> str:
+    return (paths.ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def module(page) -> str:
+    return textwrap.dedent(re.search(r"   ```python\n(.*?)   ```", page, re.DOTALL)[1])
+
+
+def test_the_embedder_of_the_page_is_known_by_its_one_file(
+    page, module, tmp_path
+) -> None:
     command = re.search(r"`\.venv/bin/python -c \"(.*?)\"`", page)[1]
     copy_project(tmp_path)
     (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
-    found = subprocess.run([sys.executable, "-c", command], cwd=tmp_path, capture_output=True, text=True)
-    assert found.stdout.startswith("[[2. 2. 0."), found.stderr
+    assert _run(command, tmp_path).stdout.startswith("[[2. 2. 0.")
+    (tmp_path / "lib" / "embedders" / "letters.py").write_text(
+        module.replace("kind=LETTERS, ", "")
+    )
+    assert (
+        "missing 1 required keyword-only argument: 'kind'"
+        in _run(command, tmp_path).stderr
+    )
+
+
+ASSET = """
+
+[letter-weights]
+title = "Weights of letters"
+kind = "encoder"
+license = "MIT"
+citation = ""
+page = "https://example.org/letters"
+access = "manual"
+used_by = []
+how = "put weights.txt into data/letters/"
+files = [{ path = "letters/weights.txt" }]
+"""
+
+# Everything that studies ask of an embedder, of one that nobody has heard of before.
+WALK = """
+import matplotlib.pyplot as plt
+import numpy as np
+from lib import corpora, embedders, n2o, neighbors, plotting
+from lib.store import EmbeddingStore
+from lib.studies import n2o as study
+from lib.studies import situate
+
+names = ["bow", "letters", "glove-6b-50d"]
+assert embedders.select("names", names) == (names, {})
+row = embedders.catalog().set_index("name").loc["letters"]
+assert (row["family"], row["dim"], row["license"]) == ("encoder", 26, "MIT")
+assert "data/letters" in row["how_to_get"]
+
+kind = embedders.kind("letters")
+assert (kind.origin, kind.reads_order) == ("word counts", False)
+assert embedders.of_unknown_kind(names) == []
+assert embedders.families([*names, "letters"]).tolist() == [0, 1, 2, 1]
+assert not study.is_average("letters")
+
+corpus = corpora.load("lines:text.txt")
+queries = np.arange(5)
+vectors = EmbeddingStore().embed_all(names, corpus)
+assert list(vectors) == list(vectors.seconds) == names
+assert vectors["letters"][0].tolist() == [3.0 * "a cat and a dog".count(l) for l in "abcdefghijklmnopqrstuvwxyz"]
+found = neighbors.of_each(vectors, queries, k=3)
+stored = situate.of(corpus, queries, found, vectors)
+assert stored.about.loc["letters"].tolist() == ["encoder", 26]
+table = n2o.matrix(stored.ids)
+
+figure, axes = plt.subplots()
+points, _ = n2o.plane(table)
+origins = {name: embedders.kind(name).origin for name in names}
+plotting.scatter_map(points, origins, axes)
+colors = {c.get_label(): tuple(c.get_facecolor()[0]) for c in axes.collections}
+assert len(set(colors.values())) == len(colors) == len(set(origins.values()))
+print("walked")
+"""  # noqa: E501
+
+
+# docs/contributing.md: "Add an embedder: two files"
+def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(
+    module, tmp_path
+) -> None:
+    copy_project(tmp_path)
+    module = module.replace(', license="MIT"', "").replace(
+        '"counts of', '"weighted counts of'
+    )
+    module = module.replace('z", kind', 'z", "letter-weights", kind')
+    module = module.replace("self, name: str", "self, weights, name: str")
+    module = module.replace(
+        "self.name = name",
+        "self.name = name\n        self.weight = float(weights.read_text())",
+    )
+    module = module.replace(
+        "np.array(counts, np.float32)", "self.weight * np.array(counts, np.float32)"
+    )
+    (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
+    with (tmp_path / "lib" / "catalog" / "catalog.toml").open("a") as catalog:
+        catalog.write(ASSET)
+    (tmp_path / "data" / "letters").mkdir(parents=True)
+    (tmp_path / "data" / "letters" / "weights.txt").write_text("3")
+    lines = [
+        f"{who} and a {what}"
+        for who in ("a cat", "a dog", "one")
+        for what in ("dog", "bird", "fish")
+    ]
+    (tmp_path / "text.txt").write_text("\n".join(lines))
+    ended = _run(WALK, tmp_path)
+    assert ended.stdout.endswith("walked\n"), ended.stderr
+
+
+def _run(command: str, folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )

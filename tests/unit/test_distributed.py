@@ -1,4 +1,4 @@
-"""A cluster finds and encodes what one process does, whatever happens to its workers."""
+"""A cluster matches a single process, whatever happens to its workers."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class After:
             self.act()
 
 
-# -- search -------------------------------------------------------------------------------------
+# -- search ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def vectors() -> np.ndarray:
-    """120 vectors of small integers, so that many similarities are equal, and the same again further on, scaled."""
+    """120 small-integer vectors, then scaled copies, so many similarities tie."""
     rng = np.random.default_rng(1)
     once = rng.integers(-1, 2, size=(60, 6)).astype(np.float32)
     once[::9] = 0
@@ -83,11 +83,13 @@ def stored(vectors: np.ndarray, folder: Path, sparse: bool):
             rows = vectors[[int(sentence) for sentence in sentences]]
             return sp.csr_array(rows) if sparse else rows
 
-    return store.EmbeddingStore(folder).embed(Given(), [str(i) for i in range(len(vectors))], name="given")
+    return store.EmbeddingStore(folder).embed(
+        Given(), [str(i) for i in range(len(vectors))], name="given"
+    )
 
 
 def by_definition(vectors: np.ndarray, k: int) -> np.ndarray:
-    """The nearest neighbors of QUERIES other than themselves, ties to the lower index."""
+    """The nearest neighbors of QUERIES, without self; ties to the lower index."""
     norms = np.linalg.norm(vectors.astype(np.float64), axis=1)
     units = vectors / np.where(norms > 0, norms, 1)[:, None]
     cosines = np.round(units[QUERIES] @ units.T, 12)
@@ -97,9 +99,13 @@ def by_definition(vectors: np.ndarray, k: int) -> np.ndarray:
 
 KINDS = {
     "array": lambda vectors, folder: vectors,
-    "float64, column by column": lambda vectors, folder: np.asfortranarray(vectors, dtype=np.float64),
+    "float64, column by column": lambda vectors, folder: np.asfortranarray(
+        vectors, dtype=np.float64
+    ),
     "memory-map": saved,
-    "the store's memory-map": lambda vectors, folder: stored(vectors, folder, sparse=False),
+    "the store's memory-map": lambda vectors, folder: stored(
+        vectors, folder, sparse=False
+    ),
     "CSR": lambda vectors, folder: sp.csr_array(vectors),
     "the store's CSR": lambda vectors, folder: stored(vectors, folder, sparse=True),
 }
@@ -108,9 +114,13 @@ KINDS = {
 # README: "search or encode on a cluster"
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("shards", [None, 7, 50])  # of 50 shards each is smaller than k
-def test_same_neighbors_as_one_process_with_ties_across_shards(client, vectors, tmp_path, kind, shards) -> None:
+def test_same_neighbors_as_one_process_with_ties_across_shards(
+    client, vectors, tmp_path, kind, shards
+) -> None:
     corpus = KINDS[kind](vectors, tmp_path)
-    found = distributed.exact(corpus[QUERIES], corpus, 9, exclude=QUERIES, client=client, shards=shards)
+    found = distributed.exact(
+        corpus[QUERIES], corpus, 9, exclude=QUERIES, client=client, shards=shards
+    )
     alone = neighbors.exact(corpus[QUERIES], corpus, 9, exclude=QUERIES)
     np.testing.assert_array_equal(found.ids, alone.ids)
     np.testing.assert_array_equal(found.similarities, alone.similarities)
@@ -118,15 +128,21 @@ def test_same_neighbors_as_one_process_with_ties_across_shards(client, vectors, 
     assert (found.ids.dtype, found.similarities.dtype) == (np.int64, np.float32)
 
 
-def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the_others(client) -> None:
+def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the_others(
+    client,
+) -> None:
     corpus = np.eye(4, dtype=np.float32)
-    found = distributed.exact(corpus[:2], corpus, 2, exclude=[[0, 1], []], client=client, shards=2)
+    found = distributed.exact(
+        corpus[:2], corpus, 2, exclude=[[0, 1], []], client=client, shards=2
+    )
     assert found.ids.tolist() == [[2, 3], [1, 0]]
     nothing = distributed.exact(corpus[:0], corpus, 2, client=client)
     assert nothing.ids.shape == (0, 2)
 
 
-def test_a_worker_killed_in_the_middle_changes_nothing(client, rng, tmp_path, monkeypatch) -> None:
+def test_a_worker_killed_in_the_middle_changes_nothing(
+    client, rng, tmp_path, monkeypatch
+) -> None:
     once = rng.normal(size=(8000, 32)).astype(np.float32)
     corpus = saved(np.concatenate([once, once]), tmp_path)
     queries, itself = corpus[:200], np.arange(200)
@@ -134,28 +150,39 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, rng, tmp_path, mo
     bar = After(3, lambda: kill_a_worker(client))
     with monkeypatch.context() as patch:
         patch.setattr(distributed.progress, "bar", bar)
-        found = distributed.exact(queries, corpus, 10, exclude=itself, client=client, shards=40)
+        found = distributed.exact(
+            queries, corpus, 10, exclude=itself, client=client, shards=40
+        )
     assert bar.moved == bar.total == 40
     client.wait_for_workers(2, timeout=30)
     assert set(client.run(os.getpid).values()) != before
-    np.testing.assert_array_equal(found.ids, neighbors.exact(queries, corpus, 10, exclude=itself).ids)
+    np.testing.assert_array_equal(
+        found.ids, neighbors.exact(queries, corpus, 10, exclude=itself).ids
+    )
 
 
 def test_nan_in_any_shard_is_refused(client, vectors) -> None:
     corpus = vectors.copy()
     corpus[100, 2] = np.nan
-    with pytest.raises(InputError, match="begins at row 90: corpus: row 10 holds NaN or infinity"):
+    with pytest.raises(
+        InputError, match="begins at row 90: corpus: row 10 holds NaN or infinity"
+    ):
         distributed.exact(vectors[:1], corpus, 3, client=client, shards=4)
 
 
-def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_path) -> None:
+def test_a_file_that_workers_do_not_see_gets_a_sentence(
+    client, vectors, tmp_path
+) -> None:
     corpus = saved(vectors, tmp_path)
     (tmp_path / "vectors.npy").unlink()
-    with pytest.raises(InputError, match=r"vectors\.npy: the worker on .* workers must see the same files"):
+    with pytest.raises(
+        InputError,
+        match=r"vectors\.npy: the worker on .* workers must see the same files",
+    ):
         distributed.exact(vectors[:1], corpus, 3, client=client)
 
 
-# -- what travels -------------------------------------------------------------------------------
+# -- what travels ----------------------------------------------------------------------
 
 
 def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
@@ -168,10 +195,12 @@ def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
         (rows, 4 * 7000 + 2000),
     ):  # where rows end travels
         assert len(pickle.dumps(part)) < size
-        np.testing.assert_array_equal(dense(pickle.loads(pickle.dumps(part))), dense(part))
+        np.testing.assert_array_equal(
+            dense(pickle.loads(pickle.dumps(part))), dense(part)
+        )
 
 
-# -- encoding -----------------------------------------------------------------------------------
+# -- encoding --------------------------------------------------------------------------
 
 
 class Centered(Letters):
@@ -202,40 +231,62 @@ class Twin(Letters):
         return [self._encode(sentences), -self._encode(sentences)]
 
 
-EMBEDDERS = {"dense": Letters, "sparse": lambda: Letters(sparse=True), "companions": Twin, "fitted": Centered}
+EMBEDDERS = {
+    "dense": Letters,
+    "sparse": lambda: Letters(sparse=True),
+    "companions": Twin,
+    "fitted": Centered,
+}
 
 
 @pytest.mark.parametrize("kind", EMBEDDERS)
-def test_a_cluster_writes_the_same_bytes_as_one_process(client, tmp_path, monkeypatch, kind) -> None:
+def test_a_cluster_writes_the_same_bytes_as_one_process(
+    client, tmp_path, monkeypatch, kind
+) -> None:
     monkeypatch.setattr(store, "SHARD", 8)
     embedder = EMBEDDERS[kind]()
-    far = store.EmbeddingStore(tmp_path / "cluster").embed(embedder, SENTENCES, client=client)
-    assert embedder.encoded == (50 if kind == "fitted" else 0)  # what it encodes here is what it is fitted on
+    far = store.EmbeddingStore(tmp_path / "cluster").embed(
+        embedder, SENTENCES, client=client
+    )
+    assert embedder.encoded == (
+        50 if kind == "fitted" else 0
+    )  # what it encodes here is what it is fitted on
     here = store.EmbeddingStore(tmp_path / "here").embed(EMBEDDERS[kind](), SENTENCES)
     np.testing.assert_array_equal(dense(far), dense(here))
     assert files(tmp_path / "cluster") == files(tmp_path / "here")
 
 
-# -- clusters -----------------------------------------------------------------------------------
+# -- clusters --------------------------------------------------------------------------
 
 
 def listening(client) -> list[str]:
-    """The addresses of the scheduler, the workers, and the processes that watch over these."""
-    return [client.scheduler.address, *client.nthreads(), *client.run(lambda dask_worker: dask_worker.nanny).values()]
+    """Addresses of the scheduler, the workers, and the nannies that watch them."""
+    return [
+        client.scheduler.address,
+        *client.nthreads(),
+        *client.run(lambda dask_worker: dask_worker.nanny).values(),
+    ]
 
 
-# SECURITY: "`cluster: local` on 127.0.0.1 with certificates that its own processes alone have"
+# SECURITY: "`cluster: local` on 127.0.0.1 with certificates that its own processes
+# alone have"
 @pytest.mark.parametrize("protocol", ["tcp", "tls"])
 def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -> None:
-    """Neither without certificates nor with others: its ports run what they are sent."""
+    """Refused without certificates or with others: ports run what they are sent."""
     from distributed.comm import connect
     from distributed.security import Security
 
     async def greet(address: str) -> None:
-        arguments = Security.temporary().get_connection_args("client") if protocol == "tls" else {}
+        arguments = (
+            Security.temporary().get_connection_args("client")
+            if protocol == "tls"
+            else {}
+        )
         await connect(address, timeout=0.5, **arguments)
 
-    refused = pytest.raises(OSError, match=r"(?i)timed out|certificate|handshake|closed|EOF")
+    refused = pytest.raises(
+        OSError, match=r"(?i)timed out|certificate|handshake|closed|EOF"
+    )
     for address in listening(client):
         assert address.startswith("tls://127.0.0.1:")
         # In a thread of its own: the browser tests leave a loop running in this one.
@@ -249,12 +300,21 @@ def scheduler() -> Iterator[str]:
     """The address of a scheduler that somebody has started, with a worker."""
     from distributed import LocalCluster
 
-    options = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": None, "memory_limit": None}
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **options) as running:
+    options = {
+        "host": "127.0.0.1",
+        "protocol": "tcp",
+        "dashboard_address": None,
+        "memory_limit": None,
+    }
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, **options
+    ) as running:
         yield running.scheduler_address
 
 
-def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler) -> None:
+def test_a_running_scheduler_is_joined_by_its_address_and_left_running(
+    scheduler,
+) -> None:
     for _ in range(2):
         with cluster.connect(scheduler) as joined:
             assert joined.submit(sum, [1, 2]).result() == 3
@@ -262,20 +322,36 @@ def test_a_running_scheduler_is_joined_by_its_address_and_left_running(scheduler
 
 # SECURITY: "The default is `none`"
 def test_no_notebook_has_a_cluster_of_its_own() -> None:
-    chosen = [parameters.of_notebook(notebook).get("cluster", "none") for notebook in paths.NOTEBOOKS.glob("*.ipynb")]
-    assert set(chosen) == {"none"}
+    notebooks = [*paths.lessons(), *paths.replications()]
+    assert {
+        parameters.of_notebook(notebook).get("cluster", "none")
+        for notebook in notebooks
+    } == {"none"}
 
 
-@pytest.mark.parametrize("address", ["Local", "host:8786", "tcp://host", "http://host:80", None])
+@pytest.mark.parametrize(
+    "address", ["Local", "host:8786", "tcp://host", "http://host:80", None]
+)
 def test_a_malformed_address_gets_a_sentence(address) -> None:
-    with pytest.raises(InputError, match=r"cluster: .* is not accepted; give none, local or .* tcp://host:8786"):
+    with pytest.raises(
+        InputError,
+        match=r"cluster: .* is not accepted; give none, local or .* tcp://host:8786",
+    ):
         cluster.connect(address).__enter__()
 
 
-def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(scheduler, monkeypatch) -> None:
+def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(
+    scheduler, monkeypatch
+) -> None:
     """None is there, or one is there that talks without TLS."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
-    for address in ("tcp://127.0.0.1:1", "tls://127.0.0.1:1", scheduler.replace("tcp", "tls")):
-        with pytest.raises(InputError, match=f"no Dask scheduler .* answers at {address}") as error:
+    for address in (
+        "tcp://127.0.0.1:1",
+        "tls://127.0.0.1:1",
+        scheduler.replace("tcp", "tls"),
+    ):
+        with pytest.raises(
+            InputError, match=f"no Dask scheduler .* answers at {address}"
+        ) as error:
             cluster.connect(address).__enter__()
         assert "\n" not in str(error.value)

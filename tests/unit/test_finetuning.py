@@ -1,4 +1,7 @@
-"""Fine-tuning, end to end on a tiny BERT: it learns, goes on after a kill to the same bytes, and says what is wrong."""
+"""Fine-tuning, end to end on a tiny BERT: it learns and reports what is wrong.
+
+After a kill it resumes and ends with the same bytes.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,40 @@ from lib.run import paths
 from lib.run.errors import InputError
 
 CLASSES = TASKS["multinli"].classes
-CUES = {"contradiction": "no", "entailment": "indeed", "neutral": "perhaps"}  # the word that gives a class away
+CUES = {
+    "contradiction": "no",
+    "entailment": "indeed",
+    "neutral": "perhaps",
+}  # the word that gives a class away
 WORDS = [f"word{number}" for number in range(40)]
-QUICK = {"num_train_epochs": 6, "learning_rate": 5e-3, "max_length": 24, "save_steps": 10, "use_cpu": True}
+QUICK = {
+    "num_train_epochs": 6,
+    "learning_rate": 5e-3,
+    "max_length": 24,
+    "save_steps": 10,
+    "use_cpu": True,
+}
 
 
-def tiny_bert(folder: Path, words: list[str], model: type = transformers.BertForPreTraining) -> Path:
-    """A BERT of two layers with random weights, in the layout in which pretrained ones are published."""
+def tiny_bert(
+    folder: Path, words: list[str], model: type = transformers.BertForPreTraining
+) -> Path:
+    """A two-layer BERT with random weights, in the layout of pretrained ones."""
     folder.mkdir(parents=True)
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
-    transformers.BertTokenizer(str(folder / "vocab.txt"), do_lower_case=False).save_pretrained(folder)
-    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    config = transformers.BertConfig(vocab_size=len(vocabulary), initializer_range=0.1, **sizes)
+    transformers.BertTokenizer(
+        str(folder / "vocab.txt"), do_lower_case=False
+    ).save_pretrained(folder)
+    sizes = {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 64,
+    }
+    config = transformers.BertConfig(
+        vocab_size=len(vocabulary), initializer_range=0.1, **sizes
+    )
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model(config).save_pretrained(folder)
@@ -43,19 +67,32 @@ def tiny_bert(folder: Path, words: list[str], model: type = transformers.BertFor
 
 
 def line(label: str, left: str = "word1 word2", right: str = "word3") -> str:
-    return json.dumps({"gold_label": label, "sentence1": left, "sentence2": right, "pairID": "1"}) + "\n"
+    return (
+        json.dumps(
+            {"gold_label": label, "sentence1": left, "sentence2": right, "pairID": "1"}
+        )
+        + "\n"
+    )
 
 
 def write_multinli(folder: Path, train: int = 240, dev: int = 90) -> None:
-    """Made-up pairs in MultiNLI's layout; each right side holds the word that gives its class away."""
+    """Made-up pairs in MultiNLI's layout; the right side gives its class away."""
     rng = np.random.default_rng(0)
     (folder / "multinli/multinli_1.0").mkdir(parents=True)
     for part, count in (("train", train), ("dev_matched", dev)):
         labels = [CLASSES[i] for i in rng.integers(3, size=count)]
-        sides = [[" ".join(rng.choice(WORDS, size=rng.integers(2, 9))) for _ in labels] for _ in range(2)]
-        lines = [line(label, left, f"{right} {CUES[label]}") for label, left, right in zip(labels, *sides, strict=True)]
+        sides = [
+            [" ".join(rng.choice(WORDS, size=rng.integers(2, 9))) for _ in labels]
+            for _ in range(2)
+        ]
+        lines = [
+            line(label, left, f"{right} {CUES[label]}")
+            for label, left, right in zip(labels, *sides, strict=True)
+        ]
         lines.insert(3, line("-"))
-        (folder / f"multinli/multinli_1.0/multinli_1.0_{part}.jsonl").write_text("".join(lines), encoding="utf-8")
+        (folder / f"multinli/multinli_1.0/multinli_1.0_{part}.jsonl").write_text(
+            "".join(lines), encoding="utf-8"
+        )
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -69,7 +106,9 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def bert(tmp_path_factory) -> Path:
-    return tiny_bert(tmp_path_factory.mktemp("models") / "tiny", [*WORDS, *CUES.values()])
+    return tiny_bert(
+        tmp_path_factory.mktemp("models") / "tiny", [*WORDS, *CUES.values()]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +120,9 @@ def pairs_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(autouse=True)
 def made_up(pairs_folder, monkeypatch) -> None:
-    monkeypatch.setenv("SENTENCE_DATA", f"{pairs_folder}:{os.environ.get('SENTENCE_DATA', '')}")
+    monkeypatch.setenv(
+        "SENTENCE_DATA", f"{pairs_folder}:{os.environ.get('SENTENCE_DATA', '')}"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -111,27 +152,41 @@ def test_the_report_says_what_was_done_and_what_the_paper_reached(finished) -> N
     assert report["pairs"]["number"] == 240  # without the one that has no label
     assert report["scores"]["dev"]["pairs"] == 90
     assert report["steps"] == 6 * 8  # 240 pairs are seven batches of 32 and one of 16
-    assert report["published_accuracy"] == pytest.approx(0.841)  # the N2O paper, section 4
+    assert report["published_accuracy"] == pytest.approx(
+        0.841
+    )  # the N2O paper, section 4
     assert report["settings"]["per_device_train_batch_size"] == 32
 
 
-def test_the_classifier_that_was_evaluated_can_be_loaded_and_its_encoder_is_an_embedder(finished) -> None:
-    model = transformers.AutoModelForSequenceClassification.from_pretrained(finished).eval()
+def test_the_classifier_that_was_evaluated_can_be_loaded_and_its_encoder_is_an_embedder(
+    finished,
+) -> None:
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(
+        finished
+    ).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(finished)
-    dev = finetuning.load("multinli", "dev")
+    dev = finetuning.load_pairs("multinli", "dev")
     sides = [[pair[side] for pair in dev] for side in ("left", "right")]
     with torch.inference_mode():
         scores = model(**tokenizer(*sides, padding=True, return_tensors="pt")).logits
-        hidden = model.bert(**tokenizer(["word1 word2"], return_tensors="pt")).last_hidden_state
+        hidden = model.bert(
+            **tokenizer(["word1 word2"], return_tensors="pt")
+        ).last_hidden_state
     names = [model.config.id2label[int(code)] for code in scores.argmax(dim=1)]
-    accuracy = np.mean([name == CLASSES[pair["label"]] for name, pair in zip(names, dev, strict=True)])
+    accuracy = np.mean(
+        [name == CLASSES[pair["label"]] for name, pair in zip(names, dev, strict=True)]
+    )
     assert accuracy == pytest.approx(report_of(finished)["scores"]["dev"]["accuracy"])
-    vectors = Transformer("bert-ft-cls", finished, "cls", precision="float32").encode(["word1 word2"])
+    vectors = Transformer("bert-ft-cls", finished, "cls", precision="float32").encode(
+        ["word1 word2"]
+    )
     np.testing.assert_allclose(vectors[0], hidden[0, 0], atol=1e-5)
 
 
 # README: "`make finetune` ... goes on after an interruption"
-def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(finished, bert, tmp_path) -> None:
+def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(
+    finished, bert, tmp_path
+) -> None:
     program = textwrap.dedent(
         """
         import os, signal, sys, torch, transformers
@@ -154,7 +209,9 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(finished, bert
         """
     )
     output = tmp_path / "bert-ft-multinli"
-    ended = subprocess.run([sys.executable, "-c", program, bert, output], cwd=paths.ROOT)
+    ended = subprocess.run(
+        [sys.executable, "-c", program, bert, output], cwd=paths.ROOT
+    )
     assert ended.returncode == -signal.SIGKILL
     (work,) = tmp_path.iterdir()
     assert [folder.name for folder in work.glob("checkpoint-*")] == ["checkpoint-20"]
@@ -166,19 +223,35 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(finished, bert
     assert list(tmp_path.iterdir()) == [output]
 
 
-def test_the_command_prints_the_report_and_refuses_a_complete_output(bert, tmp_path, capsys) -> None:
+def test_the_command_prints_the_report_and_refuses_a_complete_output(
+    bert, tmp_path, capsys
+) -> None:
     options = ["--num-train-epochs", "1", "--max-length", "24", "--bf16", "--use-cpu"]
-    given = ["--task", "multinli", "--model", str(bert), "--output", str(tmp_path / "out"), *options]
+    given = [
+        "--task",
+        "multinli",
+        "--model",
+        str(bert),
+        "--output",
+        str(tmp_path / "out"),
+        *options,
+    ]
     assert main(given) == 0
     shown = capsys.readouterr().out
-    assert json.loads(shown[shown.index("{\n") : shown.rindex("written to")]) == report_of(tmp_path / "out")
+    assert json.loads(
+        shown[shown.index("{\n") : shown.rindex("written to")]
+    ) == report_of(tmp_path / "out")
     assert main(given) == 2
-    assert capsys.readouterr().err.endswith("out is there; delete that folder to train anew, or give another\n")
+    assert capsys.readouterr().err.endswith(
+        "out is there; delete that folder to train anew, or give another\n"
+    )
 
 
 def test_scores_by_hand() -> None:
     pairs = [{"label": label} for label in (0, 1, 1, 1)]
-    scores = score(pairs, np.array([0, 1, 0, 1]), [{"label": 0}, {"label": 0}, {"label": 1}])
+    scores = score(
+        pairs, np.array([0, 1, 0, 1]), [{"label": 0}, {"label": 0}, {"label": 1}]
+    )
     assert (scores["accuracy"], scores["majority_accuracy"]) == (3 / 4, 1 / 4)
     assert scores["f1"] == pytest.approx(2 * 1 * (2 / 3) / (1 + 2 / 3))
 
@@ -193,20 +266,31 @@ def test_scores_by_hand() -> None:
     ],
 )
 def test_what_cannot_be_used_gets_a_sentence(bert, tmp_path, options, message) -> None:
-    given = {"task": "multinli", "model": bert, "output": tmp_path / "out"} | QUICK | {"num_train_epochs": 1} | options
+    given = (
+        {"task": "multinli", "model": bert, "output": tmp_path / "out"}
+        | QUICK
+        | {"num_train_epochs": 1}
+        | options
+    )
     with pytest.raises(InputError) as error:
         finetune(**given)
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("bad", ["{", '{"gold_label": "neutral"}', line("both"), "<!doctype html>"])
+@pytest.mark.parametrize(
+    "bad", ["{", '{"gold_label": "neutral"}', line("both"), "<!doctype html>"]
+)
 def test_a_broken_file_of_pairs_gets_a_sentence(tmp_path, bad) -> None:
     (tmp_path / "pairs.jsonl").write_text(line("neutral") + bad)
-    with pytest.raises(InputError, match=r"pairs.jsonl: cannot be read .*; get it again"):
+    with pytest.raises(
+        InputError, match=r"pairs.jsonl: cannot be read .*; get it again"
+    ):
         finetuning.read_multinli(tmp_path / "pairs.jsonl")
 
 
-def test_missing_data_and_a_missing_model_say_how_to_get_them(bert, tmp_path, monkeypatch) -> None:
+def test_missing_data_and_a_missing_model_say_how_to_get_them(
+    bert, tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr(paths, "DATA", tmp_path)
     with pytest.raises(InputError, match="make data ASSET=bert-base-cased"):
         finetune("multinli", **QUICK)

@@ -1,10 +1,12 @@
-"""Any sentence encoder by its id on the model hub or by its folder: a small one, and no hub at all."""
+"""Any sentence encoder by its hub id or its folder: a small one, and no hub."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import huggingface_hub
 import numpy as np
@@ -20,18 +22,29 @@ SENTENCES = ["The cat", "the cat, again: a cat!", "x", "the the the"]
 
 
 def write_model(folder: Path, seed: int = 0) -> Path:
-    """A SentenceTransformer that takes the mean over a tiny BERT's tokens, and makes it a unit vector."""
+    """A SentenceTransformer that averages a tiny BERT's tokens to a unit vector."""
     write_bert(folder, seed)
     kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
     modules = [
-        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        {
+            "idx": i,
+            "name": str(i),
+            "path": path,
+            "type": f"sentence_transformers.models.{kind}",
+        }
         for i, (path, kind) in enumerate(kinds.items())
     ]
     (folder / "modules.json").write_text(json.dumps(modules))
     (folder / "1_Pooling").mkdir(exist_ok=True)
-    pooling = {"word_embedding_dimension": 12, "pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
+    pooling = {
+        "word_embedding_dimension": 12,
+        "pooling_mode_mean_tokens": True,
+        "pooling_mode_cls_token": False,
+    }
     (folder / "1_Pooling/config.json").write_text(json.dumps(pooling))
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 40, "do_lower_case": false}')
+    (folder / "sentence_bert_config.json").write_text(
+        '{"max_seq_length": 40, "do_lower_case": false}'
+    )
     return folder
 
 
@@ -43,9 +56,11 @@ def model(tmp_path_factory) -> Path:
 @pytest.fixture
 def hub_cache(tmp_path, monkeypatch) -> Path:
     """An empty cache, and a hub that refuses connections."""
-    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(
+        huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "hub")
+    )
     monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:9")
-    hub.missing.cache_clear()
+    hub._files.cache_clear()
     return tmp_path / "hub"
 
 
@@ -72,13 +87,16 @@ def test_a_folder_is_pooled_and_normalized_as_it_says(model) -> None:
     assert embedder.encode([]).shape[0] == 0
 
 
-# README: "compare today's encoders", "any model id or folder can be a name in `embedder_names`"
+# README: "compare today's encoders", "any model id or folder can be a name in
+# `embedder_names`"
 def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache) -> None:
     put(model, hub_cache, "organization/tiny")
     assert embedders.missing(["organization/tiny"]) == {}
     embedder = embedders.load("organization/tiny")
     assert embedder.name == "organization/tiny"
-    np.testing.assert_array_equal(embedder.encode(SENTENCES), embedders.load(str(model)).encode(SENTENCES))
+    np.testing.assert_array_equal(
+        embedder.encode(SENTENCES), embedders.load(str(model)).encode(SENTENCES)
+    )
     assert embedder.settings == embedders.load(str(model)).settings
 
 
@@ -91,33 +109,85 @@ def test_a_prompt_is_put_before_each_sentence_and_is_a_setting(model) -> None:
 
 def test_the_catalog_names_the_prompt_of_what_it_lists(model, hub_cache) -> None:
     put(model, hub_cache, "intfloat/e5-small-v2")
-    listed, asking = embedders.load("intfloat/e5-small-v2"), embedders.load(str(model), prompt="query: ")
+    listed, asking = (
+        embedders.load("intfloat/e5-small-v2"),
+        embedders.load(str(model), prompt="query: "),
+    )
     np.testing.assert_array_equal(listed.encode(SENTENCES), asking.encode(SENTENCES))
 
 
 # README: "if necessary with `POOLING=` and `PROMPT=`"
 def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path) -> None:
     folder = write_bert(tmp_path / "plain")
-    with pytest.raises(InputError, match=r"plain does not say how its tokens are pooled; give cls, last, avg"):
+    with pytest.raises(
+        InputError,
+        match=r"plain does not say how its tokens are pooled; give cls, last, avg",
+    ):
         embedders.load(str(folder))
     ours = Transformer("plain", folder, "cls").encode(SENTENCES)
-    np.testing.assert_array_equal(embedders.load(str(folder), pooling="cls").encode(SENTENCES), ours)
+    np.testing.assert_array_equal(
+        embedders.load(str(folder), pooling="cls").encode(SENTENCES), ours
+    )
 
 
 def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache) -> None:
     listed = [row[0] for row in hub.LISTED]
-    here, absent = embedders.select("embedder_names", ["tfidf", "bow", *listed], at_least=2)
+    here, absent = embedders.select(
+        "embedder_names", ["tfidf", "bow", *listed], at_least=2
+    )
     assert here == ["tfidf", "bow"]
     assert list(absent) == listed
     for name, reason in absent.items():
-        assert reason.startswith(f"{name} is not in the model hub's cache and cannot be fetched")
+        assert reason.startswith(
+            f"{name} is not in the model hub's cache and cannot be fetched"
+        )
         assert "\n" not in reason
-    with pytest.raises(InputError, match=r"e5-small-v2 is not available; .* check its name and the network"):
+    with pytest.raises(
+        InputError,
+        match=r"e5-small-v2 is not available; .* check its name and the network",
+    ):
         embedders.load("intfloat/e5-small-v2")
 
 
+class Answering(BaseHTTPRequestHandler):
+    """A hub that has every model."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(
+            json.dumps(
+                {"id": "a/b", "siblings": [{"rfilename": "config.json"}]}
+            ).encode()
+        )
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def test_after_a_failure_of_the_network_the_hub_is_asked_again(
+    hub_cache, monkeypatch
+) -> None:
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        place = f"127.0.0.1:{server.server_port}"
+        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", f"http://{place}")
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        server.socket.close()
+        assert (
+            "a/b is not in the model hub's cache and cannot be fetched"
+            in hub.missing("a/b")
+        )
+        with HTTPServer(server.server_address, Answering) as again:
+            Thread(target=again.serve_forever, daemon=True).start()
+            assert hub.missing("a/b") == ""
+            again.shutdown()
+    assert hub.missing("a/b") == ""
+
+
 def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match="a/b/c is no folder here, and no id of the model hub"):
+    with pytest.raises(
+        InputError, match="a/b/c is no folder here, and no id of the model hub"
+    ):
         embedders.load("a/b/c")
 
 
@@ -129,5 +199,11 @@ def test_a_users_own_may_be_an_id_or_a_folder(model, hub_cache) -> None:
         mine = own.load(spec)
         assert mine.name == "tiny"
         np.testing.assert_array_equal(mine.encode(SENTENCES), expected)
-    assert own.load("organization/tiny", "mine").cached_as == own.load(str(model), "mine").cached_as
-    assert own.load(str(model), "mine", prompt="x").cached_as != own.load(str(model), "mine").cached_as
+    assert (
+        own.load("organization/tiny", "mine").cached_as
+        == own.load(str(model), "mine").cached_as
+    )
+    assert (
+        own.load(str(model), "mine", prompt="x").cached_as
+        != own.load(str(model), "mine").cached_as
+    )

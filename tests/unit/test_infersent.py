@@ -1,4 +1,7 @@
-"""InferSent: against a bidirectional LSTM in plain NumPy, and what users save in place of the official file."""
+"""InferSent: against a bidirectional LSTM in plain NumPy, and with wrong files.
+
+The wrong files are what users save in place of the official one.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,28 @@ from tests.official.infersent import DIRECTIONS, random_weights, write_infersent
 DIM, HIDDEN = 5, 4
 WEIGHTS = random_weights(DIM, HIDDEN)
 WORDS = ["<s>", "</s>", "A", "a", "dog", "cat", "barks", "."]
-VECTORS = dict(zip(WORDS, np.random.default_rng(1).standard_normal((len(WORDS), DIM)).astype(np.float32), strict=True))
-SENTENCES = ["A dog barks .", "a cat", ". . . a dog a dog a cat . . .", "dog", "a zebra barks", "A cat barks . A dog ."]
+VECTORS = dict(
+    zip(
+        WORDS,
+        np.random.default_rng(1).standard_normal((len(WORDS), DIM)).astype(np.float32),
+        strict=True,
+    )
+)
+SENTENCES = [
+    "A dog barks .",
+    "a cat",
+    ". . . a dog a dog a cat . . .",
+    "dog",
+    "a zebra barks",
+    "A cat barks . A dog .",
+]
 
 
 @pytest.fixture(scope="module")
 def official(tmp_path_factory) -> Path:
-    return write_infersent(tmp_path_factory.mktemp("infersent") / "infersent1.pkl", WEIGHTS)
+    return write_infersent(
+        tmp_path_factory.mktemp("infersent") / "infersent1.pkl", WEIGHTS
+    )
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +51,33 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def states(inputs: np.ndarray, weights: dict[str, np.ndarray], direction: str) -> np.ndarray:
+def states(
+    inputs: np.ndarray, weights: dict[str, np.ndarray], direction: str
+) -> np.ndarray:
     """The hidden states of one direction in the order of the words, step by step."""
     names = ("weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0")
-    from_input, from_state, input_bias, state_bias = (weights[f"enc_lstm.{name}{direction}"] for name in names)
+    from_input, from_state, input_bias, state_bias = (
+        weights[f"enc_lstm.{name}{direction}"] for name in names
+    )
     h = c = np.zeros(from_state.shape[1])
     found = []
     for x in inputs[::-1] if direction else inputs:
-        i, f, g, o = np.split(from_input @ x + input_bias + from_state @ h + state_bias, 4)
+        i, f, g, o = np.split(
+            from_input @ x + input_bias + from_state @ h + state_bias, 4
+        )
         c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
         h = sigmoid(o) * np.tanh(c)
         found.append(h)
     return np.array(found[::-1] if direction else found)
 
 
-def by_hand(words: list[str], weights: dict[str, np.ndarray] = WEIGHTS, vectors=VECTORS) -> np.ndarray:
+def by_hand(
+    words: list[str], weights: dict[str, np.ndarray] = WEIGHTS, vectors=VECTORS
+) -> np.ndarray:
     inputs = np.array([vectors[word] for word in words], dtype=np.float64)
-    return np.concatenate([states(inputs, weights, direction).max(axis=0) for direction in DIRECTIONS])
+    return np.concatenate(
+        [states(inputs, weights, direction).max(axis=0) for direction in DIRECTIONS]
+    )
 
 
 def known(sentence: str) -> list[str]:
@@ -60,7 +88,9 @@ def test_vectors_are_the_maximum_over_time_of_a_bidirectional_lstm(embedder) -> 
     vectors = embedder.encode(SENTENCES)
     assert vectors.dtype == np.float32
     assert vectors.shape == (len(SENTENCES), 2 * HIDDEN)
-    np.testing.assert_allclose(vectors, [by_hand(known(sentence)) for sentence in SENTENCES], atol=1e-6)
+    np.testing.assert_allclose(
+        vectors, [by_hand(known(sentence)) for sentence in SENTENCES], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("missing", [{"<s>"}, {"</s>"}, {"<s>", "</s>"}])
@@ -72,7 +102,9 @@ def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
 
 
 def test_no_known_word_no_vector(embedder) -> None:
-    np.testing.assert_array_equal(embedder.encode(["", " ", "\t\n", "zebra Zebra", "\x00"]), 0)
+    np.testing.assert_array_equal(
+        embedder.encode(["", " ", "\t\n", "zebra Zebra", "\x00"]), 0
+    )
     np.testing.assert_array_equal(embedder.encode(["", "dog"])[0], 0)
     assert embedder.encode([]).shape == (0, 2 * HIDDEN)
 
@@ -83,15 +115,24 @@ def test_a_vector_does_not_depend_on_its_batch(embedder, monkeypatch, tokens) ->
     monkeypatch.setattr(infersent, "TOKENS_PER_BATCH", tokens)
     np.testing.assert_allclose(embedder.encode(SENTENCES), alone, atol=1e-6)
     np.testing.assert_allclose(embedder.encode(SENTENCES[::-1])[::-1], alone, atol=1e-6)
-    np.testing.assert_allclose(embedder.encode(SENTENCES, batch_size=2), alone, atol=1e-6)
+    np.testing.assert_allclose(
+        embedder.encode(SENTENCES, batch_size=2), alone, atol=1e-6
+    )
 
 
-@pytest.mark.parametrize("how", [{"old": True}, {"old": True, "gpu": True}, {"old": False}])
+@pytest.mark.parametrize(
+    "how", [{"old": True}, {"old": True, "gpu": True}, {"old": False}]
+)
 def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) -> None:
-    ours = InferSent(write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split)
+    ours = InferSent(
+        write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split
+    )
     np.testing.assert_array_equal(ours.encode(SENTENCES), embedder.encode(SENTENCES))
 
 
 def test_vectors_of_another_dimension_get_a_sentence(official) -> None:
-    with pytest.raises(InputError, match=r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50"):
+    with pytest.raises(
+        InputError,
+        match=r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50",
+    ):
         InferSent(official, {"dog": np.ones(50)})

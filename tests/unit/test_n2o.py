@@ -1,4 +1,4 @@
-"""N2O: values worked out by hand, another way of computing them, and what must not change them."""
+"""N2O: values by hand, a second way of computing them, and invariances."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ def test_overlap_by_hand() -> None:
 @given(st.integers(1, 8), st.integers(1, 6), st.integers(0, 2**32))
 def test_overlap_is_the_size_of_the_set_intersection(k, q, seed) -> None:
     rng = np.random.default_rng(seed)
-    a, b = (np.array([rng.choice(12, k, replace=False) for _ in range(q)]) for _ in range(2))
-    by_sets = [len(set(x) & set(y)) / k for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    a, b = (
+        np.array([rng.choice(12, k, replace=False) for _ in range(q)]) for _ in range(2)
+    )
+    by_sets = [
+        len(set(x) & set(y)) / k for x, y in zip(a.tolist(), b.tolist(), strict=True)
+    ]
     np.testing.assert_array_equal(n2o.overlap(a, b), by_sets)
 
 
@@ -35,13 +39,24 @@ def test_a_repeated_neighbor_or_another_shape_is_refused() -> None:
 
 
 def test_matrix_by_hand_is_symmetric_with_unit_diagonal() -> None:
-    ids = {"a": np.array([[0, 1], [2, 3]]), "b": np.array([[1, 0], [3, 4]]), "c": np.array([[5, 6], [7, 8]])}
-    expected = pd.DataFrame([[1, 0.75, 0], [0.75, 1, 0], [0, 0, 1.0]], index=list("abc"), columns=list("abc"))
+    ids = {
+        "a": np.array([[0, 1], [2, 3]]),
+        "b": np.array([[1, 0], [3, 4]]),
+        "c": np.array([[5, 6], [7, 8]]),
+    }
+    expected = pd.DataFrame(
+        [[1, 0.75, 0], [0.75, 1, 0], [0, 0, 1.0]],
+        index=list("abc"),
+        columns=list("abc"),
+    )
     pd.testing.assert_frame_equal(n2o.matrix(ids), expected)
 
 
 def test_random_neighbors_overlap_as_chance_says(rng) -> None:
-    a, b = (np.array([rng.choice(200, 20, replace=False) for _ in range(2000)]) for _ in range(2))
+    a, b = (
+        np.array([rng.choice(200, 20, replace=False) for _ in range(2000)])
+        for _ in range(2)
+    )
     assert n2o.chance(20, 200) == 0.1
     assert abs(n2o.overlap(a, b).mean() - 0.1) < 0.005
 
@@ -59,7 +74,9 @@ def test_token_overlap_by_hand() -> None:
 def test_map_reproduces_distances_that_fit_a_plane() -> None:
     places = np.array([[0, 0], [0.6, 0], [0, 0.4], [0.5, 0.5]])
     distances = np.linalg.norm(places[:, None] - places[None], axis=2)
-    points, stress = n2o.plane(pd.DataFrame(1 - distances, index=list("abcd"), columns=list("abcd")))
+    points, stress = n2o.plane(
+        pd.DataFrame(1 - distances, index=list("abcd"), columns=list("abcd"))
+    )
     drawn = np.linalg.norm(points.to_numpy()[:, None] - points.to_numpy()[None], axis=2)
     np.testing.assert_allclose(drawn, distances, atol=1e-3)
     assert stress < 1e-3

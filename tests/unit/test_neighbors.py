@@ -1,4 +1,7 @@
-"""`exact` returns what float64 brute force returns, ties to the lower index, whatever screens and cuts the work."""
+"""`exact` returns what float64 brute force returns, ties to the lower index.
+
+The way the work is screened and cut makes no difference.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,28 @@ import scipy.sparse as sp
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from lib.neighbors import exact
+from lib.neighbors import exact, of_each
 from lib.neighbors.brute_force import nearest
-from lib.neighbors.contract import Best, exclusions, unit
+from lib.neighbors.contract import Best, exclusions
 from lib.neighbors.dense import Bfloat16, Float32, Gpu
 from lib.neighbors.sparse import Sparse
 from lib.run.errors import InputError
+from lib.vectors import unit
 
-SCREENS = {"float32": Float32, "bfloat16": Bfloat16, "device": partial(Gpu, device="cpu")}
+SCREENS = {
+    "float32": Float32,
+    "bfloat16": Bfloat16,
+    "device": partial(Gpu, device="cpu"),
+}
 
 
-def brute(queries: np.ndarray, corpus: np.ndarray, k: int, exclude: list) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The definition, without blocks or screening; also the rows whose order hangs on the last bits of a sum."""
+def brute(
+    queries: np.ndarray, corpus: np.ndarray, k: int, exclude: list
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The definition, without blocks or screening.
+
+    Also the rows whose order depends on the last bits of a sum.
+    """
 
     def unit(vectors: np.ndarray) -> np.ndarray:
         vectors = vectors.astype(np.float64)
@@ -32,22 +45,37 @@ def brute(queries: np.ndarray, corpus: np.ndarray, k: int, exclude: list) -> tup
 
     cosines = (unit(queries)[:, None] * unit(corpus)[None]).sum(axis=2)
     for row, hidden in zip(cosines, exclude, strict=True):
-        row[[index for index in np.atleast_1d(hidden).astype(int) if index >= 0]] = -np.inf
+        row[
+            [index for index in np.atleast_1d(hidden).astype(int) if index >= 0]
+        ] = -np.inf
     ids = np.argsort(-np.round(cosines, 12), axis=1, kind="stable")[:, :k]
     least = np.take_along_axis(cosines, ids[:, -1:], axis=1)
     with np.errstate(invalid="ignore"):
-        between = np.abs(cosines * 1e12 % 1 - 0.5) < 2e-3  # rounded up or down by the order of summation
-    return ids, np.take_along_axis(cosines, ids, axis=1), (between & (cosines > least - 1e-11)).any(axis=1)
+        between = (
+            np.abs(cosines * 1e12 % 1 - 0.5) < 2e-3
+        )  # rounded up or down by the order of summation
+    return (
+        ids,
+        np.take_along_axis(cosines, ids, axis=1),
+        (between & (cosines > least - 1e-11)).any(axis=1),
+    )
 
 
-def search(engine: str, queries, corpus, k: int, exclude=None, rows=None, group=None, threads=2) -> Best:
-    """Search with a given screen, rows of a block, queries that are compared at a time, and number of threads."""
+def search(
+    engine: str, queries, corpus, k: int, exclude=None, rows=None, group=None, threads=2
+) -> Best:
+    """Search with a given screen, block rows, queries at a time, and threads."""
     if engine == "sparse":
         screen = Sparse(sp.csr_array(queries), sp.csr_array(corpus))
     else:
         screen = SCREENS[engine](unit(queries, "queries"), corpus)
     screen.rows, screen.query_step = rows or screen.rows, group or screen.query_step
-    return nearest(screen, k, exclusions(exclude, queries.shape[0], corpus.shape[0]), threads=threads)
+    return nearest(
+        screen,
+        k,
+        exclusions(exclude, queries.shape[0], corpus.shape[0]),
+        threads=threads,
+    )
 
 
 KINDS = ("random", "repeated", "integers", "near ties", "nearer ties", "one cluster")
@@ -65,37 +93,56 @@ def searches(draw):
     if kind == "integers":
         vectors = rng.integers(-1, 2, size=(n, d)).astype(float)
     if kind == "near ties":
-        vectors = vectors[:1] + 1e-3 * vectors  # cosines that differ by less than bfloat16 sees
+        vectors = (
+            vectors[:1] + 1e-3 * vectors
+        )  # cosines that differ by less than bfloat16 sees
     if kind == "nearer ties":
         vectors = vectors[:1] + 1e-5 * vectors  # and than float32 sees
     if kind == "one cluster":
         vectors = 5 + vectors
-    vectors = vectors.astype(np.float64 if kind == "nearer ties" else draw(st.sampled_from(["f4", "f8"])))
+    vectors = vectors.astype(
+        np.float64 if kind == "nearer ties" else draw(st.sampled_from(["f4", "f8"]))
+    )
     vectors[rng.random(n) < 0.1] = 0
     queries = rng.integers(0, n, draw(st.integers(1, 12)))
-    exclude = [draw(st.sampled_from([-1, i, [], [i, int(rng.integers(n))]])) for i in queries.tolist()]
-    left = n - max(len({i for i in np.atleast_1d(hidden).tolist() if i >= 0}) for hidden in exclude)
+    exclude = [
+        draw(st.sampled_from([-1, i, [], [i, int(rng.integers(n))]]))
+        for i in queries.tolist()
+    ]
+    left = n - max(
+        len({i for i in np.atleast_1d(hidden).tolist() if i >= 0}) for hidden in exclude
+    )
     k = draw(st.integers(1, left)) if left else 0
-    cuts = {"rows": draw(st.integers(1, n + 3)), "group": draw(st.integers(1, 13)), "threads": draw(st.integers(1, 3))}
+    cuts = {
+        "rows": draw(st.integers(1, n + 3)),
+        "group": draw(st.integers(1, 13)),
+        "threads": draw(st.integers(1, 3)),
+    }
     return vectors[queries], vectors, k, exclude, cuts
 
 
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
 @settings(max_examples=100, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
-def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(drawn) -> None:
+def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(
+    drawn,
+) -> None:
     queries, corpus, k, exclude, cuts = drawn
     if k == 0:
         return
     ids, cosines, open_rows = brute(queries, corpus, k, exclude)
     for engine in (*SCREENS, "sparse"):
         found = search(engine, queries, corpus, k, exclude, **cuts)
-        np.testing.assert_array_equal(found.ids[~open_rows], ids[~open_rows], err_msg=engine)
-        np.testing.assert_allclose(found.similarities, cosines, rtol=0, atol=2e-12, err_msg=engine)
+        np.testing.assert_array_equal(
+            found.ids[~open_rows], ids[~open_rows], err_msg=engine
+        )
+        np.testing.assert_allclose(
+            found.similarities, cosines, rtol=0, atol=2e-12, err_msg=engine
+        )
 
 
 def of_few_bits(rng: np.random.Generator, n: int, d: int) -> np.ndarray:
-    """Vectors of numbers halfway between two of bfloat16, all of one sign: their rounding errors add up."""
+    """Vectors halfway between bfloat16 numbers, all of one sign: errors add up."""
     return 1 + (2 * rng.integers(0, 100, size=(n, d)) + 1) * 2.0**-8
 
 
@@ -127,7 +174,9 @@ def test_same_bytes_whatever_the_screen_threads_and_blocks(rng) -> None:
     corpus = (2 + rng.normal(size=(3000, 20))).astype(np.float32)
     queries = corpus[:50]
     cuts = [{"rows": 100, "threads": 1}, {"rows": 999, "threads": 3}, {"group": 7}]
-    found = [search(engine, queries, corpus, 20, **cut) for engine in SCREENS for cut in cuts]
+    found = [
+        search(engine, queries, corpus, 20, **cut) for engine in SCREENS for cut in cuts
+    ]
     for other in found[1:]:
         assert (other.similarities.tobytes(), other.ids.tobytes()) == (
             found[0].similarities.tobytes(), found[0].ids.tobytes(),
@@ -142,7 +191,9 @@ def test_hand_derived_neighbors() -> None:
     assert (found.ids.dtype, found.similarities.dtype) == (np.int64, np.float32)
 
 
-def test_a_zero_vector_is_equally_far_from_everything_and_takes_the_lowest_indices() -> None:
+def test_a_zero_vector_is_equally_far_from_everything_and_takes_the_lowest_indices() -> (  # noqa: E501
+    None
+):
     corpus = np.array([[-1, 0], [0, 0], [1, 0]], dtype=np.float32)
     for kind in (np.asarray, sp.csr_array):
         assert exact(kind(np.zeros((1, 2))), kind(corpus), 2).ids.tolist() == [[0, 1]]
@@ -150,7 +201,9 @@ def test_a_zero_vector_is_equally_far_from_everything_and_takes_the_lowest_indic
 
 
 def test_no_queries_no_neighbors_and_no_dimensions_no_difference() -> None:
-    assert exact(np.empty((0, 3), np.float32), np.eye(3, dtype=np.float32), 2).ids.shape == (0, 2)
+    assert exact(
+        np.empty((0, 3), np.float32), np.eye(3, dtype=np.float32), 2
+    ).ids.shape == (0, 2)
     assert exact(sp.csr_array((0, 3)), sp.csr_array(np.eye(3)), 2).ids.shape == (0, 2)
     assert exact(np.empty((1, 0)), np.empty((5, 0)), 2).ids.tolist() == [[0, 1]]
 
@@ -162,8 +215,14 @@ def test_vectors_are_taken_as_they_lie(rng, tmp_path) -> None:
     np.save(tmp_path / "corpus.npy", corpus)
     wide = np.zeros((1400, 24), np.float32)
     wide[::2, ::2] = corpus
-    others = [np.load(tmp_path / "corpus.npy", mmap_mode="r"), wide[::2, ::2], np.asfortranarray(corpus)]
-    others += [corpus.astype(kind) for kind in (">f4", "f2", "f8", "i8")] + [corpus.tolist()]
+    others = [
+        np.load(tmp_path / "corpus.npy", mmap_mode="r"),
+        wide[::2, ::2],
+        np.asfortranarray(corpus),
+    ]
+    others += [corpus.astype(kind) for kind in (">f4", "f2", "f8", "i8")] + [
+        corpus.tolist()
+    ]
     for other in others:
         found = exact(other[:9], other, 30)
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -177,7 +236,7 @@ def test_sparse_arrays_of_any_make_are_searched_alike(rng) -> None:
         np.testing.assert_array_equal(exact(corpus, corpus, 40).ids, expected.ids)
 
 
-# -- what is refused ----------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -186,7 +245,10 @@ def test_sparse_arrays_of_any_make_are_searched_alike(rng) -> None:
         ({"k": 0}, "k: 0 is not accepted; give 1 to 3"),
         ({"k": 3, "exclude": [0, 1, 2]}, "k: 3 is not accepted; give 1 to 2"),
         ({"k": 1, "exclude": [0]}, "1 entries for 3 queries"),
-        ({"k": 1, "exclude": [0, 1, 3]}, "exclude[2]: 3 is not an index of the corpus; give 0 to 2"),
+        (
+            {"k": 1, "exclude": [0, 1, 3]},
+            "exclude[2]: 3 is not an index of the corpus; give 0 to 2",
+        ),
         ({"k": 1, "device": "gpu"}, "device: 'gpu' is not known"),
     ],
 )
@@ -225,8 +287,30 @@ def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
 def test_a_device_that_is_not_there_is_refused(device) -> None:
     import torch
 
-    there = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
+    there = (
+        torch.cuda.is_available()
+        if device == "cuda"
+        else torch.backends.mps.is_available()
+    )
     if there:
         pytest.skip(f"this machine has {device}")
-    with pytest.raises(InputError, match=f"device: '{device}' is not available here; give 'cpu' or 'auto'"):
+    with pytest.raises(
+        InputError,
+        match=f"device: '{device}' is not available here; give 'cpu' or 'auto'",
+    ):
         exact(np.eye(3), np.eye(3), 1, device=device)
+
+
+def test_each_embedder_finds_its_own_neighbors_and_no_query_finds_itself(rng) -> None:
+    queries = np.array([3, 0, 7])
+    vectors = {
+        "dense": rng.normal(size=(20, 4)),
+        "sparse": sp.csr_array(rng.poisson(1, size=(20, 9))),
+    }
+    found = of_each(vectors, queries, 5)
+    assert list(found) == list(found.seconds) == ["dense", "sparse"]
+    for name, array in vectors.items():
+        alone = exact(array[queries], array, 5, exclude=queries)
+        np.testing.assert_array_equal(found[name].ids, alone.ids)
+        np.testing.assert_array_equal(found[name].similarities, alone.similarities)
+        assert not (found[name].ids == queries[:, None]).any()

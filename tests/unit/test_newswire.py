@@ -1,4 +1,4 @@
-"""Newswire: files in the format of the two archives, with invented text; the counts of the real Reuters."""
+"""Newswire: invented text in both archives' formats; counts of the real Reuters."""
 
 from __future__ import annotations
 
@@ -51,14 +51,16 @@ say for how long.\xfc&#5;&#30;
  MORE
 &#3;</BODY></TEXT>
 </REUTERS>
-"""
+"""  # noqa: E501
 
 
 def gigaword_document(id: str, kind: str, *paragraphs: str) -> str:
     inside = "\n".join(f"<P>\n{paragraph}\n</P>" for paragraph in paragraphs)
     return (
-        f'<DOC id="{id}" type="{kind}" >\n<HEADLINE>\nNo sentence of the text.\n</HEADLINE>\n'
-        f"<DATELINE>\nOYSTER BAY, Jan 1 (FOO)\n</DATELINE>\n<TEXT>\n{inside}\n</TEXT>\n</DOC>\n"
+        f'<DOC id="{id}" type="{kind}" >\n<HEADLINE>\nNo sentence of the text.\n'
+        "</HEADLINE>\n"
+        f"<DATELINE>\nOYSTER BAY, Jan 1 (FOO)\n</DATELINE>\n<TEXT>\n{inside}\n</TEXT>\n"
+        "</DOC>\n"
     )
 
 
@@ -69,8 +71,14 @@ GIGAWORD = (
         "A ferry of Foo &amp; Sons ran\naground on Friday. It floats again.",
         "No more.",
     )
-    + gigaword_document("FOO_ENG_20100101.0002", "advis", "Editors should know that nothing follows here.")
-    + gigaword_document("FOO_ENG_20100101.0003", "story", "Señor Marsh sold the ferry to the town.")
+    + gigaword_document(
+        "FOO_ENG_20100101.0002",
+        "advis",
+        "Editors should know that nothing follows here.",
+    )
+    + gigaword_document(
+        "FOO_ENG_20100101.0003", "story", "Señor Marsh sold the ferry to the town."
+    )
 )
 
 
@@ -89,22 +97,29 @@ def put(file: Path, content: bytes) -> Path:
     return file
 
 
-def put_reuters(data: Path, content: bytes = REUTERS.encode("latin-1"), number: int = 0) -> Path:
+def put_reuters(
+    data: Path, content: bytes = REUTERS.encode("latin-1"), number: int = 0
+) -> Path:
     return put(data / f"corpora/reuters21578/reut2-{number:03d}.sgm", content)
 
 
-def put_gigaword(data: Path, content: bytes, name: str = "foo_eng/foo_eng_201001.gz") -> Path:
+def put_gigaword(
+    data: Path, content: bytes, name: str = "foo_eng/foo_eng_201001.gz"
+) -> Path:
     return put(data / "corpora/gigaword/data" / name, content)
 
 
-# -- Reuters-21578 ------------------------------------------------------------------------------
+# -- Reuters-21578 ---------------------------------------------------------------------
 
 
 def test_reuters_keeps_prose_and_its_ledes(data) -> None:
     put_reuters(data)
     corpus = corpora.load("reuters")
     assert corpus.sentences == [
-        "Lantern makers at Foo & Sons Inc <FOO> said oil was dear in the harbor of Oyster Bay.",
+        (
+            "Lantern makers at Foo & Sons Inc <FOO> said oil was dear in the harbor of "
+            "Oyster Bay."
+        ),
         "They did not say for how long.",
         "NOTE: The year before had no lantern tax at all.",
         "Wick prices were unchanged today, dealers told Reuters.",
@@ -116,9 +131,15 @@ def test_reuters_keeps_prose_and_its_ledes(data) -> None:
 
 def test_reuters_files_are_read_in_order(data) -> None:
     for number, word in ((10, "later"), (2, "earlier")):
-        body = f'<REUTERS NEWID="1">\n<TEXT>\n<BODY>This was written {word}.\n Reuter\n</BODY></TEXT>\n</REUTERS>\n'
+        body = (
+            f'<REUTERS NEWID="1">\n<TEXT>\n<BODY>This was written {word}.\n Reuter\n'
+            "</BODY></TEXT>\n</REUTERS>\n"
+        )
         put_reuters(data, body.encode(), number)
-    assert corpora.load("reuters").sentences == ["This was written earlier.", "This was written later."]
+    assert corpora.load("reuters").sentences == [
+        "This was written earlier.",
+        "This was written later.",
+    ]
 
 
 def test_reuters_that_is_not_here_is_named_with_the_places(data) -> None:
@@ -135,8 +156,14 @@ def test_reuters_that_is_not_here_is_named_with_the_places(data) -> None:
     ("content", "message"),
     [
         (b"", "reut2-000.sgm: the file is empty"),
-        (REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"), "line 2: the <REUTERS> that begins here is not"),
-        (REUTERS.replace("BODY", "TAIL").encode("latin-1"), "'reuters' holds no sentence"),
+        (
+            REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"),
+            "line 2: the <REUTERS> that begins here is not",
+        ),
+        (
+            REUTERS.replace("BODY", "TAIL").encode("latin-1"),
+            "'reuters' holds no sentence",
+        ),
     ],
 )
 def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
@@ -160,13 +187,21 @@ def test_counts_of_reuters(data, data_file) -> None:
     assert (len(corpus), corpus.documents.max(), len(corpus.ledes)) == COUNTS
 
 
-# -- English Gigaword ---------------------------------------------------------------------------
+# -- English Gigaword ------------------------------------------------------------------
 
 
 def test_gigaword_reads_the_stories_of_a_year(data) -> None:
     put_gigaword(data, gzip.compress(GIGAWORD.encode()))
-    put_gigaword(data, gzip.compress(GIGAWORD.replace("ferry", "canoe").encode()), "bar_eng/bar_eng_201002.gz")
-    put_gigaword(data, gzip.compress(GIGAWORD.replace("ferry", "liner").encode()), "foo_eng/foo_eng_200912.gz")
+    put_gigaword(
+        data,
+        gzip.compress(GIGAWORD.replace("ferry", "canoe").encode()),
+        "bar_eng/bar_eng_201002.gz",
+    )
+    put_gigaword(
+        data,
+        gzip.compress(GIGAWORD.replace("ferry", "liner").encode()),
+        "foo_eng/foo_eng_200912.gz",
+    )
     corpus = corpora.load("gigaword:2010")
     assert corpus.sentences == [
         "A canoe of Foo & Sons ran aground on Friday.",
@@ -176,16 +211,29 @@ def test_gigaword_reads_the_stories_of_a_year(data) -> None:
     ]
     assert corpus.documents.tolist() == [0, 1, 2, 3]
     assert corpus.ledes.tolist() == [0, 1, 2, 3]
-    assert corpora.load("gigaword:2009").sentences[0] == "A liner of Foo & Sons ran aground on Friday."
+    assert (
+        corpora.load("gigaword:2009").sentences[0]
+        == "A liner of Foo & Sons ran aground on Friday."
+    )
 
 
 def test_gigaword_that_is_not_here_is_named_with_its_license(data) -> None:
     with pytest.raises(InputError) as error:
         corpora.load("gigaword:2010")
-    for part in ("English Gigaword", "corpora/gigaword/data", str(data), "license LDC2011T07"):
+    for part in (
+        "English Gigaword",
+        "corpora/gigaword/data",
+        str(data),
+        "license LDC2011T07",
+    ):
         assert part in str(error.value)
     (data / "corpora/gigaword/data").mkdir(parents=True)
-    with pytest.raises(InputError, match="no file of that year; accepted: none: give the data folder of LDC2011T07"):
+    with pytest.raises(
+        InputError,
+        match=(
+            "no file of that year; accepted: none: give the data folder of LDC2011T07"
+        ),
+    ):
         corpora.load("gigaword:2010")
 
 
@@ -204,4 +252,7 @@ def test_an_unknown_year_gets_a_sentence(data, name, message) -> None:
 
 def test_a_byte_that_is_not_utf8_becomes_a_replacement_character(data) -> None:
     put_gigaword(data, gzip.compress(GIGAWORD.encode("latin-1")))
-    assert "Se\ufffdor Marsh sold the ferry to the town." in corpora.load("gigaword:2010").sentences
+    assert (
+        "Se\ufffdor Marsh sold the ferry to the town."
+        in corpora.load("gigaword:2010").sentences
+    )

@@ -1,6 +1,12 @@
-"""A user's own embedder: found in every form that is promised, and stopped with a sentence when it does not behave."""
+"""A user's own embedder, found in every form that is promised.
+
+If it misbehaves, it is stopped with a sentence.
+"""
 
 from __future__ import annotations
+
+import re
+import time
 
 import numpy as np
 import pytest
@@ -9,10 +15,21 @@ import torch
 
 from lib import embedders
 from lib.embedders import own
+from lib.embedders.base import as_input_error
+from lib.run import paths, progress
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
-SENTENCES = ["one fish", "two fish", "red fish and blue fish", "", "fish", "no more of them", "a", "b c"]
+SENTENCES = [
+    "one fish",
+    "two fish",
+    "red fish and blue fish",
+    "",
+    "fish",
+    "no more of them",
+    "a",
+    "b c",
+]
 LENGTHS = [[float(len(sentence)), 1.0] for sentence in SENTENCES]
 
 
@@ -20,17 +37,20 @@ def lengths(sentences: list[str]) -> np.ndarray:
     return np.array([[len(sentence), 1] for sentence in sentences])
 
 
-# -- what is accepted ---------------------------------------------------------------------------
+# -- what is accepted ------------------------------------------------------------------
 
 
-# README: "anything whose `encode(sentences)` returns an array can take an embedder's place"
+# README: "anything whose `encode(sentences)` returns an array can take an embedder's
+# place"
 @pytest.mark.parametrize(
     "encode",
     [
         lengths,
         lambda sentences: lengths(sentences).tolist(),
         lambda sentences: sp.csr_matrix(lengths(sentences)),
-        lambda sentences: torch.tensor(lengths(sentences), dtype=torch.bfloat16, requires_grad=True),
+        lambda sentences: torch.tensor(
+            lengths(sentences), dtype=torch.bfloat16, requires_grad=True
+        ),
     ],
 )
 def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
@@ -39,14 +59,16 @@ def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
     assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
 
 
-def test_an_embedder_that_learns_from_text_is_fitted_once_and_others_are_left_alone() -> None:
+def test_an_embedder_that_learns_from_text_is_fitted_once_and_others_are_left_alone() -> (  # noqa: E501
+    None
+):
     mine = own.load(embedders.load("tfidf")).fit(SENTENCES)
     expected = embedders.load("tfidf").fit_encode(SENTENCES)
     np.testing.assert_array_equal(mine.encode(SENTENCES).toarray(), expected.toarray())
     assert own.load(lengths).fit(SENTENCES).encode(SENTENCES).tolist() == LENGTHS
 
 
-# -- where it is found --------------------------------------------------------------------------
+# -- where it is found -----------------------------------------------------------------
 
 CODE = """
 import numpy as np
@@ -61,6 +83,12 @@ class Model:
 
 ready = Model()
 number = 7
+
+def make():
+    return Model()
+
+def make_from(*settings):
+    return Model()
 _hidden = encode
 """
 
@@ -94,10 +122,14 @@ def test_a_file_may_define_dataclasses(tmp_path) -> None:
     assert own.load(f"{file}:Model").encode(["abc", "d"]).tolist() == [[3, 3], [1, 1]]
 
 
-def test_a_relative_path_counts_from_the_project_wherever_one_stands(tmp_path, monkeypatch) -> None:
+def test_a_relative_path_counts_from_the_project_wherever_one_stands(
+    tmp_path, monkeypatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     mine = own.load("notebooks/own_embedder.py:encode")
-    vectors = mine.encode(["Baptized in the river.", "They baptize in rivers.", "Bread and wine", ""]).toarray()
+    vectors = mine.encode(
+        ["Baptized in the river.", "They baptize in rivers.", "Bread and wine", ""]
+    ).toarray()
     cosines = vectors @ vectors.T
     assert cosines[0, 1] > 0.4 > cosines[0, 2]
     np.testing.assert_allclose(np.diag(cosines), [1, 1, 1, 0], atol=1e-6)
@@ -106,7 +138,9 @@ def test_a_relative_path_counts_from_the_project_wherever_one_stands(tmp_path, m
 
 def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code) -> None:
     before = own.load(f"{code}:encode", "mine")
-    code.write_text(CODE.replace("len(sentences[0])", "2"))  # within the same second, perhaps
+    code.write_text(
+        CODE.replace("len(sentences[0])", "2")
+    )  # within the same second, perhaps
     after = own.load(f"{code}:encode", "mine")
     assert after.encode(["abcd"]).tolist() == [[2, 2, 2]]
     assert before.cached_as != after.cached_as
@@ -125,15 +159,21 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     assert own.load(f"{code}:Model", "named").cached_as != named.cached_as
 
 
-# -- what is refused ----------------------------------------------------------------------------
+# -- what is refused -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("encode", "message"),
     [
-        (lambda sentences: np.ones(5), r"mine: returned shape (5,) for 8 sentences; give (8, dim)"),
+        (
+            lambda sentences: np.ones(5),
+            r"mine: returned shape (5,) for 8 sentences; give (8, dim)",
+        ),
         (lambda sentences: None, "mine: returned no array of numbers"),
-        (lambda sentences: lengths(sentences) / np.array([1, 0]), "NaN or infinity for 'one fish'"),
+        (
+            lambda sentences: lengths(sentences) / np.array([1, 0]),
+            "NaN or infinity for 'one fish'",
+        ),
         (
             lambda sentences: sp.csr_array(np.diag([1, 1, np.nan, 1, 1, 1, 1, 1])),
             "infinity for 'red fish and blue fish'",
@@ -145,14 +185,16 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, message) -> None:
+def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(
+    encode, message
+) -> None:
     with pytest.raises(InputError) as error:
         own.load(encode, "mine").encode(SENTENCES)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-# -- what is doubtful ---------------------------------------------------------------------------
+# -- what is doubtful ------------------------------------------------------------------
 
 
 class Drifting:
@@ -166,40 +208,138 @@ class Drifting:
 
 
 MOVED = "gives a sentence another vector from call to call, or in other company"
-CONSTANT = "gives different sentences one and the same vector"
 
 
-@pytest.mark.parametrize(
-    ("inner", "doubt"),
-    [
-        (Drifting(), MOVED),
-        (lambda s: lengths(s) / len(s) + [0, 1], MOVED),
-        (lambda s: np.ones((len(s), 2)), CONSTANT),
-    ],
-)
-def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner, doubt) -> None:
+@pytest.mark.parametrize("inner", [Drifting(), lambda s: lengths(s) / len(s) + [0, 1]])
+def test_the_spot_check_doubts_in_a_sentence_and_does_not_refuse(inner) -> None:
     doubts = own.load(inner, "mine").spot_check(SENTENCES)
     assert len(doubts) == 1
-    assert doubts[0].startswith(f"mine {doubt}")
+    assert doubts[0].startswith(f"mine {MOVED}")
 
 
-# -- what cannot be found -----------------------------------------------------------------------
+def test_the_spot_check_refuses_an_embedder_that_gives_all_sentences_one_vector() -> (
+    None
+):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"^mine: gives 6 different sentences the same vector, so neighbors cannot"
+        ),
+    ):
+        own.load(lambda s: np.ones((len(s), 2)), "mine").spot_check(SENTENCES)
+
+
+# -- slow ones -------------------------------------------------------------------------
+
+
+def test_a_slow_embedder_shows_progress_and_a_fast_one_gets_large_batches(
+    monkeypatch, capsys, tmp_path
+) -> None:
+    monkeypatch.setattr(own, "BATCH_SECONDS", 0.04)
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
+    monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
+    sizes: list[int] = []
+
+    def slow(sentences: list[str]) -> np.ndarray:
+        sizes.append(len(sentences))
+        time.sleep(0.002 * len(sentences))
+        return lengths(sentences)
+
+    text = [f"{i} words" for i in range(200)]
+    vectors = EmbeddingStore(tmp_path).embed(
+        own.load(slow, "slow"), text, name="slow-1", show_progress_bar=True
+    )
+    assert vectors.tolist() == lengths(text).tolist()
+    assert sum(sizes) == len(text)
+    assert (
+        max(sizes) <= 64
+    )  # 0.08 s at most are longer than twice 0.04 s only on a busy machine
+    lines = re.findall(r"^encode slow: (\d+) of 200", capsys.readouterr().err, re.M)
+    assert len(set(lines)) > 4
+    assert lines[-1] == "200"
+    sizes.clear()
+    own.load(
+        lambda sentences: sizes.append(len(sentences)) or lengths(sentences)
+    ).encode(text * 100)
+    assert max(sizes) == own.LARGEST_BATCH
+
+
+@pytest.mark.parametrize("empty", [np.empty, torch.empty])
+def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
+    empty, tmp_path
+) -> None:
+    petabyte = 2**47
+    with pytest.raises(
+        InputError, match=r"greedy: needs more memory than there is \(.*\); free some"
+    ):
+        own.load(lambda sentences: empty(petabyte), "greedy").encode(SENTENCES)
+    with (
+        pytest.raises(InputError) as error,
+        as_input_error(tmp_path, "download it again"),
+    ):
+        empty(petabyte)
+    assert str(error.value).startswith(f"{tmp_path}: needs more memory than there is")
+    assert "download" not in str(error.value)
+
+
+# -- what cannot be found --------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "embedder: '' is no folder and no id of the model hub; give a model's folder"),
-        ("{file}", "mine.py' is no folder and no id of the model hub; give a model's folder, its id on the model hub"),
+        (
+            "",
+            (
+                "embedder: '' is no folder and no id of the model hub; give a model's "
+                "folder"
+            ),
+        ),
+        (
+            "{file}",
+            (
+                "mine.py' is no folder and no id of the model hub; give a model's "
+                "folder, its id on the model hub"
+            ),
+        ),
         ("{file}:encod", "has no attribute 'encod'"),
-        ("{file}:number", "mine: is of type int; give a function that takes a list of strings"),
-        ("no_such_module:encode", "no_such_module:encode raised ModuleNotFoundError"),
-        ("{folder}", "does not say how its tokens are pooled; give cls, last, avg"),
+        (
+            "{file}:number",
+            "mine: is of type int; give a function that takes a list of strings",
+        ),
+        ("no_such_module:encode", "no_such_module:encode: raised ModuleNotFoundError"),
+        ("{folder}", "{folder}: no model in this folder (no config.json)"),
+        (
+            "{folder}/model",
+            "does not say how its tokens are pooled; give cls, last, avg",
+        ),
+        (
+            "minilm-avg",
+            (
+                "embedder: 'minilm-avg' is one of the registry's; in Python, give "
+                "embedders.load('minilm-avg')"
+            ),
+        ),
+        (
+            "{file}:make",
+            (
+                "mine: cannot be called with a list of sentences; if it makes an "
+                "embedder, name a class or an"
+            ),
+        ),
+        (
+            "{file}:make_from",
+            "(type Model); if it makes an embedder, name a class or an object",
+        ),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
+    (code.parent / "model").mkdir()
+    (code.parent / "model" / "config.json").write_text("{}")
+    places = {"file": code, "folder": code.parent}
+    message = message.replace("{folder}", str(code.parent))
     with pytest.raises(InputError) as error:
-        own.load(spec.format(file=code, folder=code.parent), "mine")
+        own.load(spec.format(**places), "mine").encode(SENTENCES)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
@@ -215,3 +355,39 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
 def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message) -> None:
     with pytest.raises(InputError, match=message):
         own.load(lengths, name)
+
+
+# -- among the registry's --------------------------------------------------------------
+
+
+# README: "names of the list, ids of the model hub, folders, or your own
+# `path/to/file.py:function`"
+def test_a_function_is_named_wherever_an_embedder_is_and_stored_until_its_file_changes(
+    tmp_path, monkeypatch
+) -> None:
+    file = tmp_path / "mine.py"
+    name = f"{file}:encode"
+    store = EmbeddingStore(tmp_path / "store")
+    found = []
+    for width in (1, 2):
+        file.write_text(
+            "import numpy as np\n\n\ndef encode(sentences):\n"
+            f"    return np.ones((len(sentences), {width}))\n"
+        )
+        here, absent = embedders.select("embedder_names", [name, "tfidf"])
+        assert (here, absent) == ([name, "tfidf"], {})
+        assert embedders.family(name) == "your own"
+        found.append(store.embed(embedders.load(name), SENTENCES).shape)
+    assert found == [(len(SENTENCES), 1), (len(SENTENCES), 2)]
+
+
+def test_a_name_of_code_that_is_not_there_is_refused_before_anything_is_encoded(
+    tmp_path,
+) -> None:
+    (tmp_path / "mine.py").write_text("def encode(sentences):\n    return 1\n")
+    for spec, reason in (
+        ("other.py:encode", "no such file"),
+        ("mine.py:encod", "has no attribute 'encod'"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            embedders.select("embedder_names", [f"{tmp_path / spec}", "tfidf"])

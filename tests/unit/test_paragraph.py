@@ -1,4 +1,4 @@
-"""Paragraph vectors depend on the sentence and the seed alone, and learn what sentences are about."""
+"""Paragraph vectors depend only on sentence and seed, and learn topics."""
 
 from __future__ import annotations
 
@@ -10,8 +10,17 @@ import pytest
 from lib.embedders.trained import ParagraphVectors
 from lib.run.errors import InputError
 
-ANIMALS = ["the cat and the dog sleep", "a dog chases the cat", "the cat eats as the dog sleeps", "cat and dog"] * 12
-MONEY = ["the bank lends money at interest", "money in the bank", "interest on money that the bank lends"] * 16
+ANIMALS = [
+    "the cat and the dog sleep",
+    "a dog chases the cat",
+    "the cat eats as the dog sleeps",
+    "cat and dog",
+] * 12
+MONEY = [
+    "the bank lends money at interest",
+    "money in the bank",
+    "interest on money that the bank lends",
+] * 16
 TEXT = ANIMALS + MONEY
 OPTIONS = {"dim": 12, "epochs": 40}
 
@@ -22,21 +31,36 @@ def fitted(request) -> ParagraphVectors:
 
 
 def test_sentences_about_one_thing_are_nearer(fitted) -> None:
-    vectors = fitted.encode(["cat and dog sleep", "the dog chases a cat", "money at the bank", "interest on money"])
+    vectors = fitted.encode(
+        [
+            "cat and dog sleep",
+            "the dog chases a cat",
+            "money at the bank",
+            "interest on money",
+        ]
+    )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     cosines = vectors @ vectors.T
     assert min(cosines[0, 1], cosines[2, 3]) > max(cosines[0, 2], cosines[1, 3])
 
 
-@pytest.mark.parametrize("sentence", ["the cat and the dog sleep", "money in the bank", "interest"])
-def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(fitted, sentence) -> None:
+@pytest.mark.parametrize(
+    "sentence", ["the cat and the dog sleep", "money in the bank", "interest"]
+)
+def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(
+    fitted, sentence
+) -> None:
     def encoded(passes: int, tolerance: float | None = None) -> np.ndarray:
         model = ParagraphVectors(fitted.model, tolerance=tolerance, **OPTIONS)
         model.inference_epochs = passes
         return model.restore(fitted.state(), "a text").encode([sentence])[0]
 
-    tried = [encoded(5 * 2**i) for i in range(7)]  # up to 320 passes, the most that there are
-    turned = [1 - unit(before) @ unit(after) for before, after in itertools.pairwise(tried)]
+    tried = [
+        encoded(5 * 2**i) for i in range(7)
+    ]  # up to 320 passes, the most that there are
+    turned = [
+        1 - unit(before) @ unit(after) for before, after in itertools.pairwise(tried)
+    ]
     settled = next((i for i, turn in enumerate(turned, 1) if turn <= 0.02), 6)
     np.testing.assert_array_equal(encoded(5, tolerance=0.02), tried[settled])
 

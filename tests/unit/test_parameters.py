@@ -1,4 +1,7 @@
-"""A wrong parameter is named, with its value and what is accepted, before anything runs."""
+"""A wrong parameter is reported before anything runs.
+
+The message has its name, its value, and what is accepted.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,20 @@ import math
 import nbformat
 import pytest
 
+from lib import tasks
 from lib.run import parameters, paths
 from lib.run.errors import InputError
 
-NOTEBOOKS = sorted(file.stem for file in paths.NOTEBOOKS.glob("[0-9]*.ipynb"))
+NOTEBOOKS = [
+    paths.notebook_name(file) for file in [*paths.lessons(), *paths.replications()]
+]
 
 
 def of(name: str) -> dict:
     return parameters.of_notebook(paths.NOTEBOOKS / f"{name}.ipynb")
 
 
-# -- what is accepted -----------------------------------------------------------------------------
+# -- what is accepted ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
@@ -25,44 +31,166 @@ def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> 
     defaults = of(name)
     parameters.check_notebook(name, defaults)
     for parameter, own in defaults.items():
-        for wrong in (None, {"a": 1}, math.nan, -1, 10**13, "" if isinstance(own, int | list) else [], [None]):
-            with pytest.raises(InputError, match=rf"^{parameter}[:,].* is not (accepted|known); "):
+        for wrong in (
+            None,
+            {"a": 1},
+            math.nan,
+            -1,
+            10**13,
+            "" if isinstance(own, int | list) else [],
+            [None],
+        ):
+            with pytest.raises(
+                InputError, match=rf"^{parameter}[:,].* is not (accepted|known); "
+            ):
                 parameters.check_notebook(name, defaults | {parameter: wrong})
 
 
 @pytest.mark.parametrize(
     ("notebook", "changed", "message"),
     [
-        ("05", {"queries": 2.0}, "queries: 2.0 is not accepted; give 1 to 10000000, a whole number"),
-        ("05", {"seeds": [1, 1]}, "seeds: [1, 1] is not accepted; give a list of different values"),
-        ("02", {"ks": [10, 5]}, "ks: [10, 5] is not accepted; give two or more numbers in rising order"),
-        ("02", {"query_source": "lede"}, "query_source: 'lede' is not known; did you mean ledes?"),
-        ("02", {"approximate_methods": ["hnws"]}, "approximate_methods: 'hnws' is not known; did you mean hnsw?"),
-        ("04", {"one_form": "yes"}, "one_form: 'yes' is not accepted; give True or False"),
-        ("07", {"probing": {"text": "lee"}}, "is not accepted; give a table of text, size"),
         (
-            "07",
+            "05",
+            {"queries": 2.0},
+            "queries: 2.0 is not accepted; give 1 to 10000000, a whole number",
+        ),
+        (
+            "05",
+            {"seeds": [1, 1]},
+            "seeds: [1, 1] is not accepted; give a list of different values",
+        ),
+        (
+            "05",
+            {"seeds": [1]},
+            "seeds: [1] is not accepted; give two or more, or five for a verdict",
+        ),
+        (
+            "05",
+            {"seeds": [1, -1]},
+            "seeds: -1 is not accepted; give 0 to 4294967295, a whole number",
+        ),
+        (
+            "replication/pitfalls",
+            {"size_training": {"sentences": 0, "epochs": 1, "seeds": 0}},
+            (
+                "size_training, seeds: 0 is not accepted; give 2 to 10000000, a whole "
+                "number"
+            ),
+        ),
+        (
+            "replication/pitfalls",
+            {"rated_names": ["Lee"]},
+            (
+                "rated_names: ['Lee'] is not accepted; give Verse-pairs or "
+                "STSBenchmark or SICK-R as the first"
+            ),
+        ),
+        (
+            "02",
+            {"ks": [10, 5]},
+            "ks: [10, 5] is not accepted; give two or more numbers in rising order",
+        ),
+        (
+            "replication/n2o",
+            {"query_source": "lede"},
+            "query_source: 'lede' is not known; did you mean ledes?",
+        ),
+        (
+            "10",
+            {"shrink": "yes"},
+            "shrink: 'yes' is not accepted; give True or False",
+        ),
+        (
+            "replication/pitfalls",
+            {"probing": {"text": "lee"}},
+            "is not accepted; give a table of text, size",
+        ),
+        (
+            "replication/pitfalls",
             {"classifying": {"sentences": 0, "folds": 0, "penalties": [1.0]}},
             "classifying, folds: 0 is not accepted; give 1 to 10000000, a whole number",
         ),
     ],
 )
-def test_a_message_has_parameter_value_and_what_is_accepted(notebook, changed, message) -> None:
+def test_a_message_has_parameter_value_and_what_is_accepted(
+    notebook, changed, message
+) -> None:
     (name,) = (name for name in NOTEBOOKS if name.startswith(notebook))
     with pytest.raises(InputError) as error:
         parameters.check_notebook(name, of(name) | changed)
     assert message in str(error.value)
 
 
-# -- a notebook's own cell, and a profile's file --------------------------------------------------
+def test_a_switch_is_true_or_false(tmp_path, monkeypatch) -> None:
+    cell = nbformat.v4.new_code_cell("switch = True", metadata={"tags": ["parameters"]})
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "01_toy.ipynb")
+    monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
+    parameters.check_notebook("01_toy", {"switch": False})
+    with pytest.raises(InputError, match="'yes' is not accepted; give True or False"):
+        parameters.check_notebook("01_toy", {"switch": "yes"})
+
+
+def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its_own() -> (  # noqa: E501
+    None
+):
+    chosen = {"rated_names": ["Verse-pairs", *tasks.RATED]}
+    parameters.check_notebook(
+        "replication/pitfalls", of("replication/pitfalls") | chosen
+    )
+    for notebook, changed in {
+        "replication/localization": {"rated_sets": ["Verse-pairs"]},
+        "replication/sent2vec": {"classified_sets": ["Lee"]},
+    }.items():
+        with pytest.raises(InputError, match=r"(Verse-pairs|Lee)' is not known; "):
+            parameters.check_notebook(notebook, of(notebook) | changed)
+
+
+def names_in(values: dict) -> set[str]:
+    """The names of parameters, and of the members of those that are tables."""
+    inner = [names_in(value) for value in values.values() if isinstance(value, dict)]
+    return set(values).union(*inner)
+
+
+def test_bounds_belong_to_parameters_that_there_are() -> None:
+    sections = parameters.read_yaml(paths.PARAMS / "bounds.yaml")
+    known = {name: names_in(of(name)) for name in NOTEBOOKS}
+    known[parameters.SHARED] = set().union(*known.values())
+    assert {
+        name: set(section) - known[name]
+        for name, section in sections.items()
+        if set(section) - known[name]
+    } == {}
+    for notebook in NOTEBOOKS:
+        for bounds in parameters.bounds_of(notebook).values():
+            assert set(bounds.first) <= set(bounds.accepted())
+
+
+def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is() -> None:
+    parameters.check_notebook("01_n2o", of("01_n2o") | {"experiment_names": []})
+    parameters.check_notebook(
+        "01_n2o", of("01_n2o") | {"experiment_names": ["tfidf", "bow"]}
+    )
+    for wrong in (
+        {"embedder_names": []},
+        {"experiment_names": [1]},
+        {"experiment_names": ["bow", "bow"]},
+    ):
+        with pytest.raises(InputError):
+            parameters.check_notebook("01_n2o", of("01_n2o") | wrong)
+
+
+# -- a notebook's own cell, and a profile's file ---------------------------------------
 
 
 @pytest.fixture
 def notebook(tmp_path, monkeypatch):
     """A notebook with three parameters, and a place for its profiles."""
-    cell = nbformat.v4.new_code_cell("k = 5  # neighbors\nrecall = 0.5\nmine = ''", metadata={"tags": ["parameters"]})
+    cell = nbformat.v4.new_code_cell(
+        "k = 5  # neighbors\nrecall = 0.5\nmine = ''", metadata={"tags": ["parameters"]}
+    )
     file = tmp_path / "07_test.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
+    monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(paths, "PARAMS", tmp_path / "params")
     (tmp_path / "params" / "smoke").mkdir(parents=True)
     return file
@@ -72,13 +200,20 @@ def notebook(tmp_path, monkeypatch):
 def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
     cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
-    with pytest.raises(InputError, match=r"07_test.ipynb: give a cell tagged 'parameters' that holds only"):
+    with pytest.raises(
+        InputError,
+        match=r"07_test.ipynb: give a cell tagged 'parameters' that holds only",
+    ):
         parameters.of_notebook(notebook)
 
 
 @pytest.mark.parametrize(
     ("content", "given"),
-    [("k: 3\nmine: x\n", {"k": 3, "mine": "x"}), ("# nothing\n", {}), ("\ufeffk: 3\r\n", {"k": 3})],
+    [
+        ("k: 3\nmine: x\n", {"k": 3, "mine": "x"}),
+        ("# nothing\n", {}),
+        ("\ufeffk: 3\r\n", {"k": 3}),
+    ],
 )
 def test_a_profiles_file_is_read(notebook, content, given) -> None:
     (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content, encoding="utf-8")
@@ -89,15 +224,21 @@ def test_a_profiles_file_is_read(notebook, content, given) -> None:
     ("content", "message"),
     [
         (b"recal: 3\n", "unknown parameter 'recal'; did you mean recall?"),
-        (b"k: three\n", "k: 'three' is not accepted; give 1 to 10000000, a whole number"),
-        (b"k: !!python/object/apply:os.system ['true']\n", "could not determine a constructor"),
-        (None, "no such file; a profile has one for each notebook"),
+        (
+            b"k: three\n",
+            "k: 'three' is not accepted; give 1 to 10000000, a whole number",
+        ),
+        (
+            b"k: !!python/object/apply:os.system ['true']\n",
+            "could not determine a constructor",
+        ),
     ],
 )
-def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(notebook, content, message) -> None:
+def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(
+    notebook, content, message
+) -> None:
     file = paths.PARAMS / "smoke" / "07_test.yaml"
-    if content is not None:
-        file.write_bytes(content)
+    file.write_bytes(content)
     with pytest.raises(InputError) as error:
         parameters.of_profile(notebook, "smoke")
     assert str(error.value).startswith(f"{file}: ")
@@ -105,15 +246,20 @@ def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(notebook, 
     assert "\n" not in str(error.value)
 
 
-# -- checks of one value --------------------------------------------------------------------------
+# -- checks of one value ---------------------------------------------------------------
 
 
 def test_choices_and_ranges() -> None:
     assert parameters.one_of("corpus", "lee", ["lee", "bible"]) == "lee"
     assert parameters.in_range("k", 2, 1, 10) == 2
     assert parameters.in_range("share", 1, 0.0, 1.0) == 1
-    with pytest.raises(InputError, match=r"k: 9 is not accepted; give 1 to 5 \(few sentences\), a whole number"):
+    with pytest.raises(
+        InputError,
+        match=r"k: 9 is not accepted; give 1 to 5 \(few sentences\), a whole number",
+    ):
         parameters.in_range("k", 9, 1, 5, "few sentences")
     for value in (2.0, True, "2", None, math.nan):
-        with pytest.raises(InputError, match=r"k: .* is not accepted; give 1 to 10, a whole number"):
+        with pytest.raises(
+            InputError, match=r"k: .* is not accepted; give 1 to 10, a whole number"
+        ):
             parameters.in_range("k", value, 1, 10)

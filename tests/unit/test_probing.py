@@ -1,4 +1,4 @@
-"""Probing tasks: SentEval's files, recipes checked by hand, and splits that know nothing of each other."""
+"""Probing tasks: SentEval's files, recipes by hand, and independent splits."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from lib.run.errors import InputError
 
 def corpus_of(sentences: Sequence[str], groups: Sequence[int] | None = None) -> Corpus:
     n = len(sentences)
-    numbers = np.full(n, -1, np.int32) if groups is None else np.asarray(groups, np.int32)
-    return Corpus("small", list(sentences), np.zeros(n, np.int32), np.zeros(1, np.int32), numbers)
+    numbers = (
+        np.full(n, -1, np.int32) if groups is None else np.asarray(groups, np.int32)
+    )
+    return Corpus(
+        "small", list(sentences), np.zeros(n, np.int32), np.zeros(1, np.int32), numbers
+    )
 
 
 def pseudo_words(count: int) -> list[str]:
     """So many different words of six letters."""
     syllables = ["".join(pair) for pair in product("bdfgklmnprst", "aeiou")]
-    return ["".join(parts) for parts in product(syllables[::7], syllables, syllables[::3])][:count]
+    return [
+        "".join(parts) for parts in product(syllables[::7], syllables, syllables[::3])
+    ][:count]
 
 
 def random_corpus(n: int, groups: bool = False, seed: int = 0) -> Corpus:
-    """Sentences of 5 to 20 words, frequent and rare ones; with groups, three sentences in each."""
+    """Sentences of 5 to 20 frequent and rare words; groups have three sentences."""
     rng, words = np.random.default_rng(seed), pseudo_words(300)
     odds = 1 / np.arange(10, 310)
     sentences = []
@@ -44,16 +50,20 @@ def thirds(size: int) -> list[int]:
 
 
 def check(probe: Probe) -> None:
-    """What holds for every probe that was made: balance, and nothing that says the same in two splits."""
+    """What every made probe satisfies: balance, and no sentence in two splits."""
     for split in probe.splits:
         counts = np.bincount(split.labels, minlength=len(probe.classes))
         assert counts.min() == counts.max() > 0
         assert split.labels.dtype == np.int32
-    words = [tuple(text.lower_words(sentence)) for split in probe.splits for sentence in split.sentences]
+    words = [
+        tuple(text.lower_words(sentence))
+        for split in probe.splits
+        for sentence in split.sentences
+    ]
     assert len(set(words)) == len(words)
 
 
-# -- SentEval's files ---------------------------------------------------------------------------
+# -- SentEval's files ------------------------------------------------------------------
 
 FILE = """\
 tr\t10\tThe first of them .
@@ -74,7 +84,9 @@ def senteval(tmp_path, monkeypatch):
     folder.mkdir(parents=True)
 
     def write(content: str | bytes, file: str = "tree_depth.txt") -> None:
-        (folder / file).write_bytes(content.encode() if isinstance(content, str) else content)
+        (folder / file).write_bytes(
+            content.encode() if isinstance(content, str) else content
+        )
 
     return write
 
@@ -90,18 +102,35 @@ def test_a_file_is_read_as_it_stands(senteval) -> None:
         "More columns may stand before the last .",
         "Il était une fois .",
     ]
-    assert [split.labels.tolist() for split in probe.splits] == [[1, 0, 1, 0], [0], [1, 0]]
-    assert dev.sentences + test.sentences == ["In the middle .", "At the end .", "The very end ."]
+    assert [split.labels.tolist() for split in probe.splits] == [
+        [1, 0, 1, 0],
+        [0],
+        [1, 0],
+    ]
+    assert dev.sentences + test.sentences == [
+        "In the middle .",
+        "At the end .",
+        "The very end .",
+    ]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("va\t9\tIn the middle .\n", ""), "has lines of tr, te with the labels 9, 10; give lines of tr, va and te"),
-        (("tr\t9\tA", "tr 9 A"), "line 2: is no task's; give tr, va or te, a label and a sentence"),
+        (
+            ("va\t9\tIn the middle .\n", ""),
+            "has lines of tr, te with the labels 9, 10; give lines of tr, va and te",
+        ),
+        (
+            ("tr\t9\tA", "tr 9 A"),
+            "line 2: is no task's; give tr, va or te, a label and a sentence",
+        ),
         (("va\t", "dev\t"), "line 5: is no task's"),
         (("In the middle .", " "), "line 5: is no task's"),
-        (("te\t9", "te\t11"), "labels 9, 10, 11; give .* each in two lines or more of tr"),
+        (
+            ("te\t9", "te\t11"),
+            "labels 9, 10, 11; give .* each in two lines or more of tr",
+        ),
         (("\t9\t", "\t10\t"), "with the labels 10; give"),
     ],
 )
@@ -112,7 +141,7 @@ def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None
     assert "tree_depth.txt" in str(error.value)
 
 
-# -- what is made ------------------------------------------------------------------------------
+# -- what is made ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["SentLen", "WC"])
@@ -121,7 +150,9 @@ def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name) -> None:
     group = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
     probe = probing.make(name, corpus, thirds(240))
     check(probe)
-    train, dev, test = ([group[sentence] for sentence in split.sentences] for split in probe.splits)
+    train, dev, test = (
+        [group[sentence] for sentence in split.sentences] for split in probe.splits
+    )
     assert not set(train) & set(dev) | set(train) & set(test) | set(dev) & set(test)
     assert len(set(dev)) == len(dev)
     assert len(set(test)) == len(test)
@@ -131,16 +162,27 @@ def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name) -> None:
 @pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
 def test_the_seed_decides(name) -> None:
     corpus = random_corpus(900)
-    first, again, other = (probing.make(name, corpus, thirds(90), seed) for seed in (3, 3, 4))
+    first, again, other = (
+        probing.make(name, corpus, thirds(90), seed) for seed in (3, 3, 4)
+    )
     check(first)
-    for one, same, changed in zip(first.splits, again.splits, other.splits, strict=True):
-        assert (one.sentences, one.labels.tolist()) == (same.sentences, same.labels.tolist())
+    for one, same, changed in zip(
+        first.splits, again.splits, other.splits, strict=True
+    ):
+        assert (one.sentences, one.labels.tolist()) == (
+            same.sentences,
+            same.labels.tolist(),
+        )
         assert one.sentences != changed.sentences
 
 
 def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() -> None:
     corpus = random_corpus(900)
-    assert list(map(len, probing.make("SentLen", corpus, [40, 10, 10]).splits)) == [42, 12, 12]
+    assert list(map(len, probing.make("SentLen", corpus, [40, 10, 10]).splits)) == [
+        42,
+        12,
+        12,
+    ]
     assert list(map(len, probing.make("BShift", corpus, [1, 1, 1]).splits)) == [4, 2, 2]
 
 
@@ -148,34 +190,57 @@ def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() ->
     ("name", "sentences", "options", "message"),
     [
         ("SOMO", None, {}, "name: SOMO cannot be made here; give one of SentLen, WC"),
-        ("SentLen", ["One sentence of five words."], {}, "too few lengths for SentLen's 6 bins"),
+        (
+            "SentLen",
+            ["One sentence of five words."],
+            {},
+            "too few lengths for SentLen's 6 bins",
+        ),
         (
             "WC",
             None,
             {"sizes": [2000, 500, 500]},
             "size: 3000 is too much for WC from 'small'; give fewer",
         ),
-        ("WC", ["Four words are few.", ""], {}, "corpus: 'small' has no sentence of 5 words or more"),
-        ("BShift", ["Only one sentence is not enough."], {}, "is too much for BShift from 'small'"),
+        (
+            "WC",
+            ["Four words are few.", ""],
+            {},
+            "corpus: 'small' has no sentence of 5 words or more",
+        ),
+        (
+            "BShift",
+            ["Only one sentence is not enough."],
+            {},
+            "is too much for BShift from 'small'",
+        ),
     ],
 )
-def test_bad_input_is_answered_by_one_sentence(name, sentences, options, message) -> None:
+def test_bad_input_is_answered_by_one_sentence(
+    name, sentences, options, message
+) -> None:
     corpus = random_corpus(300) if sentences is None else corpus_of(sentences)
     with pytest.raises(InputError, match=message):
         probing.make(name, corpus, **{"sizes": thirds(300)} | options)
 
 
-# -- recipes: words -----------------------------------------------------------------------------
+# -- recipes: words --------------------------------------------------------------------
 
 
 def test_lengths_fall_into_bins_of_their_own(monkeypatch) -> None:
     monkeypatch.setattr(recipes, "BINS", 2)
     words = pseudo_words(11)
-    sentences = [" ".join([*words[:length], last]) for length in (4, 5, 8, 9) for last in pseudo_words(40)[11:]]
+    sentences = [
+        " ".join([*words[:length], last])
+        for length in (4, 5, 8, 9)
+        for last in pseudo_words(40)[11:]
+    ]
     probe = probing.make("SentLen", corpus_of(sentences), [20, 4, 4])
     assert probe.classes == ["5-8", "9-10"]
     for split in probe.splits:
-        assert [len(sentence.split()) >= 9 for sentence in split.sentences] == split.labels.astype(bool).tolist()
+        assert [
+            len(sentence.split()) >= 9 for sentence in split.sentences
+        ] == split.labels.astype(bool).tolist()
 
 
 @pytest.fixture
@@ -196,7 +261,11 @@ def test_a_sentence_has_its_word_once_and_no_other(words) -> None:
     assert len(probe.classes) == len(set(probe.classes)) == 5
     for split in probe.splits:
         for sentence, label in zip(split.sentences, split.labels, strict=True):
-            there = [word for word in sentence.lower().strip(".").split() if word in probe.classes]
+            there = [
+                word
+                for word in sentence.lower().strip(".").split()
+                if word in probe.classes
+            ]
             assert there == [probe.classes[label]]
 
 
@@ -204,7 +273,11 @@ def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words) -> 
     words(2)
     target = {"often": 60, "seldom": 30, "rarely": 20, "once": 2}
     fillers = pseudo_words(300)
-    sentences = [f"{word} a b {fillers[i]} {fillers[-i - 1]}" for word, count in target.items() for i in range(count)]
+    sentences = [
+        f"{word} a b {fillers[i]} {fillers[-i - 1]}"
+        for word, count in target.items()
+        for i in range(count)
+    ]
     probe = probing.make("WC", corpus_of(sentences), [8, 2, 2])
     assert probe.classes == ["seldom", "rarely"]
 
@@ -212,8 +285,14 @@ def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words) -> 
 @pytest.mark.parametrize(
     ("sentence", "possible"),
     [
-        ("He went to Rome now", {"He to went Rome now", "He went Rome to now", "He went to now Rome"}),
-        ("Go, then  come", {"Go, come  then"}),  # white space stays; what a comma parts is not adjacent
+        (
+            "He went to Rome now",
+            {"He to went Rome now", "He went Rome to now", "He went to now Rome"},
+        ),
+        (
+            "Go, then  come",
+            {"Go, come  then"},
+        ),  # white space stays; what a comma parts is not adjacent
         ("I saw (the man), twice", None),
         ("We verily verily", None),  # the same word
         ("They don't", None),  # glued to each other
@@ -236,14 +315,25 @@ SWAPPED = {
     "They ran one two, 4.": "They one ran two, 4.",
     "We saw, one two 3.": "We saw, two one 3.",
     "We two saw one, 3.": "We saw two one, 3.",  # what the one before it becomes
-    **{f"Go, {word} there {i} times.": f"Go, there {word} {i} times." for i, word in enumerate(pseudo_words(8))},
+    **{
+        f"Go, {word} there {i} times.": f"Go, there {word} {i} times."
+        for i, word in enumerate(pseudo_words(8))
+    },
 }
 
 
 def test_half_of_the_sentences_are_changed_and_none_says_what_another_does() -> None:
     before, after = list(SWAPPED), list(SWAPPED.values())
-    ((found, _),) = recipes.bigram_shift(recipes.source(corpus_of(before)), [], np.random.default_rng(0))
-    assert found["cluster"].tolist() == [1, 2, *range(4, 12)]  # of two that become alike the first
+    ((found, _),) = recipes.bigram_shift(
+        recipes.source(corpus_of(before)), [], np.random.default_rng(0)
+    )
+    assert found["cluster"].tolist() == [
+        1,
+        2,
+        *range(4, 12),
+    ]  # of two that become alike the first
     assert abs(found["label"].sum() - len(found) / 2) < 1
-    for cluster, label, sentence in found[["cluster", "label", "sentence"]].itertuples(index=False):
+    for cluster, label, sentence in found[["cluster", "label", "sentence"]].itertuples(
+        index=False
+    ):
         assert sentence == (after, before)[label][cluster]

@@ -1,4 +1,7 @@
-"""Work in several processes: in order, and nothing left behind when who started them is killed or interrupted."""
+"""Work in several processes keeps its order.
+
+Nothing is left behind if the parent process is killed or interrupted.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,9 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_work(workers) -> None:
-    assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [i**2 for i in range(12)]
+    assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [
+        i**2 for i in range(12)
+    ]
 
 
 def test_work_is_taken_on_only_a_few_pieces_ahead() -> None:
@@ -62,10 +67,11 @@ def _kill_itself(number: int, load: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("send", "how"), [(os.kill, signal.SIGKILL), (os.kill, signal.SIGINT), (os.killpg, signal.SIGINT)]
+    ("send", "how"),
+    [(os.kill, signal.SIGKILL), (os.kill, signal.SIGINT), (os.killpg, signal.SIGINT)],
 )
 def test_no_process_is_left_when_who_started_them_ends(tmp_path, send, how) -> None:
-    """Also when, as a kernel does, an interrupt is sent to all of them: one traceback is enough."""
+    """One traceback is enough, even if a kernel interrupts all processes."""
     script = tmp_path / "busy.py"
     script.write_text(SCRIPT, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(paths.ROOT)}

@@ -12,12 +12,17 @@ def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:
         for _ in progress.track(range(4), "inner", "steps"):
             outer.update(2)
     lines = log.read_text().splitlines()
-    assert any(line.startswith("inner: 4 of 4 steps (100 %)") and "left" in line for line in lines)
+    assert any(
+        line.startswith("inner: 4 of 4 steps (100 %)") and "left" in line
+        for line in lines
+    )
     assert any(line.startswith("outer: 8 of 10 epochs (80 %)") for line in lines)
     assert not any("\r" in line or "\x1b" in line for line in lines)
 
 
-def test_without_a_log_and_a_terminal_lines_go_to_standard_error_and_none_if_not_wanted(monkeypatch, capsys) -> None:
+def test_without_a_log_and_a_terminal_lines_go_to_standard_error_and_none_if_not_wanted(
+    monkeypatch, capsys
+) -> None:
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
     assert list(progress.track(range(3), "quiet", show=False)) == [0, 1, 2]
     assert capsys.readouterr() == ("", "")

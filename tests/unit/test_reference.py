@@ -1,4 +1,7 @@
-"""A run's tables agree with the reference within 0.002 or 1 %, and the reference is renewed by copies of a run."""
+"""A run's tables agree with the reference within 0.002 or 1 %.
+
+The reference is renewed by copying a run.
+"""
 
 from __future__ import annotations
 
@@ -7,32 +10,62 @@ import re
 from pathlib import Path
 
 import nbformat
+import pandas as pd
 import pytest
 
+from lib import embedders
+from lib.ledger import CLAIMS
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
+from tools import reference as made_pages
 from tools.exercises import append_solutions, exercises
 from tools.pages import between
-from tools.reference import PAGES, REFERENCE, head, page, renew, withhold
+from tools.reference import (
+    MADE,
+    PAPERS,
+    PROFILES,
+    REFERENCE,
+    deciding,
+    head,
+    page,
+    reciprocal_ranks,
+    renew,
+    withhold,
+)
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
 
 
-@pytest.fixture
-def job(tmp_path, monkeypatch) -> jobs.Job:
-    """A notebook of the default profile that has been run: two tables, two figures, and what measures time."""
-    for name in ("FIGURES", "RUNS"):
+@pytest.fixture(params=["01_toy", "replication/toy"])
+def job(request, tmp_path, monkeypatch) -> jobs.Job:
+    """An executed notebook of the default profile.
+
+    It has two tables, two figures, and something that measures time.
+    """
+    for name in ("NOTEBOOKS", "FIGURES", "RUNS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())
-    notebook = tmp_path / "01_toy.ipynb"
-    cell = {"cell_type": "code", "metadata": {"tags": ["parameters"]}, "source": ["k = 5\n", 'names = ["ä"]']}
+    notebook = paths.NOTEBOOKS / f"{request.param}.ipynb"
+    notebook.parent.mkdir(parents=True)
+    cell = {
+        "cell_type": "code",
+        "metadata": {"tags": ["parameters"]},
+        "source": ["k = 5\n", 'names = ["ä"]'],
+    }
     notebook.write_text(json.dumps({"cells": [cell]}))
     made = jobs.Job(notebook, "default", {"k": 7})
     made.results.mkdir(parents=True)
     made.record.parent.mkdir(parents=True)
-    for name in ("one.csv", "two.csv", "one.png", "one.svg", "timings.csv", "timings.png"):
+    for name in (
+        "one.csv",
+        "two.csv",
+        "one.png",
+        "one.svg",
+        "timings.csv",
+        "timings.png",
+    ):
         (made.results / name).write_text(TABLE)
-    nbformat.write(nbformat.v4.new_notebook(), made.results / "01_toy.ipynb")
+    nbformat.write(nbformat.v4.new_notebook(), made.executed)
     made.write_record(made.digest())
     return made
 
@@ -50,7 +83,10 @@ CLAIM = "ours,x\n0.5 (-0.4 to 6e-1) holds,0.01\n"
     [
         (TABLE, True),
         (TABLE.replace("0.5", "0.5049"), True),  # 0.0049 is less than 1 % of 0.5049
-        (TABLE.replace("0.5", "0.5051"), False),  # 0.0051 is more than 1 % of 0.5051, and than 0.002
+        (
+            TABLE.replace("0.5", "0.5051"),
+            False,
+        ),  # 0.0051 is more than 1 % of 0.5051, and than 0.002
         (TABLE.replace("nan", "0.1"), False),
         (TABLE.replace("b,", "c,"), False),
         (TABLE + "c,1,1\n", False),
@@ -60,14 +96,20 @@ CLAIM = "ours,x\n0.5 (-0.4 to 6e-1) holds,0.01\n"
         (CLAIM.replace("holds", "fails"), False),
     ],
 )
-def test_tables_agree_in_columns_rows_text_and_nearly_in_numbers(tmp_path, text, agrees) -> None:
-    one = write(tmp_path, "one.csv", TABLE if "n" in text.split("\n")[0].split(",") else CLAIM)
+def test_tables_agree_in_columns_rows_text_and_nearly_in_numbers(
+    tmp_path, text, agrees
+) -> None:
+    one = write(
+        tmp_path, "one.csv", TABLE if "n" in text.split("\n")[0].split(",") else CLAIM
+    )
     other = write(tmp_path, "other.csv", text)
     assert reference.agree(one, other) == reference.agree(other, one) == agrees
 
 
-def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(job) -> None:
-    folder = paths.FIGURES / "reference" / "default" / "01_toy"
+def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
+    job,
+) -> None:
+    folder = paths.FIGURES / "reference" / "default" / job.name
     folder.mkdir(parents=True)
     for name in ("older.csv", "older.png", "README.md"):
         write(folder, name, "older")
@@ -75,40 +117,69 @@ def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(j
     assert sorted(file.name for file in folder.iterdir()) == [
         "README.md", "one.csv", "one.png", "parameters.json", "two.csv",
     ]  # fmt: skip
-    assert json.loads((folder / "parameters.json").read_text(encoding="utf-8")) == {"k": 7, "names": ["ä"]}
+    assert json.loads((folder / "parameters.json").read_text(encoding="utf-8")) == {
+        "k": 7,
+        "names": ["ä"],
+    }
 
 
 def test_results_that_are_not_up_to_date_are_no_reference(job) -> None:
     (job.results / "one.csv").unlink()
-    with pytest.raises(InputError, match="01_toy: not up to date; run make figures first"):
+    with pytest.raises(
+        InputError, match=f"{job.name}: not up to date; run make figures first"
+    ):
         renew(job)
 
 
-# README: "ends with a line on how many of its tables agree with the committed ones", "`make reference` puts the last
-# run in their place"
+# README: "ends with a line on how many of its tables agree with the committed ones",
+# "`make reference` puts the last run in their place"
 def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None:
-    assert reference.compare([job]) == f"no reference to compare with in {paths.FIGURES}/reference/default"
+    assert (
+        reference.compare([job])
+        == f"no reference to compare with in {paths.FIGURES}/reference/default"
+    )
     renew(job)
     assert reference.compare([job]) == f"2 of 2 {AGREE}"
     other = jobs.Job(job.notebook.with_name("02_toy.ipynb"), "default", {})
-    assert reference.compare([job, other]) == f"2 of 2 {AGREE}; without a reference: 02_toy"
+    assert (
+        reference.compare([job, other])
+        == f"2 of 2 {AGREE}; without a reference: {other.name}"
+    )
     write(job.results, "one.csv", "x\n")
     write(job.results, "three.csv", "x\n")
-    assert reference.compare([job]) == f"1 of 3 {AGREE}; not 01_toy/one.csv, 01_toy/three.csv"
+    assert (
+        reference.compare([job])
+        == f"1 of 3 {AGREE}; not {job.name}/one.csv, {job.name}/three.csv"
+    )
     job.changes["k"] = 8
-    assert reference.compare([job]) == f"0 of 0 {AGREE}; not compared, for other parameters: 01_toy"
+    assert reference.compare([job]) == f"not compared, for other parameters: {job.name}"
 
 
-def test_the_verdicts_of_all_studies_come_together(tmp_path) -> None:
-    for name, verdict in (("02_b", "fails"), ("01_a", "holds")):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, "claims.csv", f"id,verdict\nx,{verdict}\n")
-    reference.gather_claims(tmp_path)
-    assert (tmp_path / "claims.csv").read_text() == "study,id,verdict\n01_a,x,holds\n02_b,x,fails\n"
+def test_the_verdicts_of_all_notebooks_come_together_and_a_replication_s_stands(
+    tmp_path,
+) -> None:
+    judged = {
+        "02_b": "y,fails\n",
+        "01_a": "x,holds\nz,holds\n",
+        "replication/n2o": "z,fails\n",
+    }
+    for name, rows in judged.items():
+        (tmp_path / name).mkdir(parents=True)
+        write(tmp_path / name, "claims.csv", f"id,verdict\n{rows}")
+    for _ in range(2):
+        reference.gather_claims(tmp_path)
+        assert (tmp_path / "claims.csv").read_text() == (
+            "study,id,verdict\n01_a,x,holds\n02_b,y,fails\nreplication/n2o,z,fails\n"
+        )
 
 
-def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder() -> None:
-    picture, plain = {"text/html": "<img src='data:...'>", "text/plain": "A map."}, {"text/plain": "3"}
+def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_own_folder() -> (  # noqa: E501
+    None
+):
+    picture, plain = (
+        {"text/html": "<img src='data:...'>", "text/plain": "A map."},
+        {"text/plain": "3"},
+    )
     widget = {"application/vnd.jupyter.widget-view+json": {}, "text/plain": "slider"}
     cells = [
         nbformat.v4.new_markdown_cell(
@@ -117,70 +188,218 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
         nbformat.v4.new_code_cell("draw()"),
     ]
     cells[1].outputs = [
-        nbformat.v4.new_output("display_data", picture, metadata={"text/html": {"figure": "map", "alt": "A map."}}),
-        nbformat.v4.new_output("display_data", {"text/html": "<style>p {}</style>\n<table></table>"}),
+        nbformat.v4.new_output(
+            "display_data",
+            picture,
+            metadata={"text/html": {"figure": "map", "alt": "A map."}},
+        ),
+        nbformat.v4.new_output(
+            "display_data", {"text/html": "<style>p {}</style>\n<table></table>"}
+        ),
         nbformat.v4.new_output("display_data", widget),
         nbformat.v4.new_output("execute_result", plain),
     ]
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
-    assert page(notebook) == (
-        "# One\n\n[two](../02_two/README.md#end), [terms](../../../../docs/glossary.md), [site](https://x.org)\n\n"
+    notebook = nbformat.v4.new_notebook(
+        cells=cells, metadata={"language_info": {"name": "python"}}
+    )
+    assert page(notebook, "01_one") == (
+        "# One\n\n[two](../02_two/README.md#end), "
+        "[terms](../../../../docs/glossary.md), [site](https://x.org)\n\n"
         "```python\ndraw()\n```\n\n![A map.](map.png)\n\n<table></table>\n\n    3\n"
     )
 
 
-@pytest.mark.parametrize("notebook", sorted(paths.NOTEBOOKS.glob("*.ipynb")), ids=lambda notebook: notebook.stem)
-def test_the_committed_page_is_of_the_lesson_as_it_is(notebook) -> None:
-    """Pages of the paper profile are not compared: who changes a lesson need not have the papers' data."""
-    found = (REFERENCE / "default" / notebook.stem / "README.md").read_text(encoding="utf-8")
-    for line in page(nbformat.read(notebook, as_version=4)).splitlines():
+@pytest.mark.parametrize(
+    ("name", "target", "expected"),
+    [
+        ("01_one", "replication/n2o.ipynb#end", "../replication/n2o/README.md#end"),
+        ("01_one", "own_embedder.py", "../../../../notebooks/own_embedder.py"),
+        ("replication/n2o", "usif.ipynb", "../usif/README.md"),
+        ("replication/n2o", "../01_one.ipynb", "../../01_one/README.md"),
+        (
+            "replication/n2o",
+            "../../docs/claims.md#x",
+            "../../../../../docs/claims.md#x",
+        ),
+        ("replication/n2o", "#end", "#end"),
+    ],
+)
+def test_a_link_of_a_lesson_or_a_replication_leads_to_the_same_place_from_its_page(
+    name, target, expected
+) -> None:
+    cells = [nbformat.v4.new_markdown_cell(f"[there]({target})")]
+    assert page(nbformat.v4.new_notebook(cells=cells), name) == f"[there]({expected})\n"
+
+
+@pytest.mark.parametrize(
+    "notebook", [*paths.lessons(), *paths.replications()], ids=paths.notebook_name
+)
+def test_the_committed_page_is_of_the_notebook_as_it_is(notebook) -> None:
+    """Pages of the paper profile are not compared.
+
+    Whoever changes a lesson need not have the papers' data.
+    """
+    name = paths.notebook_name(notebook)
+    found = (REFERENCE / "default" / name / "README.md").read_text(encoding="utf-8")
+    for line in page(nbformat.read(notebook, as_version=4), name).splitlines():
         assert line in found, "run make figures, then make reference"
 
 
-@pytest.mark.parametrize("lesson", sorted((REFERENCE / "paper").glob("*/README.md")), ids=lambda page: page.parent.name)
-def test_the_head_of_a_page_of_the_paper_profile_names_the_verdicts_that_differ(lesson) -> None:
+@pytest.mark.parametrize(
+    "lesson",
+    sorted((REFERENCE / "paper").glob("*/README.md")),
+    ids=lambda page: page.parent.name,
+)
+def test_the_head_of_a_page_of_the_paper_profile_names_the_verdicts_that_differ(
+    lesson,
+) -> None:
     _, _, rest = lesson.read_text(encoding="utf-8").partition("\n\n")
     assert rest.startswith(f"{head(lesson.parent.name)}\n")
 
 
-def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_are_escaped() -> None:
+def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_are_escaped() -> (  # noqa: E501
+    None
+):
     instead = {'He said: "buy" $5 & more': "[text 1]", 'buy" $5 &': "[text 2]"}
-    shown = 'a,"He said: ""buy"" $5 & more"\n| He said: "buy" <span>&#36;</span>5 &#38; more |\n<td>buy" $5 &</td>'
+    shown = (
+        'a,"He said: ""buy"" $5 & more"\n'
+        '| He said: "buy" <span>&#36;</span>5 &#38; more |\n<td>buy" $5 &</td>'
+    )
     assert withhold(shown, instead) == 'a,"[text 1]"\n| [text 1] |\n<td>[text 2]</td>'
 
 
 # README: "the exercises with what their solutions print"
-def test_solutions_follow_the_notebook_in_their_order(tmp_path) -> None:
-    folded = "**1.** Why?\n\n<details><summary>Solution</summary>\n\n```python\nprint(1)\n```\n\nSo.\n\n</details>"
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(folded)])
-    assert exercises(notebook) == [("**1.** Why?\n\n", "```python\nprint(1)\n```\n\nSo.\n\n")]
+SOLUTION = "```python\nprint(1)\n```\nSo.\n"
+FOLDED = f"<details><summary>Solution{{}}</summary>\n\n{SOLUTION}</details>"
+TASK = "**Open task (30 minutes).** Try **2.** again.\n\n"
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"## Exercises\n\n**1.** Why?\n\n{FOLDED.format('')}"],
+        [f"## Exercises\n\n**1.** Why?\n\n{TASK}", FOLDED.format(" 1")],
+    ],
+)
+def test_solutions_follow_the_notebook_in_their_order(tmp_path, texts) -> None:
+    if len(texts) > 1:
+        texts = [*texts, FOLDED.replace("Solution{}", "Open task: one way")]
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    (first, solved), *others = exercises(notebook)
+    assert (first, solved) == ("**1.** Why?\n\n", SOLUTION)
+    assert [question.strip() for question, _ in others] == (
+        [TASK.strip()] if len(texts) > 1 else []
+    )
     nbformat.write(notebook, tmp_path / "lesson.ipynb")
     append_solutions(tmp_path / "lesson.ipynb")
     added = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells[-1]
-    assert (added.source, added.metadata["exercise"]) == ("print(1)", 1)
+    assert (added.source, added.metadata["exercise"]) == (
+        "print(1)",
+        1 + len(others),
+    )
 
 
-# README: "Every claim with its verdict, by paper", "Which embedder for my task?", "What is in each table"
-@pytest.mark.parametrize("name", PAGES)
-def test_a_page_says_what_the_committed_results_say(name) -> None:
-    mark, made = PAGES[name]
-    assert (paths.ROOT / name).read_text(encoding="utf-8") == between(name, mark, f"\n{made()}")
+# README: "Every claim with its verdict, by paper", "Which embedder for my task?", "What
+# is in each table"
+@pytest.mark.parametrize(("name", "mark", "made"), MADE)
+def test_a_page_says_what_the_committed_results_say(name, mark, made) -> None:
+    assert (paths.ROOT / name).read_text(encoding="utf-8") == between(
+        name, mark, f"\n{made()}"
+    )
 
 
-FINDINGS = [
-    line.strip()
-    for name, end in (("README.md", "## Two commands"), ("docs/replication.md", "<!-- claims -->"))
-    for line in re.split(r"\n(?=- |\d+\. )", (paths.ROOT / name).read_text().partition(end)[0])
-    if re.search(r"\d\.\d", line.partition("](")[0])
-]
+def test_what_is_shown_of_a_claim_is_the_part_that_decides() -> None:
+    judged = pd.Series(
+        {
+            "ours": "all: 0.34 (0.251 to 0.438) holds; restricted: 0.1 (0 to 1) fails",
+            "verdict": "not seen here",
+            "note": "here; there",
+        }
+    )
+    shown = deciding("n2o-popular-shares-words", judged)
+    assert shown.endswith("known paraphrases. **0.1 (0 to 1)**")
+    judged["verdict"] = "seen here"
+    shown = deciding("n2o-popular-shares-words", judged)
+    assert shown.endswith("its other neighbors. **0.34 (0.251 to 0.438)**")
+    judged["verdict"] = "not testable here"
+    assert deciding("n2o-popular-shares-words", judged) == "missing: here"
 
 
-# README: "What replicates", with its numbers
-@pytest.mark.parametrize("finding", FINDINGS)
-def test_a_number_of_a_finding_stands_in_a_table_of_its_study(finding) -> None:
-    """Every number with a decimal point, as the tables round it."""
-    said, study = re.match(r"(.*?)\[study \d\]\((?:\.\./)?(figures/\S+)/README.md\)", finding, re.DOTALL).groups()
-    cells = " ".join(file.read_text() for file in (paths.ROOT / study).glob("*.csv"))
+# README: "What is in each table"
+def test_every_column_of_every_committed_table_has_a_meaning_and_a_unit() -> None:
+    page = (
+        (paths.ROOT / "docs/tables.md")
+        .read_text(encoding="utf-8")
+        .partition("## What `value` is")[0]
+    )
+    rows = re.findall(r"^\| (`.*?) \| (.+?) \| (.+?) \|$", page, re.MULTILINE)
+    explained = {
+        name
+        for names, meaning, _ in rows
+        for name in re.findall("`([^`]+)`", f"{names} {meaning}")
+    }
+
+    def is_explained(column: str) -> bool:
+        plain = re.sub("_(low|high|seconds)$|, baseline$", "", column)
+        if plain in explained or plain.isdigit():
+            return True
+        try:
+            return bool(embedders.parse("column", plain))
+        except InputError:
+            return False
+
+    folders = [
+        folder
+        for name in PROFILES
+        for folder in reference.results_of(REFERENCE / name).values()
+    ]
+    for file in (file for folder in folders for file in folder.glob("*.csv")):
+        columns = pd.read_csv(file, nrows=0).columns
+        assert [column for column in columns if not is_explained(column)] == [], file
+
+
+def test_the_mrr_of_the_paper_profile_is_that_of_the_replication_where_there_is_one(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(made_pages, "REFERENCE", tmp_path)
+    lesson = tmp_path / "paper" / "04_paraphrase_mrr"
+    replication = tmp_path / "paper" / "replication" / "n2o"
+    for folder in (lesson, replication):
+        folder.mkdir(parents=True)
+    (lesson / "mrr.csv").write_text("embedder,mrr\ntfidf,0.5\n")
+    assert reciprocal_ranks("paper").to_dict() == {"tfidf": 0.5}
+    rows = "model,printed mrr,mrr\nelmo,0.9,\ntfidf,0.7,0.6\n"
+    (replication / "table_4.csv").write_text(rows)
+    assert reciprocal_ranks("paper").to_dict() == {"tfidf": 0.6}
+
+
+@pytest.mark.parametrize("source", PAPERS)
+def test_a_number_of_the_summary_of_a_paper_stands_in_its_tables(source) -> None:
+    """Every number with a decimal point, as the tables round it, or as a percentage."""
+    page = (paths.ROOT / "docs/replication.md").read_text(encoding="utf-8")
+    _, _, section = page.partition(f"<!-- /{source}-figure -->")
+    said = section.partition(f"<!-- {source} -->")[0]
+    claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    claims = claims[claims["source"] == source]
+    studies = {f"replication/{source}", *claims["lesson"]}
+    printed = claims[["claim", "published", "published_value"]]
+    cells = " ".join(printed.to_numpy().ravel())
+    for study in studies:
+        for file in REFERENCE.glob(f"*/{study}/*.csv"):
+            cells += file.read_text(encoding="utf-8")
     found = [float(cell) for cell in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", cells)]
-    for number in re.findall(r"\d+\.\d+", said):
-        assert any(f"{value:.{len(number.partition('.')[2])}f}" == number for value in found), number
+    found += [100 * value for value in found]
+    for number in re.findall(r"\d+\.\d+(?!e)", re.sub(r"\]\(\S+\)", "", said)):
+        digits = len(number.partition(".")[2])
+        assert any(f"{abs(value):.{digits}f}" == number for value in found), number
+
+
+# README: "What we found", with its numbers
+def test_the_numbers_of_the_readme_stand_in_the_summaries_of_the_papers() -> None:
+    readme = (paths.ROOT / "README.md").read_text(encoding="utf-8")
+    _, _, found = readme.partition("## What we found")
+    summaries = (paths.ROOT / "docs/replication.md").read_text(encoding="utf-8")
+    numbers = re.findall(r"\d+\.\d+", found.partition("\n## ")[0])
+    assert numbers
+    assert [number for number in numbers if number not in summaries] == []

@@ -1,8 +1,9 @@
-"""The paraphrase in the haystack: ranks by hand and against NumPy in float64, and the pairs of study 4."""
+"""The paraphrase in the haystack: ranks by hand and against float64 NumPy.
+
+Also the pairs of study 4.
+"""
 
 from __future__ import annotations
-
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from lib.store import EmbeddingStore
 from lib.studies import paraphrases
 from lib.studies.paraphrases import Pairs
 
-# -- mean reciprocal rank -----------------------------------------------------------------------
+# -- mean reciprocal rank --------------------------------------------------------------
 
 
 def test_mean_reciprocal_rank_by_hand() -> None:
@@ -36,7 +37,7 @@ def test_chance_is_the_mean_over_all_orders() -> None:
     assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
-# -- ranks --------------------------------------------------------------------------------------
+# -- ranks -----------------------------------------------------------------------------
 
 
 def at(*degrees: float) -> np.ndarray:
@@ -45,7 +46,9 @@ def at(*degrees: float) -> np.ndarray:
     return np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def plain(queries, needles, corpus, exclude=None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def plain(
+    queries, needles, corpus, exclude=None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ranks, ties and haystacks, written from the definition in float64."""
 
     def unit(vectors):
@@ -63,7 +66,9 @@ def plain(queries, needles, corpus, exclude=None) -> tuple[np.ndarray, np.ndarra
 
 def check_against_plain(queries, needles, corpus, exclude=None) -> None:
     for found, expected in zip(
-        retrieval.ranks(queries, needles, corpus, exclude), plain(queries, needles, corpus, exclude), strict=True
+        retrieval.ranks(queries, needles, corpus, exclude),
+        plain(queries, needles, corpus, exclude),
+        strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
 
@@ -81,12 +86,15 @@ small_vectors = st.integers(0, 2**32).map(np.random.default_rng)
 def test_ranks_are_those_of_float64(rng, q, n, d) -> None:
     # Small whole numbers: parallel vectors, ties and zero vectors are frequent.
     queries, needles, corpus = (rng.integers(-2, 3, (rows, d)) for rows in (q, q, n))
-    exclude = [rng.choice(n, rng.integers(0, n + 1), replace=False).tolist() for _ in range(q)]
+    exclude = [
+        rng.choice(n, rng.integers(0, n + 1), replace=False).tolist() for _ in range(q)
+    ]
     check_against_plain(queries, needles, corpus, exclude)
 
 
 def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
-    # Hay all around the needles, 1e-6 to 1e-11 away: less than float32 has between two cosines.
+    # Hay all around the needles, 1e-6 to 1e-11 away: less than float32 has between two
+    # cosines.
     queries, needles = rng.standard_normal((2, 6, 64))
     steps = 10.0 ** rng.uniform(-11, -6, (500, 1))
     corpus = needles[rng.integers(6, size=500)] + steps * rng.standard_normal((500, 64))
@@ -95,7 +103,9 @@ def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
 
 @given(small_vectors, st.integers(1, 5), st.integers(1, 40))
 def test_sparse_vectors_have_the_ranks_of_dense_ones(rng, q, n) -> None:
-    queries, needles, corpus = (rng.poisson(0.3, (rows, 12)).astype(np.float32) for rows in (q, q, n))
+    queries, needles, corpus = (
+        rng.poisson(0.3, (rows, 12)).astype(np.float32) for rows in (q, q, n)
+    )
     exclude = rng.integers(-1, n, q)
     dense = retrieval.ranks(queries, needles, corpus, exclude)
     sparse = retrieval.ranks(*map(sp.csr_array, (queries, needles, corpus)), exclude)
@@ -118,41 +128,36 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
     ],
 )
 def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
-    arguments = {"queries": at(1, 2), "needles": at(3, 4), "corpus": at(10, 20, 30)} | changed
+    arguments = {
+        "queries": at(1, 2),
+        "needles": at(3, 4),
+        "corpus": at(10, 20, 30),
+    } | changed
     with pytest.raises(InputError, match=message):
         retrieval.ranks(**arguments)
 
 
-# -- haystacks of another size ------------------------------------------------------------------
-
-
-def test_expected_reciprocal_rank_by_hand() -> None:
-    # Rank 2 among three: one of three is nearer. Left alone, it is met with probability 1/3: 2/3 + 1/3 * 1/2.
-    assert retrieval.expected_reciprocal_ranks([2], [3], 1) == pytest.approx(5 / 6)
-    # Rank 3 among four, two are left: both nearer ones 1/6, one 4/6, none 1/6.
-    assert retrieval.expected_reciprocal_ranks([3], [4], 2) == pytest.approx(1 / 18 + 4 / 12 + 1 / 6)
-
-
-@given(st.integers(1, 8), st.data())
-def test_expected_reciprocal_rank_is_the_mean_over_all_smaller_haystacks(haystack, data) -> None:
-    rank, size = data.draw(st.integers(1, haystack + 1)), data.draw(st.integers(0, haystack))
-    nearer = [i < rank - 1 for i in range(haystack)]
-    reciprocals = [1 / (1 + sum(some)) for some in combinations(nearer, size)]
-    found = retrieval.expected_reciprocal_ranks([rank], [haystack], size)
-    assert found[0] == pytest.approx(np.mean(reciprocals))
-
-
-# -- pairs --------------------------------------------------------------------------------------
+# -- pairs -----------------------------------------------------------------------------
 
 
 def corpus_of(sentences, groups) -> Corpus:
     """A corpus of one document."""
     n = len(sentences)
-    return Corpus("tiny", list(sentences), np.zeros(n, np.int32), np.array([0]), np.array(groups, np.int32))
+    return Corpus(
+        "tiny",
+        list(sentences),
+        np.zeros(n, np.int32),
+        np.array([0]),
+        np.array(groups, np.int32),
+    )
 
 
-def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(monkeypatch) -> None:
-    here = corpus_of(["a one", "a two", "a two again", "a three", "free"], [1, 2, 2, 3, -1])
+def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(
+    monkeypatch,
+) -> None:
+    here = corpus_of(
+        ["a one", "a two", "a two again", "a three", "free"], [1, 2, 2, 3, -1]
+    )
     other = corpus_of(["b one", "b two", "a three", "b four"], [1, 2, 3, 4])
     monkeypatch.setattr(corpora, "load", {"other": other}.__getitem__)
     # Two stands twice in one of them, three is the same sentence in both.
@@ -161,7 +166,12 @@ def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase
 
 def test_gospel_verses_are_aligned() -> None:
     pairs = paraphrases.load("bible-gospels:ylt", corpora.load("bible-gospels:web"))
-    assert len(pairs.queries) == len(set(pairs.queries)) == len(set(pairs.paraphrases)) > 4500
+    assert (
+        len(pairs.queries)
+        == len(set(pairs.queries))
+        == len(set(pairs.paraphrases))
+        > 4500
+    )
     overlap = paraphrases.word_overlap(pairs)
     shifted = paraphrases.word_overlap(Pairs(pairs.queries[1:], pairs.paraphrases[:-1]))
     assert overlap.mean() > 0.5 > 0.2 > shifted.mean()
@@ -174,23 +184,39 @@ def lines(tmp_path, content: str) -> str:
 
 
 def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> None:
-    source = lines(tmp_path, "a  query\tits pair\nanother\tÜbung\na query\tsomething\nx\tx\nÜbung\ty\n")
-    assert paraphrases.load(source, None) == (["a query", "another"], ["its pair", "Übung"])
+    source = lines(
+        tmp_path,
+        "a  query\tits pair\nanother\tÜbung\na query\tsomething\nx\tx\nÜbung\ty\n",
+    )
+    assert paraphrases.load(source, None) == (
+        ["a query", "another"],
+        ["its pair", "Übung"],
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("a\tb\nc\n", "line 2: give a query"), ("a\tb\tc\n", "line 1: give"), ("", "empty"), ("x\tx\n", "has no pair")],
+    [
+        ("a\tb\nc\n", "line 2: give a query"),
+        ("a\tb\tc\n", "line 1: give"),
+        ("", "empty"),
+        ("x\tx\n", "has no pair"),
+    ],
 )
 def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message) -> None:
     with pytest.raises(InputError, match=message):
         paraphrases.load(lines(tmp_path, content), None)
 
 
-def test_the_sts_benchmark_offers_news_rated_four_or_more(tmp_path, monkeypatch) -> None:
+def test_the_sts_benchmark_offers_news_rated_four_or_more(
+    tmp_path, monkeypatch
+) -> None:
     folder = tmp_path / "senteval" / "STS" / "STSBenchmark"
     folder.mkdir(parents=True)
-    rows = ["main-news\tf\ty\t1\t4.0\tit rains\train falls", "main-news\tf\ty\t2\t3.9\ta\tb"]
+    rows = [
+        "main-news\tf\ty\t1\t4.0\tit rains\train falls",
+        "main-news\tf\ty\t2\t3.9\ta\tb",
+    ]
     rows += ["main-captions\tf\ty\t3\t5.0\tc\td", "main-news\tf\ty\t4\t5.0\te\te"]
     for split in ("train", "dev", "test"):
         (folder / f"sts-{split}.csv").write_text("\n".join(rows) + "\n")
@@ -199,7 +225,10 @@ def test_the_sts_benchmark_offers_news_rated_four_or_more(tmp_path, monkeypatch)
 
 
 def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
-    pairs = Pairs(["The cat sat.", "the cat", "Dogs bark"], ["the CAT sat", "a cat", "the hound barks"])
+    pairs = Pairs(
+        ["The cat sat.", "the cat", "Dogs bark"],
+        ["the CAT sat", "a cat", "the hound barks"],
+    )
     assert paraphrases.word_overlap(pairs).tolist() == pytest.approx([1, 1 / 3, 0])
     assert paraphrases.draw(pairs, 2, 0.6, rng).queries == ["the cat", "Dogs bark"]
     with pytest.raises(InputError, match="pairs: 3 is not accepted; give 2 to 2"):
@@ -207,7 +236,9 @@ def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> N
 
 
 def test_text_from_different_sources_gets_one_form() -> None:
-    cased, tokenized = paraphrases.one_form(["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."])
+    cased, tokenized = paraphrases.one_form(
+        ["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."]
+    )
     assert cased == tokenized == "he didn t pay u s 3 6"
 
 
@@ -219,31 +250,44 @@ def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng) -> None:
     assert (len(some), some[answers[0]]) == (3, "new")
 
 
-def test_queries_are_encoded_by_what_was_learned_from_the_haystack(tmp_path, monkeypatch) -> None:
+def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
+    tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path)
-    monkeypatch.setattr(paraphrases, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store"))
-    hay, queries = ["the king saw a star", "a star fell", "no king"], ["the star", "unknown"]
+    monkeypatch.setattr(
+        paraphrases, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store")
+    )
+    hay, queries = (
+        ["the king saw a star", "a star fell", "no king"],
+        ["the star", "unknown"],
+    )
     asked, searched = paraphrases.embed(embedders.load("tfidf"), hay, queries)
     fitted = embedders.load("tfidf").fit(hay)
     np.testing.assert_array_equal(asked.toarray(), fitted.encode(queries).toarray())
     np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
 
 
-def test_the_spread_between_embedders_is_without_the_noise_of_the_draw(rng) -> None:
-    # Equal embedders differ by the draw alone; a true deviation of 0.2 is found again.
-    noise = [rng.normal(size=(50, 1)) + rng.normal(size=(50, 8)) for _ in range(200)]
-    assert np.mean([table.mean(axis=0).std(ddof=1) for table in noise]) > 0.13
-    assert np.mean([paraphrases.spread(table) for table in noise]) < 0.06
-    true = np.linspace(-0.3, 0.3, 8)
-    found = [paraphrases.spread(table + true) for table in noise]
-    assert np.sqrt(np.mean(np.square(found))) == pytest.approx(true.std(ddof=1), rel=0.05)
-
-
 def test_association_resamples_queries_and_embedders(rng) -> None:
     quality = np.arange(12.0) + rng.normal(scale=0.01, size=(300, 12))
-    same = paraphrases.association(quality, quality, Sampling(0, 300))
+    apart = np.arange(12)
+    same = paraphrases.association(quality, quality, apart, Sampling(0, 300))
     assert same.estimate == same.high == 1
-    unrelated = rng.permutation(np.arange(12.0)) + rng.normal(scale=0.01, size=(300, 12))
-    other = paraphrases.association(unrelated, quality, Sampling(0, 300))  # queries alone would leave no width
+    unrelated = rng.permutation(np.arange(12.0)) + rng.normal(
+        scale=0.01, size=(300, 12)
+    )
+    other = paraphrases.association(
+        unrelated, quality, apart, Sampling(0, 300)
+    )  # queries alone would leave no width
     assert other.low < 0 < other.high
     assert other.low <= other.estimate <= other.high
+
+
+def test_association_draws_relatives_together(rng) -> None:
+    quality = np.repeat(rng.normal(size=6), 4) + rng.normal(scale=0.01, size=(300, 24))
+    likeness = np.repeat(rng.normal(size=6), 4) + rng.normal(scale=0.01, size=(300, 24))
+    apart, together = (
+        paraphrases.association(likeness, quality, families, Sampling(0, 300))
+        for families in (np.arange(24), np.repeat(np.arange(6), 4))
+    )
+    assert apart.estimate == together.estimate
+    assert together.high - together.low > 1.3 * (apart.high - apart.low)

@@ -1,4 +1,7 @@
-"""The runner skips what is up to date, replaces results only by whole ones, and lets no failure stop the others."""
+"""The runner skips what is up to date and replaces results only by whole ones.
+
+A failure does not stop the other notebooks.
+"""
 
 from __future__ import annotations
 
@@ -30,22 +33,36 @@ GOOD = (
     "    bar.update(3)"
 )
 SLOW = f"import time\ntime.sleep(2)\n{GOOD}"
-BAD = "from lib.run.errors import InputError\nraise InputError('k: 5 is not accepted; give 1 to 3')"
+BAD = (
+    "from lib.run.errors import InputError\n"
+    "raise InputError('k: 5 is not accepted; give 1 to 3')"
+)
 BROKEN = "1 / 0"
 
 
-def write_notebook(folder: Path, name: str, source: str) -> None:
+def write_notebook(folder: Path, name: str, source: str, given: str = "k = 5") -> None:
     cells = [
-        nbformat.v4.new_code_cell("k = 5", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(given, metadata={"tags": ["parameters"]}),
         nbformat.v4.new_code_cell(source),
     ]
-    python = {"kernelspec": {"name": "python3", "language": "python", "display_name": "Python 3"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=python), folder / f"{name}.ipynb")
+    python = {
+        "kernelspec": {
+            "name": "python3",
+            "language": "python",
+            "display_name": "Python 3",
+        }
+    }
+    file = folder / f"{name}.ipynb"
+    file.parent.mkdir(exist_ok=True)
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=python), file)
 
 
 @pytest.fixture
 def project(tmp_path, monkeypatch) -> Callable[[str, str], None]:
-    """Places for notebooks, parameters, figures and records; returns a function that writes a notebook."""
+    """Places for notebooks, parameters, figures and records.
+
+    Returns a function that writes a notebook.
+    """
     for name in ("NOTEBOOKS", "PARAMS", "FIGURES", "RUNS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())
         (tmp_path / name.lower()).mkdir()
@@ -57,14 +74,20 @@ def job(name: str, profile: str = "default") -> jobs.Job:
     return found
 
 
-# README: "seconds when run again", "A notebook whose source, parameters ... are unchanged is skipped."
-def test_done_then_unchanged_then_done_again_when_anything_changes(project, capsys) -> None:
+# README: "seconds when run again", "A notebook whose source, parameters ... are
+# unchanged is skipped."
+def test_done_then_unchanged_then_done_again_when_anything_changes(
+    project, capsys
+) -> None:
     project("01_good", GOOD)
     assert runner.run(job("01")).startswith("done (")
     line = "counting: 3 of 3 steps (100 %)"
     assert line in job("01").log.read_text()
     assert f"01_good  {line}" in capsys.readouterr().out
-    assert {file.name for file in job("01").results.iterdir()} == {"01_good.ipynb", "table.csv"}
+    assert {file.name for file in job("01").results.iterdir()} == {
+        "01_good.ipynb",
+        "table.csv",
+    }
     assert runner.run(job("01")) == "unchanged, skipped"
     table = (job("01").results / "table.csv").rename(paths.FIGURES / "table.csv")
     assert not job("01").is_up_to_date()
@@ -75,8 +98,62 @@ def test_done_then_unchanged_then_done_again_when_anything_changes(project, caps
     assert runner.run(job("01"), force=True).startswith("done (")
 
 
+def record_success() -> None:
+    job("01").record.parent.mkdir(parents=True, exist_ok=True)
+    job("01").write_record(job("01").digest())
+    assert job("01").is_up_to_date()
+
+
+def test_a_file_that_a_parameter_names_at_any_depth_counts(project, tmp_path) -> None:
+    texts = [tmp_path / f"{i}.txt" for i in range(4)]
+    values = [
+        f"lines:{texts[0]}",
+        ["lee", f"text:{texts[1]}"],
+        {"text": f"{texts[2]}", "k": 3},
+        [{"a": [f"{texts[3]}"]}],
+    ]
+    write_notebook(
+        paths.NOTEBOOKS,
+        "01_good",
+        GOOD,
+        "\n".join(f"p{i} = {value}" for i, value in enumerate(map(repr, values))),
+    )
+    for text in texts:
+        record_success()
+        text.write_text("A sentence.")
+        assert not job("01").is_up_to_date()
+
+
+def test_data_and_models_that_arrive_later_count_in_every_profile(
+    project, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(paths, "DATA", tmp_path / "data")
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path / "elsewhere"))
+    monkeypatch.setattr(jobs, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "elsewhere/senteval/STS").mkdir(parents=True)
+    (tmp_path / "elsewhere/senteval/STS/STSBenchmark").symlink_to(tmp_path / "linked")
+    (tmp_path / "linked/back").symlink_to(tmp_path / "elsewhere")
+    names = ["installed", "me/mine", str(tmp_path / "static")]
+    write_notebook(paths.NOTEBOOKS, "01_good", GOOD, f"embedder_names = {names}")
+    for arriving in (
+        "data/glove/glove.6B.300d.txt",
+        "elsewhere/bert-ft-multinli/model.safetensors",
+        "linked/sts-test.csv",
+        "linked/deeper/another.csv",
+        "hub/models--me--mine/snapshots/0123/model.safetensors",
+        "static/modules.json",
+    ):
+        record_success()
+        (tmp_path / arriving).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / arriving).write_text("weights")
+        assert not job("01").is_up_to_date(), arriving
+
+
 # README: "run it quickly, on little text", "run it with the paper's settings"
-def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder(project) -> None:
+def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder(
+    project,
+) -> None:
     project("01_good", GOOD)
     (paths.PARAMS / "smoke").mkdir()
     (paths.PARAMS / "smoke" / "01_good.yaml").write_text("k: 7\n")
@@ -91,26 +168,49 @@ def test_a_failure_leaves_the_old_results_and_names_the_cell(project) -> None:
     (reason,) = runner.run_all([job("01")], 1, force=False).values()
     assert "ZeroDivisionError in cell 2: division by zero" in reason
     assert job("01").failed.exists()
-    assert [file.name for file in job("01").results.parent.rglob("*")] == ["01_broken", "table.csv"]
+    assert [file.name for file in job("01").results.parent.rglob("*")] == [
+        "01_broken",
+        "table.csv",
+    ]
 
 
 def test_a_kernel_that_dies_is_a_sentence(project) -> None:
-    project("01_killed", "import os\nos.write(2, b'no more room')\nos.kill(os.getpid(), 9)")
+    project(
+        "01_killed", "import os\nos.write(2, b'no more room')\nos.kill(os.getpid(), 9)"
+    )
     (reason,) = runner.run_all([job("01")], 1, force=False).values()
-    file = reason.removeprefix("the kernel died, often for lack of memory (what it printed: ").removesuffix(")")
+    file = reason.removeprefix(
+        "the kernel died, often for lack of memory (what it printed: "
+    ).removesuffix(")")
     assert "no more room" in Path(file).read_text()
 
 
 # docs/troubleshooting.md: "never imported unless asked for: TensorFlow ... and NGT"
-def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wait_for_their_use() -> None:
-    source = "from lib import embedders, neighbors, plotting\nfrom lib.run import cluster"
-    listing = "import sys\nfor each in sys.modules.values(): print(each.__name__, vars(each).get('__file__'))"
+def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wait_for_their_use() -> (  # noqa: E501
+    None
+):
+    source = (
+        "from lib import embedders, neighbors, plotting\nfrom lib.run import cluster"
+    )
+    listing = (
+        "import sys\nfor each in sys.modules.values(): print(each.__name__, "
+        "vars(each).get('__file__'))"
+    )
     command = [sys.executable, "-c", f"{source}\n{listing}"]
-    ended = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        command, cwd=paths.ROOT, capture_output=True, text=True, check=True
+    )
     loaded = dict(line.split(maxsplit=1) for line in ended.stdout.splitlines())
     own = {file for name, file in loaded.items() if name.startswith("lib.")}
     assert own <= set(map(str, library_files([source])))
-    assert not loaded.keys() & {"dask", "distributed", "ngtpy", "tensorflow", "torch", "transformers"}
+    assert not loaded.keys() & {
+        "dask",
+        "distributed",
+        "ngtpy",
+        "tensorflow",
+        "torch",
+        "transformers",
+    }
 
 
 def test_unknown_notebooks_and_profiles_point_to_the_nearest(project) -> None:
@@ -119,6 +219,47 @@ def test_unknown_notebooks_and_profiles_point_to_the_nearest(project) -> None:
         jobs.select("02", "default")
     with pytest.raises(InputError, match="PROFILE: 'papre' is not known"):
         jobs.select("", "papre")
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("1", "did you mean 01?"),
+        ("n2o", "did you mean 01_n2o or replication/n2o?"),
+        ("replication/n20", "did you mean replication/n2o or replication/usif?"),
+        ("zzz", "accepted: 01_n2o, 02_more, replication/n2o, replication/usif"),
+    ],
+)
+def test_an_unknown_notebook_gets_a_sentence_with_the_names_that_exist(
+    project, given, hint
+) -> None:
+    for name in ("01_n2o", "02_more", "replication/n2o", "replication/usif"):
+        project(name, GOOD)
+    with pytest.raises(InputError) as error:
+        jobs.select(given, "default")
+    assert str(error.value) == f"NOTEBOOK: {given!r} is not known; {hint}"
+
+
+def test_lessons_are_selected_by_number_replications_by_name_and_copies_by_the_reader_not_at_all(  # noqa: E501
+    project,
+) -> None:
+    for name in (
+        "02_more",
+        "01_n2o",
+        "replication/usif",
+        "replication/n2o",
+        "Untitled",
+        "replication/Untitled",
+    ):
+        project(name, GOOD)
+    every = ["01_n2o", "02_more", "replication/n2o", "replication/usif"]
+    for given, expected in {
+        "": every,
+        "02": every[1:2],
+        "replication": every[2:],
+        every[3]: every[3:],
+    }.items():
+        assert [job.name for job in jobs.select(given, "default")] == expected
 
 
 # README: "every key and value is checked ... before anything runs"
@@ -131,12 +272,71 @@ def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     assert not list(paths.FIGURES.iterdir())
 
 
-# -- the command --------------------------------------------------------------------------------
+PLOT = (
+    f"{GOOD}\n(folder / 'first.png').write_bytes(b'a')\n"
+    "(folder / 'a_second.png').write_bytes(b'b')"
+)
+
+
+# README: "A run writes to `figures/<profile>/`"
+def test_a_run_ends_with_what_to_open(project, capsys) -> None:
+    project("01_plot", PLOT)
+    assert runner.main(["--jobs=1"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(
+        f"open {paths.FIGURES / 'default' / '01_plot' / 'first.png'}, "
+    )
+    assert "01_plot.ipynb" in last
+    project("02_good", GOOD)
+    assert runner.main(["--jobs=1"]) == 0
+    assert (
+        capsys.readouterr()
+        .out.splitlines()[-1]
+        .startswith(f"open the figures in {paths.FIGURES / 'default'}")
+    )
+
+
+def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(
+    project, capsys
+) -> None:
+    project("01_bad", BAD)
+    assert runner.main(["--output=situated/mine"]) == 1
+    assert runner.main([]) == 1
+    out = capsys.readouterr().out
+    assert "0 of 1 notebooks up to date" in out
+    assert "tables" not in out
+    assert "\nopen " not in out
+    assert not list(paths.FIGURES.iterdir())
+
+
+# README: "edit `params/<profile>/<notebook>.yaml`"
+def test_a_notebook_without_a_file_in_a_profile_takes_its_defaults_which_is_said_once(
+    project, capsys
+) -> None:
+    for name in ("01_good", "02_good"):
+        project(name, GOOD)
+    (paths.PARAMS / "mine").mkdir()
+    (paths.PARAMS / "mine" / "02_good.yaml").write_text("k: 7\n")
+    assert runner.main(["--profile=mine"]) == 0
+    assert (
+        capsys.readouterr().out.count("with their default parameters: 01_good\n") == 1
+    )
+    tables = [
+        (paths.FIGURES / "mine" / name / "table.csv").read_text()
+        for name in ("01_good", "02_good")
+    ]
+    assert tables == ["k\n5\n", "k\n7\n"]
+
+
+# -- the command -----------------------------------------------------------------------
 
 
 @pytest.fixture
 def temporary() -> Iterator[Path]:
-    """A folder for temporary files with a short name: the path of a socket may have some hundred characters."""
+    """A temporary folder with a short name: a socket's path is limited in length.
+
+    The limit is about a hundred characters.
+    """
     with tempfile.TemporaryDirectory(prefix="run-") as folder:
         yield Path(folder)
 
@@ -150,23 +350,35 @@ def start(tmp_path, temporary) -> Callable[..., subprocess.Popen]:
         copy(source, tmp_path / name)
     for name in ("notebooks", "params"):
         (tmp_path / name).mkdir()
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("SENTENCE_")}
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("SENTENCE_")
+    }
     variables = kept | {"PYTHONPATH": str(tmp_path), "TMPDIR": str(temporary)}
 
     def start(*options: str, **notebooks: str) -> subprocess.Popen:
         for name, source in notebooks.items():
             write_notebook(tmp_path / "notebooks", name.removeprefix("_"), source)
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-        # Tests may run where these signals are ignored, in the background say, which a process inherits.
-        heard = {"preexec_fn": lambda: [signal.signal(number, signal.SIG_DFL) for number in (1, 2, 15)]}
+        # Tests may run where these signals are ignored, in the background say, which a
+        # process inherits.
+        heard = {
+            "preexec_fn": lambda: [
+                signal.signal(number, signal.SIG_DFL) for number in (1, 2, 15)
+            ]
+        }
         command = [sys.executable, "-m", "lib.run", *options]
         return subprocess.Popen(command, cwd=tmp_path, env=variables, **pipes, **heard)
 
     return start
 
 
-# README: "When one notebook fails the others still run, the summary names it, and the exit status is not 0."
-def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(start, tmp_path) -> None:
+# README: "When one notebook fails the others still run, the summary names it, and the
+# exit status is not 0."
+def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
+    start, tmp_path
+) -> None:
     command = start("--jobs", "2", _01_bad=BAD, _02_good=GOOD, _03_broken=BROKEN)
     out, err = command.communicate(timeout=120)
     assert command.returncode == 1
@@ -181,11 +393,68 @@ def test_two_commands_execute_a_notebook_once(start, tmp_path) -> None:
     commands = [start(_01_slow=SLOW), start()]
     out = [command.communicate(timeout=120)[0] for command in commands]
     assert [command.returncode for command in commands] == [0, 0]
-    assert sorted(re.findall(r"^01_slow  (done \(|done by another run)", "\n".join(out), re.M)) == [
-        "done (", "done by another run",
-    ]  # fmt: skip
-    assert sum("waiting for another run that is executing it" in each for each in out) == 1
-    assert (tmp_path / "figures" / "default" / "01_slow" / "table.csv").read_text() == "k\n5\n"
+    assert sorted(
+        re.findall(r"^01_slow  (done \(|done by another run)", "\n".join(out), re.M)
+    ) == ["done (", "done by another run"]
+    assert (
+        sum("waiting for another run that is executing it" in each for each in out) == 1
+    )
+    assert (
+        tmp_path / "figures" / "default" / "01_slow" / "table.csv"
+    ).read_text() == "k\n5\n"
+
+
+# A replication with a table, a figure and a verdict, which is executed after a lesson,
+# in its own folder.
+PAPER = """
+import pathlib
+import matplotlib.pyplot as plt
+import pandas as pd
+from lib import plotting
+from lib.run import parameters, paths
+NOTEBOOK = "replication/n2o"
+parameters.check_notebook(NOTEBOOK, globals())
+assert list(paths.FIGURES.glob("smoke/0*/table.csv"))
+assert pathlib.Path("../01_a.ipynb").exists()
+plotting.write_table(pd.DataFrame({"k": [k]}), NOTEBOOK, "table")
+plotting.write_table(pd.DataFrame({"id": ["x"], "verdict": ["holds"]}), NOTEBOOK, "claims")
+plotting.show(plt.figure(figsize=(1, 1)), NOTEBOOK, "plot", "A figure.")
+"""  # noqa: E501
+
+
+# README: "then the replications"
+def test_replications_run_after_the_lessons_each_into_its_folder_and_are_then_up_to_date(  # noqa: E501
+    start, tmp_path
+) -> None:
+    given = tmp_path / "params/smoke/replication/n2o.yaml"
+    given.parent.mkdir(parents=True)
+    given.write_text("k: 7\n")
+    papers = {f"replication/{name}": PAPER for name in ("n2o", "usif")}
+    command = start("--profile=smoke", _01_a=GOOD, _02_b=GOOD, **papers)
+    out, err = command.communicate(timeout=240)
+    assert command.returncode == 0, err
+    assert "with their default parameters: 01_a, 02_b, replication/usif\n" in out
+    results = tmp_path / "figures" / "smoke"
+    assert {file.name for file in (results / "replication" / "n2o").iterdir()} == {
+        "n2o.ipynb", "table.csv", "claims.csv", "plot.png", "plot.svg",
+    }  # fmt: skip
+    assert [(results / name / "table.csv").read_text() for name in papers] == [
+        "k\n7\n",
+        "k\n5\n",
+    ]
+    assert (
+        results / "claims.csv"
+    ).read_text() == "study,id,verdict\nreplication/usif,x,holds\n"
+    assert f"open the figures in {results}, " in out
+    second = start("--profile=smoke", "--notebook=replication/n2o")
+    out, _ = second.communicate(timeout=120)
+    assert out.splitlines()[:2] == [
+        "replication/n2o  unchanged, skipped",
+        f"1 of 1 notebooks up to date in {results}",
+    ]
+    assert out.splitlines()[-1].startswith(
+        f"open {results / 'replication' / 'n2o' / 'plot.png'}, "
+    )
 
 
 def kernel_of(command: subprocess.Popen) -> psutil.Process:
@@ -198,11 +467,15 @@ def kernel_of(command: subprocess.Popen) -> psutil.Process:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("number", "status", "notebooks"), [(15, 143, 2), (2, 130, 1), (1, 129, 1)])
+@pytest.mark.parametrize(
+    ("number", "status", "notebooks"), [(15, 143, 2), (2, 130, 1), (1, 129, 1)]
+)
 def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
     start, tmp_path, temporary, number, status, notebooks
 ) -> None:
-    command = start(**{f"_0{i}_slow": "import time\ntime.sleep(600)" for i in range(notebooks)})
+    command = start(
+        **{f"_0{i}_slow": "import time\ntime.sleep(600)" for i in range(notebooks)}
+    )
     kernel = kernel_of(command)
     command.send_signal(number)
     out, err = command.communicate(timeout=120)
@@ -213,7 +486,9 @@ def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
     assert not list(temporary.iterdir())
 
 
-def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(start, tmp_path) -> None:
+def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(
+    start, tmp_path
+) -> None:
     first = start(_01_slow=SLOW)
     kernel = kernel_of(first)
     first.kill()
@@ -223,6 +498,10 @@ def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(start, tm
     assert second.returncode == 0
     assert "01_slow  done" in out
     assert not kernel.is_running()
-    assert [file.name for file in (tmp_path / "figures" / "default").iterdir()] == ["01_slow"]
-    record = json.loads((tmp_path / ".cache" / "runs" / "default" / "01_slow.json").read_text())
+    assert [file.name for file in (tmp_path / "figures" / "default").iterdir()] == [
+        "01_slow"
+    ]
+    record = json.loads(
+        (tmp_path / ".cache" / "runs" / "default" / "01_slow.json").read_text()
+    )
     assert record["sizes"].keys() == {"01_slow.ipynb", "table.csv"}

@@ -34,9 +34,16 @@ def test_an_opening_quotation_mark_goes_with_its_sentence() -> None:
 
 def test_it_is_what_segmenting_one_by_one_gives() -> None:
     assert list(segmented(passages(7))) == expected(7)
-    assert expected(1)[0][1] == ["Rain fell on Monday.", '"We stayed in," she said.', '"Then ship0 sailed."']
+    assert expected(1)[0][1] == [
+        "Rain fell on Monday.",
+        '"We stayed in," she said.',
+        '"Then ship0 sailed."',
+    ]
     assert list(segmented([])) == []
-    assert list(segmented([Passage("", True), Passage(" \n", False)])) == [(True, []), (False, [])]
+    assert list(segmented([Passage("", True), Passage(" \n", False)])) == [
+        (True, []),
+        (False, []),
+    ]
 
 
 @pytest.mark.usefixtures("small_chunks")

@@ -1,4 +1,7 @@
-"""Model files of the authors' program: read without a copy, written byte for byte, refused in one sentence."""
+"""Model files of the authors' program are read without a copy.
+
+They are written byte for byte and refused in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,14 @@ from hypothesis import strategies as st
 
 from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
-from tests.official.sent2vec import WORDS, head_bytes, matrices, model_bytes, write_model, write_sparse_model
+from tests.official.sent2vec import (
+    WORDS,
+    head_bytes,
+    matrices,
+    model_bytes,
+    write_model,
+    write_sparse_model,
+)
 
 WHOLE = model_bytes(labels=["__label__x"])
 
@@ -44,13 +54,19 @@ def test_the_example_is_written_as_it_was_read(data_file, tmp_path) -> None:
 
 
 @given(
-    st.lists(st.binary(max_size=5).map(lambda word: word.replace(b"\0", b"0")), min_size=1, max_size=6),
+    st.lists(
+        st.binary(max_size=5).map(lambda word: word.replace(b"\0", b"0")),
+        min_size=1,
+        max_size=6,
+    ),
     st.lists(st.text("xyzü", max_size=4), max_size=3),
     st.integers(1, 5),
     st.integers(1, 3),
     st.integers(1, 9),
 )
-def test_what_was_read_is_written_byte_for_byte(words, labels, dim, word_ngrams, bucket) -> None:
+def test_what_was_read_is_written_byte_for_byte(
+    words, labels, dim, word_ngrams, bucket
+) -> None:
     data = model_bytes(words, labels, dim=dim, word_ngrams=word_ngrams, bucket=bucket)
     assert written(binary.parse(data, "a file")) == data
 
@@ -77,12 +93,14 @@ def test_the_row_without_use_may_be_missing() -> None:
     assert written(model) == data
 
 
-# -- files that are not whole, or something else --------------------------------------------------
+# -- files that are not whole, or something else ---------------------------------------
 
 
 def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
     for length in range(len(WHOLE)):
-        with pytest.raises(InputError, match=r"^a file: is cut short; get the file again"):
+        with pytest.raises(
+            InputError, match=r"^a file: is cut short; get the file again"
+        ):
             binary.parse(WHOLE[:length], "a file")
 
 
@@ -92,16 +110,34 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
         (b"", "is cut short"),
         (
             b"<!DOCTYPE html><html><title>Google Drive</title>",
-            "is no model of the Sent2Vec program .perhaps a saved web page.; get the file again",
+            (
+                "is no model of the Sent2Vec program .perhaps a saved web page.; get "
+                "the file again"
+            ),
         ),
-        (model_bytes(version=12), "has version 12 of the format; give a file of version 11"),
-        (model_bytes(model=1), "is a fastText model of kind 1; give one trained with sent2vec"),
+        (
+            model_bytes(version=12),
+            "has version 12 of the format; give a file of version 11",
+        ),
+        (
+            model_bytes(model=1),
+            "is a fastText model of kind 1; give one trained with sent2vec",
+        ),
         (model_bytes(quantized=(0, 1)), "is a quantized model"),
         (WHOLE + b"\n", "goes on after its output matrix"),
         (head_bytes(bucket=0), "0 buckets"),
-        (head_bytes() + struct.pack("<B2q", 0, 14, 4), "14 rows of 4 numbers, not 14 of 3"),
-        (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", 98, 1)), "or labels among its words"),
-        (WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)), "negative counts"),
+        (
+            head_bytes() + struct.pack("<B2q", 0, 14, 4),
+            "14 rows of 4 numbers, not 14 of 3",
+        ),
+        (
+            WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", 98, 1)),
+            "or labels among its words",
+        ),
+        (
+            WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)),
+            "negative counts",
+        ),
     ],
 )
 def test_what_is_no_model_gets_a_sentence(data, message) -> None:
@@ -113,9 +149,13 @@ def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
     (tmp_path / "empty.bin").touch()
     with pytest.raises(InputError, match=r"empty.bin: is cut short"):
         binary.read(tmp_path / "empty.bin")
-    with pytest.raises(InputError, match=r"nowhere.bin: cannot be read \(No such file or directory\)"):
+    with pytest.raises(
+        InputError, match=r"nowhere.bin: cannot be read \(No such file or directory\)"
+    ):
         binary.read(tmp_path / "nowhere.bin")
     with pytest.raises(InputError, match="cannot be read"):
         binary.read(tmp_path)
-    with pytest.raises(InputError, match=r"cannot be written \(No such file or directory\)"):
+    with pytest.raises(
+        InputError, match=r"cannot be written \(No such file or directory\)"
+    ):
         Sent2Vec(binary.parse(WHOLE, "a file")).save(tmp_path / "no" / "folder.bin")

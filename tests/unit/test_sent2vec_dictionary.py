@@ -1,4 +1,7 @@
-"""The dictionary numbers the words of a text as the authors' program does, but ties by first occurrence."""
+"""The dictionary numbers words as the authors' program does.
+
+Ties, however, are in order of first occurrence.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,26 @@ from hypothesis import strategies as st
 
 from lib.sent2vec.text import Dictionary
 
-TEXT = [b"the cat sat\n", b"the dog sat on the __label__pet cat\n", b"\n", b"a \xc2\xa0 b"]
+TEXT = [
+    b"the cat sat\n",
+    b"the dog sat on the __label__pet cat\n",
+    b"\n",
+    b"a \xc2\xa0 b",
+]
 
 
 def test_words_go_by_count_then_by_first_occurrence_behind_the_placeholder() -> None:
     dictionary = Dictionary.build([TEXT], min_count=1)
     assert dictionary.words == [
-        b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat", b"dog", b"on", b"a", b"\xc2\xa0", b"b",
+        b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat", b"dog", b"on", b"a",
+        b"\xc2\xa0", b"b",
     ]  # fmt: skip
     assert dictionary.counts.tolist() == [0, 3, 3, 2, 2, 1, 1, 1, 1, 1]
     assert dictionary.counts.dtype == np.int64
     assert dictionary.n_words == 10
-    assert dictionary.tokens == 16  # three ends of lines and the label among them; the last line has no end
+    assert (
+        dictionary.tokens == 16
+    )  # three ends of lines and the label among them; the last line has no end
 
 
 def test_rare_words_go_but_count_among_the_tokens() -> None:
@@ -47,11 +58,21 @@ def test_ids_leave_out_the_unknown_labels_and_ends_of_lines() -> None:
 
 def test_white_space_is_that_of_ascii_and_zero() -> None:
     dictionary = Dictionary.build([TEXT], min_count=1)
-    assert dictionary.ids([b"the\rcat\tsat\vdog\fon\0a\nb"])[0].tolist() == [1, 3, 4, 5, 6, 7, 9]
+    assert dictionary.ids([b"the\rcat\tsat\vdog\fon\0a\nb"])[0].tolist() == [
+        1,
+        3,
+        4,
+        5,
+        6,
+        7,
+        9,
+    ]
     assert dictionary.ids(["the\u2003cat the\u00a0cat THE".encode()])[0].tolist() == []
 
 
-TOKENS = st.sampled_from([b"a", b"b", b"cc", b"</s>", b"__label__x", b"<PLACEHOLDER>", b"\xff", "ü".encode()])
+TOKENS = st.sampled_from(
+    [b"a", b"b", b"cc", b"</s>", b"__label__x", b"<PLACEHOLDER>", b"\xff", "ü".encode()]
+)
 LINES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)
 
 
@@ -62,12 +83,15 @@ def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
     ids, starts = dictionary.ids(text)
     assert len(starts) == len(text) + 1
     for line, start, end in zip(text, starts, starts[1:], strict=False):
-        expected = [{b"cc": 1, b"b": 2, b"a": 4, b"<PLACEHOLDER>": 0}.get(token) for token in line.split()]
+        expected = [
+            {b"cc": 1, b"b": 2, b"a": 4, b"<PLACEHOLDER>": 0}.get(token)
+            for token in line.split()
+        ]
         assert ids[start:end].tolist() == [id for id in expected if id is not None]
 
 
 def test_the_examples_dictionary_is_the_programs(data_file) -> None:
-    """Up to the order of words that are equally frequent, which the program leaves to chance."""
+    """Up to the order of equally frequent words, which the program leaves to chance."""
     from lib.sent2vec.binary import read
 
     theirs = read(data_file("sent2vec/model.bin")).dictionary
@@ -76,4 +100,6 @@ def test_the_examples_dictionary_is_the_programs(data_file) -> None:
     assert ours.tokens == theirs.tokens
     np.testing.assert_array_equal(ours.counts, theirs.counts)
     assert ours.n_words == theirs.n_words
-    assert sorted(zip(ours.counts, ours.words, strict=True)) == sorted(zip(theirs.counts, theirs.words, strict=True))
+    assert sorted(zip(ours.counts, ours.words, strict=True)) == sorted(
+        zip(theirs.counts, theirs.words, strict=True)
+    )

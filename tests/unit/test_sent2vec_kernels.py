@@ -1,4 +1,7 @@
-"""Sent2Vec's kernels beside plain Python that updates every row after every target, and beside hand-derived values."""
+"""Sent2Vec's kernels beside plain Python and hand-derived values.
+
+The plain Python updates every row after every target.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ DIM, WORDS, LR, SEED = 5, 9, 0.7, 3
 LINES = [[1, 2, 3, 4, 5, 6], [2, 7, 2, 2, 8, 7, 2], [3, 1], [4, 5, 6, 4, 5, 6, 1, 2]]
 
 
-# -- the replica --------------------------------------------------------------------------------
+# -- the replica -----------------------------------------------------------------------
 
 
 class Draws:
@@ -62,12 +65,20 @@ def row_of(words: list[int], method: Method) -> int:
 
 
 def spans(n: int, longest: int) -> list[range]:
-    """The positions of each n-gram of two words and more, by first word, then by length."""
-    return [range(i, i + size) for i in range(n) for size in range(2, longest + 1) if i + size <= n]
+    """The positions of each n-gram of two or more words, by first word, then length."""
+    return [
+        range(i, i + size)
+        for i in range(n)
+        for size in range(2, longest + 1)
+        if i + size <= n
+    ]
 
 
 class Replica:
-    """Section 5 of the program's description, word for word, in float64: nothing is deferred, nothing is shared."""
+    """Section 5 of the program's description, word for word, in float64.
+
+    Nothing is deferred, and nothing is shared.
+    """
 
     def __init__(self, model: kernels.Model, method: Method, stream: int) -> None:
         self.inputs, self.outputs = (matrix.astype(np.float64) for matrix in model)
@@ -85,7 +96,11 @@ class Replica:
             words = [word for word in words if self.kept(word)]
         if len(words) < 2:
             return
-        chosen = [i for i, word in enumerate(words) if (thin or self.kept(word)) and self.method.eligible[word]]
+        chosen = [
+            i
+            for i, word in enumerate(words)
+            if (thin or self.kept(word)) and self.method.eligible[word]
+        ]
         if not self.method.window:
             self.part(words, chosen, lr)
             return
@@ -94,39 +109,71 @@ class Replica:
             start = max(0, i - reach)
             self.part(words[start : i + reach + 1], [i - start], lr)
 
-    def negatives(self, words: list[int], chosen: list[int], t: int, count: int) -> list[int]:
+    def negatives(
+        self, words: list[int], chosen: list[int], t: int, count: int
+    ) -> list[int]:
         found: list[int] = []
         while t < len(chosen) and len(found) < count:
             self.cursor = (self.cursor + 1) % len(self.method.negatives)
-            at = self.cursor if self.method.reference else self.draws.below(len(self.method.negatives))
-            found += [int(word) for word in self.method.negatives[at : at + 1] if word != words[chosen[t]]]
+            at = (
+                self.cursor
+                if self.method.reference
+                else self.draws.below(len(self.method.negatives))
+            )
+            found += [
+                int(word)
+                for word in self.method.negatives[at : at + 1]
+                if word != words[chosen[t]]
+            ]
         return found
 
     def part(self, words: list[int], chosen: list[int], lr: float) -> None:
         following = self.negatives(words, chosen, 0, NEGATIVES)
         dropped = set() if self.method.reference else self.dropped_ngrams(len(words))
         for t, target in enumerate(chosen):
-            negatives, following = following, self.negatives(words, chosen, t + 1, NEGATIVES)
-            rows = self.reference(words, target) if self.method.reference else self.paper(words, target, dropped)
+            negatives, following = (
+                following,
+                self.negatives(words, chosen, t + 1, NEGATIVES),
+            )
+            rows = (
+                self.reference(words, target)
+                if self.method.reference
+                else self.paper(words, target, dropped)
+            )
             self.update(words[target], negatives, rows, lr)
 
     def reference(self, words: list[int], target: int) -> list[int]:
-        """The placeholder in place of the target; K words are marked, and no n-gram holds a marked word."""
+        """The placeholder replaces the target; no n-gram includes a marked word.
+
+        K words are marked.
+        """
         words, n = [*words[:target], 0, *words[target + 1 :]], len(words)
         marked: set[int] = set()
         if self.method.word_ngrams > 1 and self.method.dropout_probability:
-            marked = {i for i in range(n) if self.draws.uniform() < self.method.dropout_probability}
+            marked = {
+                i
+                for i in range(n)
+                if self.draws.uniform() < self.method.dropout_probability
+            }
         elif self.method.word_ngrams > 1:
             while len(marked) < self.method.dropout_k and n - len(marked) > 2:
                 marked.add(self.draws.below(n))
-        whole = [span for span in spans(n, self.method.word_ngrams) if not marked.intersection(span)]
+        whole = [
+            span
+            for span in spans(n, self.method.word_ngrams)
+            if not marked.intersection(span)
+        ]
         return words + [row_of([words[i] for i in span], self.method) for span in whole]
 
     def dropped_ngrams(self, n: int) -> set[range]:
         """K n-grams of the line, all of them if it has fewer."""
         every = spans(n, self.method.word_ngrams)
         if self.method.dropout_probability:
-            return {span for span in every if self.draws.uniform() < self.method.dropout_probability}
+            return {
+                span
+                for span in every
+                if self.draws.uniform() < self.method.dropout_probability
+            }
         dropped: set[range] = set()
         while len(dropped) < min(self.method.dropout_k, len(every)):
             dropped.add(every[self.draws.below(len(every))])
@@ -134,12 +181,18 @@ class Replica:
 
     def paper(self, words: list[int], target: int, dropped: set[range]) -> list[int]:
         """Words and n-grams without the target."""
-        left = [span for span in spans(len(words), self.method.word_ngrams) if span not in dropped]
+        left = [
+            span
+            for span in spans(len(words), self.method.word_ngrams)
+            if span not in dropped
+        ]
         left = [span for span in left if target not in span]
         others = words[:target] + words[target + 1 :]
         return others + [row_of([words[i] for i in span], self.method) for span in left]
 
-    def update(self, target: int, negatives: list[int], rows: list[int], lr: float) -> None:
+    def update(
+        self, target: int, negatives: list[int], rows: list[int], lr: float
+    ) -> None:
         hidden = sum(self.inputs[row] for row in rows) / len(rows)
         gradient = np.zeros(len(hidden))
         for row, label in [(target, 1.0), *((row, 0.0) for row in negatives)]:
@@ -159,13 +212,15 @@ def soft(x: np.ndarray, threshold: float) -> np.ndarray:
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0)
 
 
-# -- the kernel ---------------------------------------------------------------------------------
+# -- the kernel ------------------------------------------------------------------------
 
 NEGATIVES = 4
 
 
 def model_of(method: Method, rng: np.random.Generator) -> kernels.Model:
-    model = kernels.Model(training.padded(WORDS + method.bucket + 1, DIM), training.padded(WORDS, DIM))
+    model = kernels.Model(
+        training.padded(WORDS + method.bucket + 1, DIM), training.padded(WORDS, DIM)
+    )
     for matrix in model:
         matrix[:, :DIM] = rng.uniform(-1, 1, (len(matrix), DIM))
     return model
@@ -191,20 +246,32 @@ def method_of(variant: str, **changes: object) -> Method:
     )._replace(**changes)
 
 
-def workspace_of(method: Method, longest: int, negatives: int = NEGATIVES, seed: int = 0) -> Workspace:
+def workspace_of(
+    method: Method, longest: int, negatives: int = NEGATIVES, seed: int = 0
+) -> Workspace:
     workspace = workspace_for(longest, negatives, training.LINE, method)
     workspace.state[0] = seed
     return workspace
 
 
 def stream_of(lines: list[list[int]]) -> np.ndarray:
-    return np.array([number for line in lines for number in (len(line), *line)], np.int32)
+    return np.array(
+        [number for line in lines for number in (len(line), *line)], np.int32
+    )
 
 
-def learn(model: kernels.Model, method: Method, lines: list[list[int]], stream: int = 0, lr: float = LR) -> tuple:
+def learn(
+    model: kernels.Model,
+    method: Method,
+    lines: list[list[int]],
+    stream: int = 0,
+    lr: float = LR,
+) -> tuple:
     """What `learn_block` returns, and its report."""
     workspace = workspace_of(method, max(map(len, lines)))
-    failed = kernels.learn_block(stream_of(lines), (lr, 0.0), model, method, SEED, stream, workspace)
+    failed = kernels.learn_block(
+        stream_of(lines), (lr, 0.0), model, method, SEED, stream, workspace
+    )
     return failed, workspace.report
 
 
@@ -215,8 +282,17 @@ CASES = {
     "trigrams that collide": {"word_ngrams": 3, "bucket": 2, "dropout_k": 1},
     "bigrams, fixed probability": {"word_ngrams": 2, "dropout_probability": 0.3},
     "words, L1": {"l1": 0.05},
-    "trigrams, dropout, L1": {"word_ngrams": 3, "bucket": 7, "dropout_k": 2, "l1": 0.02},
-    "bigrams, subsampled contexts": {"word_ngrams": 2, "dropout_k": 1, "subsample_context": True},
+    "trigrams, dropout, L1": {
+        "word_ngrams": 3,
+        "bucket": 7,
+        "dropout_k": 2,
+        "l1": 0.02,
+    },
+    "bigrams, subsampled contexts": {
+        "word_ngrams": 2,
+        "dropout_k": 1,
+        "subsample_context": True,
+    },
     "bigrams, dynamic windows": {"word_ngrams": 2, "dropout_k": 1, "window": 2},
 }
 
@@ -238,20 +314,37 @@ def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng) ->
 
 
 def test_one_update_by_hand() -> None:
-    """Line "1 2", target 1, one negative (3), lr 1. The context is the placeholder and word 2: (1 + 3) / 2 = 2.
+    """Line "1 2", target 1, one negative (3), lr 1.
 
-    Scores: 0.25 * 2 = 0.5 and -0.5 * 2 = -1. Steps: 1 - sigmoid(0.5) = 0.377541 and -sigmoid(-1) = -0.268941.
-    Gradient: (0.377541 * 0.25 + 0.268941 * 0.5) / 2 = 0.114428, for both members of the context.
+    The context is the placeholder and word 2: (1 + 3) / 2 = 2. Scores: 0.25 * 2 = 0.5
+    and -0.5 * 2 = -1. Steps: 1 - sigmoid(0.5) = 0.377541 and -sigmoid(-1) = -0.268941.
+    Gradient: (0.377541 * 0.25 + 0.268941 * 0.5) / 2 = 0.114428, for both members of the
+    context.
     """
-    method = method_of("reference", eligible=np.arange(WORDS) == 1, negatives=np.array([3], np.int32))
+    method = method_of(
+        "reference", eligible=np.arange(WORDS) == 1, negatives=np.array([3], np.int32)
+    )
     model = model_of(method, np.random.default_rng(0))
-    model.inputs[:, 0], model.outputs[:, 0] = [1, 9, 3, *[9] * 7], [9, 0.25, 9, -0.5, *[9] * 5]
+    model.inputs[:, 0], model.outputs[:, 0] = (
+        [1, 9, 3, *[9] * 7],
+        [9, 0.25, 9, -0.5, *[9] * 5],
+    )
     model.inputs[:, 1:] = model.outputs[:, 1:] = 0
     workspace = workspace_of(method, 2, negatives=1)
-    kernels.learn_block(stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, workspace)
-    np.testing.assert_allclose(model.inputs[:4, 0], [1.114428, 9, 3.114428, 9], atol=1e-6)
-    np.testing.assert_allclose(model.outputs[:4, 0], [9, 1.005081, 9, -1.037883], atol=1e-6)
-    np.testing.assert_allclose(workspace.report, [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1], rtol=1e-6)
+    kernels.learn_block(
+        stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, workspace
+    )
+    np.testing.assert_allclose(
+        model.inputs[:4, 0], [1.114428, 9, 3.114428, 9], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        model.outputs[:4, 0], [9, 1.005081, 9, -1.037883], atol=1e-6
+    )
+    np.testing.assert_allclose(
+        workspace.report,
+        [math.log1p(math.exp(-0.5)) + math.log1p(math.exp(-1)), 1],
+        rtol=1e-6,
+    )
 
 
 def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> None:
@@ -271,7 +364,7 @@ def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> No
         np.testing.assert_allclose(model.inputs, replica.inputs, rtol=1e-3, atol=1e-4)
 
 
-# -- its parts ----------------------------------------------------------------------------------
+# -- its parts -------------------------------------------------------------------------
 
 
 def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
@@ -281,7 +374,9 @@ def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
-def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(variant) -> None:
+def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(
+    variant,
+) -> None:
     dictionary = dictionary_of([0, 400, 100, 64, 25, 9])
     table = negatives_table(dictionary, Settings(variant=variant))
     method = method_of(variant, negatives=table)
@@ -294,14 +389,24 @@ def test_negatives_go_by_the_square_root_of_the_count_and_are_never_the_target(v
     expected = np.sqrt([0, 400, 100 * (variant == "reference"), 0, 25, 9])
     present = expected > 0
     assert not counts[~present].any()
-    assert stats.chisquare(counts[present], (expected / expected.sum() * counts.sum())[present]).pvalue > 0.001
+    assert (
+        stats.chisquare(
+            counts[present], (expected / expected.sum() * counts.sum())[present]
+        ).pvalue
+        > 0.001
+    )
 
 
 def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> None:
     dictionary = dictionary_of([0, 400, 100, 64, 25, 11])
     reference, paper = (
-        keep_probabilities(dictionary, Settings(variant=variant, subsample=0.01)) for variant in ("reference", "paper")
+        keep_probabilities(dictionary, Settings(variant=variant, subsample=0.01))
+        for variant in ("reference", "paper")
     )
-    np.testing.assert_allclose(reference[1], math.sqrt(0.01 / 0.4) + 0.01 / 0.4, rtol=1e-6)
-    np.testing.assert_allclose(paper[1], math.sqrt(0.01 / 0.8) + 0.01 / 0.8, rtol=1e-6)  # of 400 + 64 + 25 + 11
+    np.testing.assert_allclose(
+        reference[1], math.sqrt(0.01 / 0.4) + 0.01 / 0.4, rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        paper[1], math.sqrt(0.01 / 0.8) + 0.01 / 0.8, rtol=1e-6
+    )  # of 400 + 64 + 25 + 11
     assert reference[0] == paper[0] == 0

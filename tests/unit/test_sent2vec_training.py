@@ -1,4 +1,4 @@
-"""Training Sent2Vec: what it learns, that it can be stopped anywhere, and what it says about bad input."""
+"""Training Sent2Vec: what it learns, stops anywhere, and messages on bad input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ from lib.run.environment import cores
 from lib.run.errors import InputError
 from lib.sent2vec import Settings, preset, text, training
 
-SMALL = Settings(dim=10, epochs=3, word_ngrams=2, bucket=50, min_count=2, min_target_count=2, subsample=0.01, seed=7)
+SMALL = Settings(
+    dim=10,
+    epochs=3,
+    word_ngrams=2,
+    bucket=50,
+    min_count=2,
+    min_target_count=2,
+    subsample=0.01,
+    seed=7,
+)
 
 
 def sentences(n: int = 240) -> list[str]:
@@ -25,12 +34,15 @@ def sentences(n: int = 240) -> list[str]:
     rng = np.random.default_rng(0)
     topics = [[f"{name}{i}" for i in range(10)] for name in ("sea", "law")]
     both = [f"word{i}" for i in range(5)]
-    return [" ".join(rng.permutation([*rng.choice(topics[i % 2], 6), *rng.choice(both, 2)])) for i in range(n)]
+    return [
+        " ".join(rng.permutation([*rng.choice(topics[i % 2], 6), *rng.choice(both, 2)]))
+        for i in range(n)
+    ]
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch, tmp_path) -> None:
-    """Several blocks in an epoch, chances of a checkpoint after every second one, temporary files of our own."""
+    """Several blocks an epoch, checkpoints after every second, own temporary files."""
     monkeypatch.setattr(text, "BLOCK", 2000)
     monkeypatch.setattr(training, "ROUND", 2)
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
@@ -54,7 +66,7 @@ def assert_same(one: training.Trained, other: training.Trained) -> None:
     assert [step[:4] for step in one.history] == [step[:4] for step in other.history]
 
 
-# -- what is learned ----------------------------------------------------------------------------
+# -- what is learned -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
@@ -62,8 +74,13 @@ def test_words_of_one_topic_come_together_and_the_loss_falls(variant) -> None:
     settings = replace(SMALL, epochs=30, variant=variant)
     trained = training.train(sentences(), settings)
     words = trained.dictionary.words
-    vectors = trained.input_matrix / np.linalg.norm(trained.input_matrix, axis=1, keepdims=True)
-    sea, law = ([i for i, word in enumerate(words) if word.startswith(name)] for name in (b"sea", b"law"))
+    vectors = trained.input_matrix / np.linalg.norm(
+        trained.input_matrix, axis=1, keepdims=True
+    )
+    sea, law = (
+        [i for i, word in enumerate(words) if word.startswith(name)]
+        for name in (b"sea", b"law")
+    )
     cosines = vectors @ vectors.T
     within = (cosines[np.ix_(sea, sea)].mean() + cosines[np.ix_(law, law)].mean()) / 2
     assert within > cosines[np.ix_(sea, law)].mean() + 0.15
@@ -82,11 +99,13 @@ def test_shapes_initial_values_and_the_row_that_nothing_trains() -> None:
 
 
 def test_an_epoch_is_a_pass_over_the_text() -> None:
-    """The program makes more of them: it counts words that it leaves out among those that an epoch has."""
+    """The program makes more passes: its epochs count words that it leaves out."""
     lines = [*sentences(60), "rare1 rare2 word0", "word1", ""]
     trained = training.train(lines, SMALL)
     steps = trained.history
-    assert trained.history[0].loss < 11 * math.log(2) * 1.001  # of chance: 11 words scored, log 2 each
+    assert (
+        trained.history[0].loss < 11 * math.log(2) * 1.001
+    )  # of chance: 11 words scored, log 2 each
     once = len(trained.dictionary.ids([line.encode() for line in lines[:60]])[0])
     assert steps[-1].words == 3 * once
     assert [step.epoch for step in steps] == sorted(step.epoch for step in steps)
@@ -97,17 +116,35 @@ def test_an_epoch_is_a_pass_over_the_text() -> None:
 
 @pytest.mark.skipif(cores() < 2, reason="needs two cores")
 def test_two_threads_learn_as_much_as_one() -> None:
-    losses = [training.train(sentences(), replace(SMALL, threads=n, epochs=10)).history[-1].loss for n in (1, 2)]
+    losses = [
+        training.train(sentences(), replace(SMALL, threads=n, epochs=10))
+        .history[-1]
+        .loss
+        for n in (1, 2)
+    ]
     assert losses[1] == pytest.approx(losses[0], rel=0.1)
 
 
-# -- the same bytes -----------------------------------------------------------------------------
+def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> None:
+    assert preset("wiki-bigrams", threads=16, variant="paper").workers == min(
+        16, cores()
+    )  # the docstring's example
+    losses = [
+        training.train(sentences(), replace(SMALL, threads=n)).history[-1].loss
+        for n in (1, cores() + 14)
+    ]
+    assert losses[1] == pytest.approx(losses[0], rel=0.1)
+
+
+# -- the same bytes --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 def test_one_thread_and_one_seed_give_the_same_bytes(variant) -> None:
     settings = replace(SMALL, variant=variant)
-    assert_same(training.train(sentences(), settings), training.train(sentences(), settings))
+    assert_same(
+        training.train(sentences(), settings), training.train(sentences(), settings)
+    )
 
 
 # README: "a trainer for text of any size"
@@ -126,10 +163,12 @@ def test_a_newline_within_a_sentence_is_a_blank() -> None:
     assert_same(training.train(broken, SMALL), training.train(sentences(), SMALL))
 
 
-# -- checkpoints --------------------------------------------------------------------------------
+# -- checkpoints -----------------------------------------------------------------------
 
 
-def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothing(monkeypatch) -> None:
+def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothing(
+    monkeypatch,
+) -> None:
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0)
     undisturbed = training.train(sentences(), SMALL)
 
@@ -150,7 +189,10 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothin
 
 
 def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
-    """The second one finds the first one's checkpoint, ends, and deletes it while the first one is at work."""
+    """The second run resumes the first one's checkpoint, ends, and deletes it.
+
+    The first one is still at work at that time.
+    """
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0)
     started, second = [], []
 
@@ -165,16 +207,31 @@ def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
     assert not list((paths.CACHE / "trainings").iterdir())
 
 
-# -- bad input ----------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("source", "changes", "sentence"),
     [
-        (sentences(), {"min_count": 10**6}, "min_count: fewer than two words occur 1000000 times"),
+        (
+            sentences(),
+            {"min_count": 10**6},
+            "min_count: fewer than two words occur 1000000 times",
+        ),
         (["a", "b"] * 9, {}, "none has two words that occur min_count times"),
-        (sentences(), {"min_target_count": 10**6}, "min_target_count: no word occurs 1000000 times"),
-        (sentences(), {"lr": 1e6}, r"lr: training diverged after \d+ of 5,760 words; give a lower one than 1e\+06"),
+        (
+            sentences(),
+            {"min_target_count": 10**6},
+            "min_target_count: no word occurs 1000000 times",
+        ),
+        (
+            sentences(),
+            {"lr": 1e6},
+            (
+                r"lr: training diverged after \d+ of 5,760 words; give a lower one "
+                r"than 1e\+06"
+            ),
+        ),
         (iter(sentences()), {}, "can be read only once; give a list"),
         ([b"a b"], {}, "number 0 is a bytes; give strings"),
         (Path("no such file"), {}, "no such file: no such file; give a text"),
@@ -188,7 +245,7 @@ def test_bad_text_gets_a_sentence(source, changes, sentence) -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"threads": cores() + 1}, rf"threads: {cores() + 1} is not accepted; give 1 to {cores()}"),
+        ({"threads": 0}, "threads: 0 is not accepted; give 1 to 10000, a whole number"),
         ({"dim": 1.5}, "dim: 1.5 is not accepted; give 1 to 100000, a whole number"),
         ({"lr": math.nan}, "lr: nan is not accepted"),
         ({"variant": "papr"}, "variant: 'papr' is not known; did you mean paper"),
@@ -199,7 +256,7 @@ def test_bad_settings_get_a_sentence(changes, sentence) -> None:
         Settings(**changes)
 
 
-# -- presets ------------------------------------------------------------------------------------
+# -- presets ---------------------------------------------------------------------------
 
 
 def test_presets_are_the_rows_of_table_5() -> None:
@@ -207,13 +264,35 @@ def test_presets_are_the_rows_of_table_5() -> None:
     corpora = {"books": "book corpus", "wiki": "wiki", "twitter": "twitter"}
     for corpus, shown in corpora.items():
         for kind, suffix in (("unigrams", "uni."), ("bigrams", "uni. + bi.")):
-            settings, row = preset(f"{corpus}-{kind}"), table.loc[f"Sent2Vec {shown} {suffix}"]
-            ours = settings.dim, settings.min_count, settings.min_target_count, settings.lr, settings.epochs
-            theirs = row[["dim", "min_word_count", "min_target_word_count", "learning_rate", "epochs"]]
+            settings, row = (
+                preset(f"{corpus}-{kind}"),
+                table.loc[f"Sent2Vec {shown} {suffix}"],
+            )
+            ours = (
+                settings.dim,
+                settings.min_count,
+                settings.min_target_count,
+                settings.lr,
+                settings.epochs,
+            )
+            theirs = row[
+                [
+                    "dim",
+                    "min_word_count",
+                    "min_target_word_count",
+                    "learning_rate",
+                    "epochs",
+                ]
+            ]
             assert ours == tuple(theirs)
-            assert (settings.subsample, settings.negatives) == (float(row["subsampling"]), row["negatives"])
+            assert (settings.subsample, settings.negatives) == (
+                float(row["subsampling"]),
+                row["negatives"],
+            )
             assert settings.word_ngrams == 1 + (kind == "bigrams")
-            assert settings.dropout_k == (row["bigrams_dropped"] if kind == "bigrams" else 0)
+            assert settings.dropout_k == (
+                row["bigrams_dropped"] if kind == "bigrams" else 0
+            )
 
 
 def test_presets_take_changes_and_appendix_b() -> None:

@@ -1,4 +1,4 @@
-"""Bag of words, tf-idf and their projections: by hand, against gensim, against scikit-learn."""
+"""Bag of words, tf-idf and projections: by hand, gensim, and scikit-learn."""
 
 from __future__ import annotations
 
@@ -21,9 +21,15 @@ def sentences() -> list[str]:
 
 def test_bag_of_words_and_tfidf_by_hand() -> None:
     corpus = ["b a b", "a c", "a a"]
-    assert BagOfWords().fit_encode(corpus).toarray().tolist() == [[1, 2, 0], [1, 0, 1], [2, 0, 0]]
+    assert BagOfWords().fit_encode(corpus).toarray().tolist() == [
+        [1, 2, 0],
+        [1, 0, 1],
+        [2, 0, 0],
+    ]
     # idf: log2(3/3) = 0 for a, log2(3/1) for b and c; then unit length
-    np.testing.assert_allclose(TfIdf().fit_encode(corpus).toarray(), [[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+    np.testing.assert_allclose(
+        TfIdf().fit_encode(corpus).toarray(), [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
+    )
 
 
 def test_words_that_were_not_fitted_are_skipped() -> None:
@@ -52,18 +58,24 @@ def test_principal_components_are_those_of_scikit_learn(sentences) -> None:
 
 
 @pytest.mark.parametrize("dense", [0, 10**7])
-def test_lsa_reaches_the_best_possible_reconstruction(sentences, dense, monkeypatch) -> None:
+def test_lsa_reaches_the_best_possible_reconstruction(
+    sentences, dense, monkeypatch
+) -> None:
     monkeypatch.setattr(sparse, "DENSE", dense)  # 0: the method for large texts
     vectors = TfIdf().fit_encode(sentences).toarray().astype(float)
     values = np.linalg.svd(vectors, compute_uv=False)
     ours = LSA(dim=20).fit(sentences)
     rest = vectors - (vectors @ ours.directions.T) @ ours.directions
-    assert np.linalg.norm(rest) == pytest.approx(np.sqrt((values[20:] ** 2).sum()), rel=1e-3)
+    assert np.linalg.norm(rest) == pytest.approx(
+        np.sqrt((values[20:] ** 2).sum()), rel=1e-3
+    )
 
 
 def test_centering_leaves_no_mean(sentences, monkeypatch) -> None:
     monkeypatch.setattr(sparse, "DENSE", 0)
-    np.testing.assert_allclose(PcaBagOfWords(dim=10).fit_encode(sentences).mean(axis=0), 0, atol=1e-5)
+    np.testing.assert_allclose(
+        PcaBagOfWords(dim=10).fit_encode(sentences).mean(axis=0), 0, atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("kind", [PcaBagOfWords, LSA])

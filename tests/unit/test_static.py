@@ -1,4 +1,4 @@
-"""Word vectors: every format against gensim and its definition; the cache; lookups; bad files."""
+"""Word vectors: all formats against gensim and definitions; cache; bad files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def write_bin_without_ngrams(path: Path, vectors: dict[str, np.ndarray]) -> None
 WRITERS = {
     "vectors.bin": write_word2vec_binary,
     "vectors.bin.gz": write_word2vec_binary,
-    "google.bin": lambda path, vectors: write_word2vec_binary(path, vectors, newline=False),
+    "google.bin": lambda path, vectors: write_word2vec_binary(
+        path, vectors, newline=False
+    ),
     "vectors.txt": write_glove_text,
     "vectors.txt.gz": write_glove_text,
     "vectors.vec": write_fasttext_vec,
@@ -58,7 +60,18 @@ def load(path: Path, **options) -> WordVectors:
 
 
 def some(rng: np.random.Generator, n: int = 50, dim: int = 3) -> dict[str, np.ndarray]:
-    words = ["the", "The", "1990", ".", "naïve", "日本語", "\U0001f469\u200d\U0001f467", "a\u00a0b", "\u2028", "\x85"]
+    words = [
+        "the",
+        "The",
+        "1990",
+        ".",
+        "naïve",
+        "日本語",
+        "\U0001f469\u200d\U0001f467",
+        "a\u00a0b",
+        "\u2028",
+        "\x85",
+    ]
     words += [f"word{i}" for i in range(n - len(words))]
     return dict(zip(words, rng.normal(size=(n, dim)).astype(np.float32), strict=True))
 
@@ -66,10 +79,12 @@ def some(rng: np.random.Generator, n: int = 50, dim: int = 3) -> dict[str, np.nd
 def same(vectors: WordVectors, expected: dict[str, np.ndarray]) -> None:
     assert list(vectors) == list(vectors.words) == list(expected)
     np.testing.assert_array_equal(vectors.matrix, list(expected.values()))
-    np.testing.assert_array_equal([vectors[word] for word in expected], list(expected.values()))
+    np.testing.assert_array_equal(
+        [vectors[word] for word in expected], list(expected.values())
+    )
 
 
-# -- formats ------------------------------------------------------------------------------------
+# -- formats ---------------------------------------------------------------------------
 
 
 @EVERY_FORMAT
@@ -91,7 +106,9 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters=" \r\n\0"), max_
 @EVERY_FORMAT
 @settings(max_examples=15)
 @given(words=st.lists(WORDS, min_size=1, max_size=8, unique=True))
-def test_any_word_without_the_separators_comes_back(file, write, words, tmp_path_factory) -> None:
+def test_any_word_without_the_separators_comes_back(
+    file, write, words, tmp_path_factory
+) -> None:
     folder = tmp_path_factory.mktemp("words")
     expected = {word: np.array([i, -0.5], np.float32) for i, word in enumerate(words)}
     write(folder / file, expected)
@@ -99,14 +116,21 @@ def test_any_word_without_the_separators_comes_back(file, write, words, tmp_path
 
 
 @EVERY_FORMAT
-def test_how_a_file_is_cut_into_blocks_leaves_no_trace(file, write, tmp_path, rng, monkeypatch) -> None:
+def test_how_a_file_is_cut_into_blocks_leaves_no_trace(
+    file, write, tmp_path, rng, monkeypatch
+) -> None:
     expected = some(rng)
     write(tmp_path / file, expected)
     monkeypatch.setattr(word_files, "BLOCK", 50)
     monkeypatch.setattr(word_files, "ROWS", 7)
     vectors = load(tmp_path / file)
     same(vectors, expected)
-    assert vectors.fingerprint == WordVectors("memory", list(expected), np.array(list(expected.values()))).fingerprint
+    assert (
+        vectors.fingerprint
+        == WordVectors(
+            "memory", list(expected), np.array(list(expected.values()))
+        ).fingerprint
+    )
 
 
 @pytest.mark.parametrize("binary", [True, False])
@@ -119,33 +143,57 @@ def test_what_gensim_writes_is_read(binary, tmp_path, rng) -> None:
 
 
 def test_words_with_blanks_as_in_glove_840b(tmp_path) -> None:
-    expected = {word: np.array([i, 0.5], np.float32) for i, word in enumerate(["the", ". . .", "at name@domain.com"])}
+    expected = {
+        word: np.array([i, 0.5], np.float32)
+        for i, word in enumerate(["the", ". . .", "at name@domain.com"])
+    }
     write_glove_text(tmp_path / "glove.840B.300d.txt", expected)
     vectors = load(tmp_path / "glove.840B.300d.txt")
     same(vectors, expected)
     assert vectors.name == "glove.840B.300d"
 
 
-def test_a_text_needs_no_last_newline_and_may_have_blank_lines_and_carriage_returns(tmp_path) -> None:
+def test_a_text_needs_no_last_newline_and_may_have_blank_lines_and_carriage_returns(
+    tmp_path,
+) -> None:
     (tmp_path / "glove.txt").write_bytes(b"a 1 2\r\n\nb 3 4 \n \nc 5 6")
     same(load(tmp_path / "glove.txt"), {"a": [1, 2], "b": [3, 4], "c": [5, 6]})
 
 
 def test_a_mix_of_utf8_and_latin1_is_read(tmp_path) -> None:
-    (tmp_path / "paragram.txt").write_bytes(b"caf\xc3\xa9 1 2\nna\xefve 3 4\nplain 5 6\n")
-    same(load(tmp_path / "paragram.txt"), {"café": [1, 2], "naïve": [3, 4], "plain": [5, 6]})
+    (tmp_path / "paragram.txt").write_bytes(
+        b"caf\xc3\xa9 1 2\nna\xefve 3 4\nplain 5 6\n"
+    )
+    same(
+        load(tmp_path / "paragram.txt"),
+        {"café": [1, 2], "naïve": [3, 4], "plain": [5, 6]},
+    )
 
 
-# -- fastText's models --------------------------------------------------------------------------
+# -- fastText's models -----------------------------------------------------------------
 
-UNSEEN = ["unseen", "日本語の", "é", "a", "\U0001f469\u200d\U0001f467", "x" * 300, "<x>"]
+UNSEEN = [
+    "unseen",
+    "日本語の",
+    "é",
+    "a",
+    "\U0001f469\u200d\U0001f467",
+    "x" * 300,
+    "<x>",
+]
 
 
 def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng) -> None:
-    rows, buckets = {**some(rng), "</s>": np.ones(3, np.float32)}, rng.normal(size=(1000, 3)).astype(np.float32)
+    rows, buckets = (
+        {**some(rng), "</s>": np.ones(3, np.float32)},
+        rng.normal(size=(1000, 3)).astype(np.float32),
+    )
     for file in ("model.bin", "model.bin.gz"):
         write_fasttext_bin(tmp_path / file, rows, buckets, 1, 4)
-    ours, theirs = load(tmp_path / "model.bin.gz"), load_facebook_vectors(str(tmp_path / "model.bin"))
+    ours, theirs = (
+        load(tmp_path / "model.bin.gz"),
+        load_facebook_vectors(str(tmp_path / "model.bin")),
+    )
     assert isinstance(ours, SubwordVectors)
     for word in [*some(rng), *UNSEEN]:
         np.testing.assert_allclose(ours[word], theirs[word], atol=1e-6)
@@ -153,7 +201,13 @@ def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng) -> None:
 
 
 def test_a_packed_model_is_not_read_into_memory(tmp_path, rng) -> None:
-    write_fasttext_bin(tmp_path / "model.bin.gz", some(rng, dim=50), np.zeros((60_000, 50), np.float32), 3, 6)
+    write_fasttext_bin(
+        tmp_path / "model.bin.gz",
+        some(rng, dim=50),
+        np.zeros((60_000, 50), np.float32),
+        3,
+        6,
+    )
     tracemalloc.start()
     load(tmp_path / "model.bin.gz")
     peak = tracemalloc.get_traced_memory()[1]
@@ -162,7 +216,10 @@ def test_a_packed_model_is_not_read_into_memory(tmp_path, rng) -> None:
 
 
 def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed() -> None:
-    model, printed = (load(Path(datapath(f"crime-and-punishment.{ending}"))) for ending in ("bin", "vec"))
+    model, printed = (
+        load(Path(datapath(f"crime-and-punishment.{ending}")))
+        for ending in ("bin", "vec")
+    )
     assert "</s>" in model
     same(printed, {word: printed[word] for word in model})
     np.testing.assert_allclose(model.matrix, printed.matrix, rtol=5e-5)  # five digits
@@ -179,7 +236,7 @@ def test_a_word_without_ngrams_is_unknown(tmp_path, rng) -> None:
     assert len(vectors) == len(rows)
 
 
-# -- lookups ------------------------------------------------------------------------------------
+# -- lookups ---------------------------------------------------------------------------
 
 
 def test_the_fingerprint_depends_on_words_and_numbers_only(tmp_path, rng) -> None:
@@ -196,16 +253,20 @@ def test_the_fingerprint_depends_on_words_and_numbers_only(tmp_path, rng) -> Non
     assert len(set(prints)) == 3
 
 
-# -- what is kept, and the cache ----------------------------------------------------------------
+# -- what is kept, and the cache -------------------------------------------------------
 
 
-def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(tmp_path, caplog) -> None:
+def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(
+    tmp_path, caplog
+) -> None:
     (tmp_path / "twice.txt").write_bytes(b"a 1 2\nb 3 4\na 5 6\na 7 8\nc 9 10\n")
     same(load(tmp_path / "twice.txt"), {"a": [1, 2], "b": [3, 4], "c": [9, 10]})
     assert "twice: 2 rows repeat a word; the first of each is used" in caplog.text
 
 
-def test_a_second_load_does_not_read_the_file_again_until_it_changes(tmp_path, rng, monkeypatch) -> None:
+def test_a_second_load_does_not_read_the_file_again_until_it_changes(
+    tmp_path, rng, monkeypatch
+) -> None:
     write_glove_text(tmp_path / "glove.txt", some(rng))
     before = load(tmp_path / "glove.txt")
     with monkeypatch.context() as patch:
@@ -216,7 +277,7 @@ def test_a_second_load_does_not_read_the_file_again_until_it_changes(tmp_path, r
     assert list(load(tmp_path / "glove.txt")) == ["new"]
 
 
-# -- bad input ----------------------------------------------------------------------------------
+# -- bad input -------------------------------------------------------------------------
 
 
 def text(content: str | bytes):
@@ -237,13 +298,17 @@ def cut(write, bytes_less: int, name: str = "whole"):
 
 def fasttext(buckets: np.ndarray = np.ones((4, 3)), **fields):  # noqa: B008 - it is only read
     def make(path: Path) -> None:
-        write_fasttext_bin(path, some(np.random.default_rng(0)), buckets, 3, 6, **fields)
+        write_fasttext_bin(
+            path, some(np.random.default_rng(0)), buckets, 3, 6, **fields
+        )
 
     return make
 
 
 def binary(matrix: list[list[float]]):
-    return lambda path: write_word2vec_binary(path, {f"w{i}": np.array(row) for i, row in enumerate(matrix)})
+    return lambda path: write_word2vec_binary(
+        path, {f"w{i}": np.array(row) for i, row in enumerate(matrix)}
+    )
 
 
 NAN = float("nan")
@@ -251,16 +316,28 @@ BAD = {
     "nothing": (lambda path: None, "is not there"),
     "empty": (text(""), "begins with a line for 0 dimensions"),
     "web page": (text("\n<!DOCTYPE html><html>404</html>"), "is a saved web page"),
-    "folder": (lambda path: path.mkdir(), "holds no *_emb.npy with its *_index.parquet"),
-    "binary, cut": (cut(write_word2vec_binary, 9), "holds 49 words where its header announces 50"),
+    "folder": (
+        lambda path: path.mkdir(),
+        "holds no *_emb.npy with its *_index.parquet",
+    ),
+    "binary, cut": (
+        cut(write_word2vec_binary, 9),
+        "holds 49 words where its header announces 50",
+    ),
     "binary, NaN": (binary([[1, 2], [3, NAN]]), "holds vectors with NaN or infinity"),
     "gzip, cut": (cut(write_word2vec_binary, 30, "whole.gz"), "give a whole file"),
-    "text, cut": (text("a 1 2 3\nb 1 2 3\nc 1"), "line 3 is not a word and 3 numbers: b'c 1'"),
+    "text, cut": (
+        text("a 1 2 3\nb 1 2 3\nc 1"),
+        "line 3 is not a word and 3 numbers: b'c 1'",
+    ),
     "text, NaN": (text("a 1 2\nb nan 2\n"), "holds vectors with NaN or infinity"),
     "fastText, quantized": (fasttext(quantized=True), "is a quantized model"),
     "fastText, new": (fasttext(version=13), "has version 13 of fastText's format"),
     "fastText, cut in input": (cut(write_bin_without_ngrams, 700), "is cut short"),
-    "fastText, NaN": (fasttext(buckets=np.full((4, 3), NAN)), "holds vectors with NaN or infinity"),
+    "fastText, NaN": (
+        fasttext(buckets=np.full((4, 3), NAN)),
+        "holds vectors with NaN or infinity",
+    ),
 }
 
 
@@ -276,11 +353,21 @@ def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path) -> No
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda file: np.save(file, np.zeros((7, 3), np.float32)), r"matrix of shape \(7, 3\) for 50 words"),
-        (lambda file: pd.DataFrame({"index": range(50)}).to_parquet(file.with_name("tiny_index.parquet")), "'int'"),
+        (
+            lambda file: np.save(file, np.zeros((7, 3), np.float32)),
+            r"matrix of shape \(7, 3\) for 50 words",
+        ),
+        (
+            lambda file: pd.DataFrame({"index": range(50)}).to_parquet(
+                file.with_name("tiny_index.parquet")
+            ),
+            "'int'",
+        ),
     ],
 )
-def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(write, message, tmp_path, rng) -> None:
+def test_a_folder_with_a_matrix_and_words_that_do_not_fit_gets_a_sentence(
+    write, message, tmp_path, rng
+) -> None:
     write_folder(tmp_path / "folder", some(rng))
     write(tmp_path / "folder" / "tiny_emb.npy")
     with pytest.raises(InputError, match=message):

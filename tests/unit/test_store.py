@@ -1,11 +1,14 @@
-"""The store encodes once what is asked for; kills and damage are tested in `tests.trust.test_cache`."""
+"""The store encodes once; `tests.trust.test_cache` tests kills and damage."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -27,7 +30,12 @@ class Letters(Embedder):
     """Letter counts, dense or sparse; counts the sentences that it has encoded."""
 
     def __init__(self, sparse: bool = False, version: int = 1) -> None:
-        self.name, self.sparse, self.version, self.encoded = "letters", sparse, version, 0
+        self.name, self.sparse, self.version, self.encoded = (
+            "letters",
+            sparse,
+            version,
+            0,
+        )
 
     @property
     def settings(self) -> dict:
@@ -35,7 +43,9 @@ class Letters(Embedder):
 
     def _encode(self, sentences):
         self.encoded += len(sentences)
-        counts = np.array([[s.count(chr(97 + j)) for j in range(26)] for s in sentences], np.float32).reshape(-1, 26)
+        counts = np.array(
+            [[s.count(chr(97 + j)) for j in range(26)] for s in sentences], np.float32
+        ).reshape(-1, 26)
         return sp.csr_array(counts) if self.sparse else counts
 
 
@@ -55,7 +65,9 @@ def is_mapped(array) -> bool:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_what_comes_back_is_what_was_encoded_and_the_second_time_nothing_is(tmp_path, sparse) -> None:
+def test_what_comes_back_is_what_was_encoded_and_the_second_time_nothing_is(
+    tmp_path, sparse
+) -> None:
     expected = dense(Letters(sparse).encode(SENTENCES))
     for encoded in (50, 0):
         embedder = Letters(sparse)
@@ -65,6 +77,32 @@ def test_what_comes_back_is_what_was_encoded_and_the_second_time_nothing_is(tmp_
     for array in (vectors.data, vectors.indices) if sparse else (vectors,):
         assert is_mapped(array)
         assert not array.flags.writeable
+
+
+@pytest.fixture
+def few_files() -> Iterator[None]:
+    """The system lets this process open at most 20 more files."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # A new file takes the lowest free number, and the limit is on the number: those
+    # between may be in use.
+    with ExitStack() as stack:
+        free = [stack.enter_context(open(os.devnull)).fileno() for _ in range(20)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(free) + 1, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+# A corpus of 2.1 million sentences has more shards than the 1,024 files that a process
+# may usually open.
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_text_may_have_more_shards_than_a_process_may_open_files(
+    tmp_path, monkeypatch, few_files, sparse
+) -> None:
+    monkeypatch.setattr(store, "SHARD", 1)
+    vectors = store.EmbeddingStore(tmp_path).embed(Letters(sparse), SENTENCES)
+    np.testing.assert_array_equal(
+        dense(vectors), dense(Letters(sparse).encode(SENTENCES))
+    )
 
 
 def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
@@ -80,7 +118,11 @@ def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
 
 
 def files(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def embed(folder: Path, embedder: Embedder) -> None:
@@ -108,7 +150,9 @@ def embed_in_shards(folder: Path, embedder: Embedder) -> None:
     embed(folder, embedder)
 
 
-def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(tmp_path) -> None:
+def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
+    tmp_path,
+) -> None:
     names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
     context = get_context("forkserver")
     context.set_forkserver_preload(["tests.unit.test_store"])
@@ -126,10 +170,12 @@ def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(tmp
         assert embedder.encoded == 0
 
 
-# -- embedders ------------------------------------------------------------------------------------
+# -- embedders -------------------------------------------------------------------------
 
 
-def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_is_missing(tmp_path) -> None:
+def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_is_missing(  # noqa: E501
+    tmp_path,
+) -> None:
     stored = store.EmbeddingStore(tmp_path)
     first, second = embedders.load("bow"), embedders.load("bow")
     stored.embed(first, SENTENCES)
@@ -180,14 +226,18 @@ def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path) -> None
         ),
     ],
 )
-def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(tmp_path, results, message) -> None:
+def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
+    tmp_path, results, message
+) -> None:
     with pytest.raises(InputError) as error:
         store.EmbeddingStore(tmp_path).embed(Foreign(*results), SENTENCES, name="mine")
     assert message in str(error.value)
 
 
 def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
-    with pytest.raises(InputError, match="corpus: holds no sentences; give at least one"):
+    with pytest.raises(
+        InputError, match="corpus: holds no sentences; give at least one"
+    ):
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 
@@ -195,17 +245,45 @@ def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
 def test_a_cache_is_shown_and_deleted_and_one_at_work_is_left(tmp_path) -> None:
     embed(tmp_path, Letters())
     (entry,) = tmp_path.iterdir()
-    options = {"cwd": paths.ROOT, "env": os.environ | {"SENTENCE_CACHE": str(tmp_path)}, "text": True}
+    options = {
+        "cwd": paths.ROOT,
+        "env": os.environ | {"SENTENCE_CACHE": str(tmp_path)},
+        "text": True,
+    }
     assert str(entry) in subprocess.check_output(["make", "cache"], **options)
-    with FileLock(entry / cache.LOCK), pytest.raises(InputError, match="a run is at work in"):
+    with (
+        FileLock(entry / cache.LOCK),
+        pytest.raises(InputError, match="a run is at work in"),
+    ):
         cache.delete(tmp_path)
     subprocess.check_call([sys.executable, "-m", "lib.run.cache", "--prune"], **options)
     assert not tmp_path.exists()
 
 
-# -- fitting --------------------------------------------------------------------------------------
+# -- fitting ---------------------------------------------------------------------------
 
-TEXT = ["the dog barks", "a cat and a dog", "the cat sleeps", "dogs and cats bark and sleep"]
+TEXT = [
+    "the dog barks",
+    "a cat and a dog",
+    "the cat sleeps",
+    "dogs and cats bark and sleep",
+]
+
+
+def test_many_embedders_give_what_each_gives_alone_in_the_order_asked_for(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+    names = ["tfidf", "w2v-corpus-8d", "bow", "w2v-corpus-6d"]
+    together = store.EmbeddingStore(tmp_path / "together").embed_all(names, TEXT)
+    assert list(together) == names
+    assert sorted(together.seconds) == sorted(names)
+    assert min(together.seconds.values()) > 0
+    for name, vectors in together.items():
+        alone = store.EmbeddingStore(tmp_path / "alone").embed(
+            embedders.load(name), TEXT
+        )
+        np.testing.assert_array_equal(dense(vectors), dense(alone))
 
 
 @pytest.fixture
@@ -229,12 +307,16 @@ def fits(monkeypatch) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["tfidf", "glove-6b-50d+sif"])
-def test_what_was_learned_from_a_text_is_read_the_second_time(name, place, fits) -> None:
+def test_what_was_learned_from_a_text_is_read_the_second_time(
+    name, place, fits
+) -> None:
     first, second = (store.fit(embedders.load(name), TEXT) for _ in range(2))
     assert fits == [name]
     assert first.fitted_on == second.fitted_on
     a, b = first.encode(TEXT), second.encode(TEXT)
-    np.testing.assert_array_equal(a.toarray() if name == "tfidf" else a, b.toarray() if name == "tfidf" else b)
+    np.testing.assert_array_equal(
+        a.toarray() if name == "tfidf" else a, b.toarray() if name == "tfidf" else b
+    )
 
 
 def test_another_text_or_setting_is_learned_anew(place, fits) -> None:
@@ -251,3 +333,35 @@ def test_what_needs_no_text_or_has_it_is_left_alone(fits, place) -> None:
     assert store.fit(once, TEXT).vocabulary == {"other": 0, "words": 1}
     assert fits == ["bow"]
     assert not (place / "fitted").exists()
+
+
+# -- what stands for an embedder -------------------------------------------------------
+
+
+def test_what_make_situate_takes_stands_for_an_embedder(tmp_path) -> None:
+    code = tmp_path / "mine.py"
+    code.write_text(
+        "def encode(sentences):\n    return [[len(sentence), 1] for sentence in "
+        "sentences]\n"
+    )
+    expected = [[len(sentence), 1] for sentence in SENTENCES]
+    embeddings = store.EmbeddingStore(tmp_path / "store")
+    for given in (
+        f"{code}:encode",
+        lambda sentences: [[len(sentence), 1] for sentence in sentences],
+    ):
+        assert embeddings.embed(given, SENTENCES).tolist() == expected
+    assert not (tmp_path / "store").exists()
+    assert (
+        embeddings.embed(f"{code}:encode", SENTENCES, name="mine").tolist() == expected
+    )
+    assert [
+        folder.name.startswith("mine-") for folder in (tmp_path / "store").iterdir()
+    ] == [True]
+    for nothing, message in (
+        ("minilm-avg", r"give embedders.load\('minilm-avg'\)"),
+        ("mine.py", "give a model's folder, its id on the model hub"),
+        (7, "give a function that takes a list of strings"),
+    ):
+        with pytest.raises(InputError, match=message):
+            embeddings.embed(nothing, SENTENCES)

@@ -1,7 +1,7 @@
-"""Table 1 of the N2O paper: an official weight file, put in a data folder, gives its embedding.
+"""Official weight files in a data folder give the embeddings of N2O's Table 1.
 
-The weights are small, and in exactly the official format, under the official names; what each embedder should make
-of them is computed independently.
+The weights are small, and in exactly the official format, under the official names;
+what each embedder should make of them is computed independently.
 """
 
 from __future__ import annotations
@@ -24,17 +24,39 @@ from lib.run import paths
 from lib.run.errors import InputError
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
-from tests.official.static import write_fasttext_bin, write_fasttext_vec, write_glove_text, write_word2vec_binary
+from tests.official.static import (
+    write_fasttext_bin,
+    write_fasttext_vec,
+    write_glove_text,
+    write_word2vec_binary,
+)
 from tests.official.transformers import write_bert, write_gpt
 from tests.official.use import deep_averaging, self_attention, write_use
 from tests.unit import test_elmo, test_infersent, test_transformer, test_use
 
 SENTENCES = ["The dog barks at the Cat.", "a unicornish Dog , at . . . sleep", "dog"]
-WORDS = ["the", "The", "dog", "Dog", "barks", "at", "Cat", "Cat.", "cat", ".", "a", "</s>", "<s>", "sleep"]
+WORDS = [
+    "the",
+    "The",
+    "dog",
+    "Dog",
+    "barks",
+    "at",
+    "Cat",
+    "Cat.",
+    "cat",
+    ".",
+    "a",
+    "</s>",
+    "<s>",
+    "sleep",
+]
 PAPER = list(published.load("n2o_table1")["embedder"])
 
 Expected = dict[str, np.ndarray]  # a vector for each sentence
-Prepare = Callable[[Path], Expected]  # writes files into a data folder and says what comes of them
+Prepare = Callable[
+    [Path], Expected
+]  # writes files into a data folder and says what comes of them
 
 
 @pytest.fixture
@@ -55,7 +77,11 @@ def word_vectors(dim: int = 300) -> dict[str, np.ndarray]:
 def means(vectors, tokenize) -> Expected:
     """The average over the words that have a vector, one after the other."""
     return {
-        sentence: np.mean([vectors[word] for word in tokenize(sentence) if word in vectors], axis=0, dtype=np.float64)
+        sentence: np.mean(
+            [vectors[word] for word in tokenize(sentence) if word in vectors],
+            axis=0,
+            dtype=np.float64,
+        )
         for sentence in SENTENCES
     }
 
@@ -73,7 +99,11 @@ def tfidf(folder: Path) -> Expected:
 
 
 def word2vec(folder: Path) -> Expected:
-    write_word2vec_binary(folder / "word2vec/GoogleNews-vectors-negative300.bin.gz", word_vectors(), newline=False)
+    write_word2vec_binary(
+        folder / "word2vec/GoogleNews-vectors-negative300.bin.gz",
+        word_vectors(),
+        newline=False,
+    )
     return means(word_vectors(), text.word_tokens)
 
 
@@ -87,7 +117,10 @@ def glove_6b(dim: int) -> Prepare:
 
 def glove_840b(folder: Path) -> Expected:
     # The official file has tokens with blanks in them.
-    write_glove_text(folder / "glove/glove.840B.300d.txt", word_vectors() | {". . .": np.ones(300, np.float32)})
+    write_glove_text(
+        folder / "glove/glove.840B.300d.txt",
+        word_vectors() | {". . .": np.ones(300, np.float32)},
+    )
     return means(word_vectors(), text.word_tokens)
 
 
@@ -113,7 +146,10 @@ def elmo(stem: str, **sizes: int) -> Prepare:
     def prepare(folder: Path) -> Expected:
         names = f"elmo_{stem}_options.json", f"elmo_{stem}_weights.hdf5"
         files = write_elmo(folder / "elmo", *names, **sizes)
-        return {sentence: test_elmo.by_definition(text.word_tokens(sentence), files) for sentence in SENTENCES}
+        return {
+            sentence: test_elmo.by_definition(text.word_tokens(sentence), files)
+            for sentence in SENTENCES
+        }
 
     return prepare
 
@@ -122,9 +158,18 @@ def infersent(folder: Path) -> Expected:
     glove_840b(folder)
     weights, vectors = random_weights(300, 5), word_vectors()
     write_infersent(folder / "infersent/infersent1.pkl", weights)
-    tokens = {sentence: ["<s>", *text.treebank_tokens(sentence), "</s>"] for sentence in SENTENCES}
-    known = {sentence: [word for word in words if word in vectors] for sentence, words in tokens.items()}
-    return {sentence: test_infersent.by_hand(words, weights, vectors) for sentence, words in known.items()}
+    tokens = {
+        sentence: ["<s>", *text.treebank_tokens(sentence), "</s>"]
+        for sentence in SENTENCES
+    }
+    known = {
+        sentence: [word for word in words if word in vectors]
+        for sentence, words in tokens.items()
+    }
+    return {
+        sentence: test_infersent.by_hand(words, weights, vectors)
+        for sentence, words in known.items()
+    }
 
 
 def pooled(hidden: np.ndarray, pooling: str) -> np.ndarray:
@@ -135,7 +180,10 @@ def bert(pooling: str, name: str = "bert-base-cased") -> Prepare:
     def prepare(folder: Path) -> Expected:
         write_bert(folder / name)
         hidden = partial(test_transformer.hidden_states, folder / name)
-        return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PIECES.items()}
+        return {
+            sentence: pooled(hidden(pieces), pooling)
+            for sentence, pieces in test_transformer.PIECES.items()
+        }
 
     return prepare
 
@@ -144,16 +192,24 @@ def gpt(pooling: str) -> Prepare:
     def prepare(folder: Path) -> Expected:
         write_gpt(folder / "openai-gpt")
         hidden = partial(test_transformer.hidden_states, folder / "openai-gpt")
-        return {sentence: pooled(hidden(pieces), pooling) for sentence, pieces in test_transformer.PAIRS.items()}
+        return {
+            sentence: pooled(hidden(pieces), pooling)
+            for sentence, pieces in test_transformer.PAIRS.items()
+        }
 
     return prepare
 
 
 def use(name: str, graph: Callable) -> Prepare:
     def prepare(folder: Path) -> Expected:
-        tensorflow = pytest.importorskip("tensorflow", reason="needs TensorFlow, which is an optional extra")
+        tensorflow = pytest.importorskip(
+            "tensorflow", reason="needs TensorFlow, which is an optional extra"
+        )
         write_use(tensorflow, folder / name, test_use.WORDS, test_use.ARRAYS, graph)
-        return {sentence: test_use.by_hand(name, sentence) for sentence in test_use.SENTENCES}
+        return {
+            sentence: test_use.by_hand(name, sentence)
+            for sentence in test_use.SENTENCES
+        }
 
     return prepare
 
@@ -201,5 +257,7 @@ def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> N
 
 def test_a_file_of_another_size_under_the_official_name_is_refused(data) -> None:
     write_glove_text(data / "glove/glove.840B.300d.txt", word_vectors(50))
-    with pytest.raises(InputError, match=r"glove\.840B\.300d\.txt: has vectors of 50 dimensions"):
+    with pytest.raises(
+        InputError, match=r"glove\.840B\.300d\.txt: has vectors of 50 dimensions"
+    ):
         embedders.load("glove-840b-300d")

@@ -29,9 +29,17 @@ def test_a_fingerprint_depends_on_where_sentences_end(sentences) -> None:
 @example("a\0b \u202e \u0378 e\u0301")
 @example("x" * 40_000)
 def test_tokens_are_text_without_white_space(sentence) -> None:
-    tokenizers = [text.word_tokens, text.lower_word_tokens, text.gensim_tokens, text.cased_words, text.lower_words]
+    tokenizers = [
+        text.word_tokens,
+        text.lower_word_tokens,
+        text.gensim_tokens,
+        text.cased_words,
+        text.lower_words,
+    ]
     for tokenize in [*tokenizers, text.whitespace_tokens]:
-        assert all(token and not re.search(r"\s", token) for token in tokenize(sentence))
+        assert all(
+            token and not re.search(r"\s", token) for token in tokenize(sentence)
+        )
     assert all(text.treebank_tokens(sentence))
 
 
@@ -44,18 +52,31 @@ def test_tokens_by_hand() -> None:
     assert text.gensim_tokens("He doesn't know 3.") == ["he", "doesn", "t", "know"]
     assert text.content_types("The cat, the CAT!") == {"the", "cat"}
     assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
-    assert text.treebank_tokens('They can\'t "stop".') == ["They", "ca", "n't", "``", "stop", "''", "."]
+    assert text.treebank_tokens('They can\'t "stop".') == [
+        "They",
+        "ca",
+        "n't",
+        "``",
+        "stop",
+        "''",
+        ".",
+    ]
 
 
 def test_word_tokens_are_those_of_spacy() -> None:
     tokenizer = spacy.blank("en").tokenizer
     for sentence in corpora.load("wikipedia-sample").sentences[:3000]:
-        assert text.word_tokens(sentence) == [token.text for token in tokenizer(sentence) if not token.is_space]
+        assert text.word_tokens(sentence) == [
+            token.text for token in tokenizer(sentence) if not token.is_space
+        ]
 
 
 def test_counts_become_probabilities(tmp_path) -> None:
     (tmp_path / "counts.txt").write_text("the 3\nNew York 1\n", encoding="utf-8")
-    assert text.read_probabilities(tmp_path / "counts.txt") == {"the": 0.75, "New York": 0.25}
+    assert text.read_probabilities(tmp_path / "counts.txt") == {
+        "the": 0.75,
+        "New York": 0.25,
+    }
 
 
 @pytest.mark.parametrize(

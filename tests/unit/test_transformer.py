@@ -1,4 +1,7 @@
-"""Transformers from folders in the official layout: their tokens by hand, their pooling, and whatever the batch."""
+"""Transformers from folders in the official layout: tokens by hand and pooling.
+
+The batch makes no difference.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ import torch
 import transformers
 
 from lib import embedders, similarity
-from lib.embedders.bert import softmax
+from lib.embedders.bert import pack, softmax
 from lib.embedders.transformer import Transformer
 from tests.official.transformers import write_bert, write_gpt
 
@@ -41,16 +44,22 @@ def gpt_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def bert(bert_folder) -> Callable[..., Transformer]:
-    return lambda pooling="avg", **options: exact(f"bert-base-{pooling}", bert_folder, pooling, **options)
+    return lambda pooling="avg", **options: exact(
+        f"bert-base-{pooling}", bert_folder, pooling, **options
+    )
 
 
 @pytest.fixture
 def gpt(gpt_folder) -> Callable[..., Transformer]:
-    return lambda pooling="avg", **options: exact(f"gpt-{pooling}", gpt_folder, pooling, **options)
+    return lambda pooling="avg", **options: exact(
+        f"gpt-{pooling}", gpt_folder, pooling, **options
+    )
 
 
 def exact(name: str, folder: Path, pooling: str, **options) -> Transformer:
-    return Transformer(name, folder, pooling, **({"precision": "float32", "device": "cpu"} | options))
+    return Transformer(
+        name, folder, pooling, **({"precision": "float32", "device": "cpu"} | options)
+    )
 
 
 @pytest.fixture
@@ -58,18 +67,26 @@ def copied(tmp_path) -> Callable[[Path], Path]:
     return lambda folder: Path(shutil.copytree(folder, tmp_path / folder.name))
 
 
-# -- tokens by hand -----------------------------------------------------------------------------
+# -- tokens by hand --------------------------------------------------------------------
 
 
 def hidden_states(folder: Path, symbols: list[str]) -> np.ndarray:
-    """The last hidden layer for these subwords, by the library alone; float32[tokens, hidden]."""
+    """The last hidden layer for these subwords, by the library alone.
+
+    float32[tokens, hidden].
+    """
     ids = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
     model = transformers.AutoModel.from_pretrained(folder).eval()
     with torch.inference_mode():
-        return model(torch.tensor([[ids[symbol] for symbol in symbols]])).last_hidden_state[0].numpy()
+        return (
+            model(torch.tensor([[ids[symbol] for symbol in symbols]]))
+            .last_hidden_state[0]
+            .numpy()
+        )
 
 
-# Subwords by hand. BERT: cased, pieces behind the first of a word are marked. GPT: spaCy's words in lower case.
+# Subwords by hand. BERT: cased, pieces behind the first of a word are marked. GPT:
+# spaCy's words in lower case.
 PIECES = {
     "The cat": ["[CLS]", "The", "cat", "[SEP]"],
     "Cat, the!": ["[CLS]", "C", "##a", "##t", ",", "the", "!", "[SEP]"],
@@ -80,7 +97,17 @@ PAIRS = {
     "The cat": ["the</w>", "cat</w>"],
     "CAT, a tax!": ["cat</w>", ",</w>", "a</w>", "t", "a", "x</w>", "!</w>"],
     "Don't": ["do</w>", "n't</w>"],
-    "wait\u2014it\u2019s": ["w", "a", "i", "t</w>", "-</w>", "i", "t</w>", "'", "s</w>"],
+    "wait\u2014it\u2019s": [
+        "w",
+        "a",
+        "i",
+        "t</w>",
+        "-</w>",
+        "i",
+        "t</w>",
+        "'",
+        "s</w>",
+    ],
     "well!!?": ["w", "e", "l", "l</w>", "!</w>", "!</w>", "?</w>"],
     "caf\xe9": ["ca", "f", "<unk>"],
 }
@@ -89,7 +116,11 @@ PAIRS = {
 @pytest.mark.parametrize("sentence", PIECES)
 def test_bert_pools_the_tokens_that_it_should_have(bert, bert_folder, sentence) -> None:
     hidden = hidden_states(bert_folder, PIECES[sentence])
-    for pooling, expected in [("cls", hidden[0]), ("last", hidden[-1]), ("avg", hidden.mean(axis=0))]:
+    for pooling, expected in [
+        ("cls", hidden[0]),
+        ("last", hidden[-1]),
+        ("avg", hidden.mean(axis=0)),
+    ]:
         vectors = bert(pooling).encode([sentence])
         np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
         assert vectors.dtype == np.float32
@@ -99,10 +130,12 @@ def test_bert_pools_the_tokens_that_it_should_have(bert, bert_folder, sentence) 
 def test_gpt_pools_the_tokens_that_it_should_have(gpt, gpt_folder, sentence) -> None:
     hidden = hidden_states(gpt_folder, PAIRS[sentence])
     np.testing.assert_allclose(gpt("last").encode([sentence])[0], hidden[-1], atol=1e-5)
-    np.testing.assert_allclose(gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5)
+    np.testing.assert_allclose(
+        gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5
+    )
 
 
-# -- batches --------------------------------------------------------------------------------------
+# -- batches ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["bert", "gpt"])
@@ -113,25 +146,62 @@ def test_a_vector_does_not_depend_on_its_batch(request, model, position) -> None
     sentences.insert(position, "the end" if position else LONG)
     embedder = make("avg")
     together = embedder.encode_with_companions(sentences)
-    for companion, vectors in zip([embedder, *embedder.companions], together, strict=True):
+    for companion, vectors in zip(
+        [embedder, *embedder.companions], together, strict=True
+    ):
         alone = np.vstack([companion.encode([sentence]) for sentence in sentences])
         np.testing.assert_allclose(vectors, alone, atol=1e-5)
-        np.testing.assert_allclose(companion.encode(sentences[::-1], batch_size=3)[::-1], vectors, atol=1e-5)
+        np.testing.assert_allclose(
+            companion.encode(sentences[::-1], batch_size=3)[::-1], vectors, atol=1e-5
+        )
 
 
 def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only() -> None:
     embedder = embedders.load("minilm-avg", precision="bfloat16", device="cpu")
     sentences = [*SENTENCES, LONG]
-    together, full = embedder.encode(sentences), embedders.load("minilm-avg", precision="float32").encode(sentences)
-    for vectors in (together, np.vstack([embedder.encode([sentence]) for sentence in sentences])):
+    together, full = (
+        embedder.encode(sentences),
+        embedders.load("minilm-avg", precision="float32").encode(sentences),
+    )
+    for vectors in (
+        together,
+        np.vstack([embedder.encode([sentence]) for sentence in sentences]),
+    ):
         read = np.linalg.norm(full, axis=1) > 0
         assert similarity.similarities(vectors[read], full[read]).min() > 0.9999
+
+
+@pytest.mark.skipif(
+    not torch.ops.mkldnn._is_mkldnn_bf16_supported(),
+    reason="needs a processor with AVX-512",
+)
+@pytest.mark.parametrize(
+    "attention", ["sdpa", "eager"]
+)  # with a mask of booleans, and one that is added to scores
+def test_the_layers_of_our_own_give_what_the_models_own_give(
+    bert_folder, attention
+) -> None:
+    model = transformers.AutoModel.from_pretrained(
+        bert_folder, attn_implementation=attention
+    ).eval()
+    ids = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 0, 0, 0]])
+    real = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        theirs = model(input_ids=ids, attention_mask=real).last_hidden_state
+        for module in model.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.to(torch.bfloat16)
+        pack(model)
+        ours = model(input_ids=ids, attention_mask=real).last_hidden_state
+    np.testing.assert_allclose(ours[real.bool()], theirs[real.bool()], atol=0.1)
 
 
 @pytest.mark.parametrize("size", [1, 100, 1e6])
 @pytest.mark.parametrize("tokens", [1, 7, 40])
 def test_compiled_attention_weights_are_those_of_pytorch(rng, size, tokens) -> None:
-    scores = torch.tensor(size * rng.normal(size=(2, 3, tokens, tokens)), dtype=torch.float32)
+    scores = torch.tensor(
+        size * rng.normal(size=(2, 3, tokens, tokens)), dtype=torch.float32
+    )
     beyond = torch.zeros(2, 1, 1, tokens)
     beyond[1, ..., tokens // 2 + 1 :] = -torch.inf
     expected = (0.25 * scores + beyond).softmax(-1)
@@ -153,10 +223,12 @@ def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> No
     np.testing.assert_array_equal(*found)
 
 
-# -- text -----------------------------------------------------------------------------------------
+# -- text ------------------------------------------------------------------------------
 
 
-def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(bert, gpt) -> None:
+def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(
+    bert, gpt
+) -> None:
     empty = ["", " ", "\t\n"]
     for pooling in ("last", "avg"):
         np.testing.assert_array_equal(gpt(pooling).encode(empty), 0)
@@ -165,7 +237,9 @@ def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(bert, gp
     np.testing.assert_allclose(vectors, vectors[[0, 0, 0]], atol=1e-6)
 
 
-def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(bert_folder, copied, gpt) -> None:
+def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(
+    bert_folder, copied, gpt
+) -> None:
     folder = copied(bert_folder)
     (folder / "tokenizer_config.json").unlink()
     upper, lower = exact("bert", folder, "avg").encode(["The", "the"])
@@ -173,16 +247,26 @@ def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(be
     np.testing.assert_array_equal(*gpt().encode(["The", "the"]))
 
 
-def test_a_bert_with_a_plain_vocabulary_only_is_read_as_its_config_says(bert_folder, copied, bert) -> None:
+def test_a_bert_with_a_plain_vocabulary_only_is_read_as_its_config_says(
+    bert_folder, copied, bert
+) -> None:
     folder = copied(bert_folder)
     (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(exact("bert", folder, "avg").encode(SENTENCES), bert().encode(SENTENCES), atol=1e-6)
+    np.testing.assert_allclose(
+        exact("bert", folder, "avg").encode(SENTENCES),
+        bert().encode(SENTENCES),
+        atol=1e-6,
+    )
 
 
 def test_a_gpt_with_vocabulary_and_merges_only_is_read(gpt_folder, copied, gpt) -> None:
     folder = copied(gpt_folder)
     (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(exact("gpt", folder, "avg").encode(SENTENCES), gpt().encode(SENTENCES), atol=1e-6)
+    np.testing.assert_allclose(
+        exact("gpt", folder, "avg").encode(SENTENCES),
+        gpt().encode(SENTENCES),
+        atol=1e-6,
+    )
 
 
 @pytest.mark.parametrize("model", ["bert", "gpt"])
@@ -194,19 +278,25 @@ def test_a_long_sentence_is_cut_at_the_positions_of_the_model(request, model) ->
     assert np.abs(np.subtract(*embedder.encode([fitting, fitting[2:]]))).max() > 1e-4
 
 
-def test_sentence_transformers_own_length_is_the_default(bert_folder, copied, bert) -> None:
+def test_sentence_transformers_own_length_is_the_default(
+    bert_folder, copied, bert
+) -> None:
     folder = copied(bert_folder)
-    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 8, "do_lower_case": false}')
+    (folder / "sentence_bert_config.json").write_text(
+        '{"max_seq_length": 8, "do_lower_case": false}'
+    )
     embedder = exact("bert", folder, "avg")
-    np.testing.assert_allclose(*embedder.encode(["a a a a a a", "a a a a a a a"]), atol=1e-6)
+    np.testing.assert_allclose(
+        *embedder.encode(["a a a a a a", "a a a a a a a"]), atol=1e-6
+    )
     assert embedder.settings != bert().settings
 
 
-# -- folders ----------------------------------------------------------------------------------------
+# -- folders ---------------------------------------------------------------------------
 
 
 def tiny_model(kind: str, folder: Path, like: Path, **options) -> Path:
-    """A model of transformers as it saves itself, with the tokenizer of another folder."""
+    """A saved model of transformers, with the tokenizer of another folder."""
     with torch.random.fork_rng():
         torch.manual_seed(0)
         config = transformers.AutoConfig.from_pretrained(like, initializer_range=0.5)
@@ -218,17 +308,43 @@ def tiny_model(kind: str, folder: Path, like: Path, **options) -> Path:
 
 def test_weights_in_several_files_are_read(bert_folder, tmp_path) -> None:
     whole = tiny_model("BertModel", tmp_path / "whole", bert_folder)
-    parts = tiny_model("BertModel", tmp_path / "parts", bert_folder, max_shard_size="10KB")
+    parts = tiny_model(
+        "BertModel", tmp_path / "parts", bert_folder, max_shard_size="10KB"
+    )
     assert not (parts / "model.safetensors").exists()
     a, b = (exact("bert", folder, "avg") for folder in (whole, parts))
     np.testing.assert_array_equal(a.encode(SENTENCES), b.encode(SENTENCES))
     assert a.settings != b.settings
 
 
-def test_a_folder_whose_weights_change_is_read_again_under_another_fingerprint(bert_folder, copied) -> None:
+def test_a_folder_whose_weights_change_is_read_again_under_another_fingerprint(
+    bert_folder, copied
+) -> None:
     folder = copied(bert_folder)
     embedder = exact("bert", folder, "avg")
     before, vectors = embedder.settings, embedder.encode(SENTENCES)
     write_bert(folder, seed=1)
-    assert {name for name, value in embedder.settings.items() if before[name] != value} == {"files"}
+    assert {
+        name for name, value in embedder.settings.items() if before[name] != value
+    } == {"files"}
     assert np.abs(embedder.encode(SENTENCES) - vectors).max() > 0.1
+
+
+# Lessons 0 to 4: "reads 256 tokens of a sentence"
+def test_sentences_that_are_cut_are_counted_by_the_tokens_that_the_model_counts() -> (
+    None
+):
+    sentences = [
+        "a b c",
+        "word " * 254,
+        "word " * 255,
+        "\u4e2d" * 300,
+    ]  # the last without blanks: a token for each sign
+    minilm = embedders.load("minilm-avg")
+    assert minilm.cut(sentences) == (
+        256,
+        2,
+    )  # 254 words and the two tokens around them are just read
+    longer, whole = minilm.encode([sentences[2], "word " * 300])
+    np.testing.assert_allclose(longer, whole, atol=1e-6)
+    assert embedders.load("glove-6b-50d").cut(sentences) == (0, 0)

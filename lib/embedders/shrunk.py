@@ -1,0 +1,290 @@
+"""Smaller forms of any dense vectors: ``minilm-avg@int8``, ``@binary``, ``@64d``.
+
+A form is computed from the full vectors, which `lib.store` keeps once for all forms.
+Its vectors are float32 like all others, with the values that the form can tell apart;
+`Embedder.bits` says what one of their numbers takes where they are stored.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from lib.embedders.base import Embedder
+from lib.embedders.registry import form
+from lib.run.errors import InputError
+from lib.vectors import Embeddings
+
+ROWS = 1 << 14  # vectors at a time, so that a large text needs little memory
+LEVELS = 255  # steps from the lowest to the highest code
+LOWEST = -128  # code
+
+
+class Shrunk(Embedder):
+    """The vectors of another embedder in a smaller form.
+
+    Parameters
+    ----------
+    base : Embedder
+        With dense vectors.
+    suffix : str
+        What its name has after ``@``.
+
+    Attributes
+    ----------
+    learns : bool
+        Whether the form depends on the vectors of the fitted text.
+    """
+
+    learns = False
+
+    def __init__(self, base: Embedder, suffix: str) -> None:
+        self.base = base
+        self.suffix = suffix
+        self.name = f"{base.name}@{suffix}"
+        self.bits = base.bits
+        self.needs_fit = base.needs_fit or self.learns
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        base = {"name": self.base.name, "version": self.base.version}
+        return {"form": self.suffix, "base": base | self.base.settings}
+
+    @abstractmethod
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        """The form of a few vectors."""
+
+    def _learn(self, vectors: np.ndarray) -> None:
+        """What the form takes from the full vectors of the fitted text."""
+
+    def learn(self, vectors: Embeddings, fingerprint: str) -> None:
+        """Fit the form on the full vectors of a text with this fingerprint."""
+        self._learn(self._dense(vectors))
+        self.fitted_on = fingerprint
+
+    def shrink(self, vectors: Embeddings) -> np.ndarray:
+        """The form, float32, of the full vectors float[n, d].
+
+        Raises InputError for sparse vectors, and for fewer dimensions than the form is
+        to keep.
+        """
+        full = self._dense(vectors)
+        starts = range(0, max(len(full), 1), ROWS)
+        blocks = (self._shrunk(full[start : start + ROWS]) for start in starts)
+        first = next(blocks)
+        shrunk = np.empty((len(full), first.shape[1]), np.float32)
+        shrunk[: len(first)] = first
+        for start, block in zip(starts[1:], blocks, strict=True):
+            shrunk[start : start + ROWS] = block
+        return shrunk
+
+    def _dense(self, vectors: Embeddings) -> np.ndarray:
+        if sp.issparse(vectors):
+            raise InputError(
+                f"{self.name}: the vectors of {self.base.name} are sparse; "
+                "give a form to an embedder with dense vectors"
+            )
+        return vectors
+
+    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
+        return self.base.cut(sentences)
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        self.base.fit(sentences, show_progress_bar)
+        vectors = self.base.encode(sentences, show_progress_bar=show_progress_bar)
+        self._learn(self._dense(vectors))
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return self.shrink(self.base.encode(sentences))
+
+    def state(self) -> dict[str, np.ndarray]:
+        of_base = {f"base/{key}": array for key, array in self.base.state().items()}
+        return super().state() | of_base
+
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        of_base = {
+            key.removeprefix("base/"): array
+            for key, array in state.items()
+            if key.startswith("base/")
+        }
+        self.base.restore(of_base, fitted_on)
+        return super().restore(state, fitted_on)
+
+
+@form("float16", "numbers of 16 bits", "IEEE 754 half precision", "2 d")
+class Float16(Shrunk):
+    """Every number rounded to 16 bits."""
+
+    def __init__(self, base: Embedder) -> None:
+        super().__init__(base, "float16")
+        self.bits = 16
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            rounded = vectors.astype(np.float16)
+        if not np.isfinite(rounded).all():
+            raise InputError(
+                f"{self.name}: has numbers beyond 65504, which 16 bits cannot hold; "
+                "give another form"
+            )
+        return rounded.astype(np.float32)
+
+
+class Coded(Shrunk):
+    """Codes from -128 to 127, as sentence-transformers' quantize_embeddings makes them.
+
+    In each dimension the range of the fitted text's vectors is cut into 255 steps, and
+    a number becomes the step that it lies in. Numbers outside the range become the
+    nearest code.
+    """
+
+    learns = True
+    learned = ("lowest", "step")
+
+    def __init__(self, base: Embedder, suffix: str) -> None:
+        super().__init__(base, suffix)
+        self.bits = 8
+
+    def _learn(self, vectors: np.ndarray) -> None:
+        if len(vectors) < 2:
+            raise InputError(
+                f"{self.name}: {len(vectors)} sentences have no range; give two or more"
+            )
+        self.lowest = vectors.min(axis=0).astype(np.float32)
+        highest = vectors.max(axis=0).astype(np.float32)
+        step = (highest - self.lowest) / LEVELS
+        self.step = np.where(step == 0, np.float32(1), step)
+
+    def codes(self, vectors: np.ndarray) -> np.ndarray:
+        """The codes, int8[n, d], of full vectors."""
+        steps = np.floor((vectors - self.lowest) / self.step)
+        return (np.clip(steps, 0, LEVELS) + LOWEST).astype(np.int8)
+
+
+@form(
+    "int8",
+    "8-bit codes, decoded for the comparison (scalar quantization)",
+    "codes as from sentence-transformers' `quantize_embeddings`",
+    "d",
+)
+class Int8(Coded):
+    """Codes of 8 bits, each decoded to the middle of its step before it is compared."""
+
+    def __init__(self, base: Embedder) -> None:
+        super().__init__(base, "int8")
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        middle = self.codes(vectors).astype(np.float32) - LOWEST + np.float32(0.5)
+        return self.lowest + middle * self.step
+
+
+@form(
+    "int8-codes",
+    "the same codes, compared as they are",
+    "sentence-transformers' `semantic_search_usearch`",
+    "d",
+)
+class Int8Codes(Coded):
+    """Codes of 8 bits as vectors.
+
+    Each dimension has been shifted and stretched in its own way, which changes angles.
+    """
+
+    def __init__(self, base: Embedder) -> None:
+        super().__init__(base, "int8-codes")
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        return self.codes(vectors).astype(np.float32)
+
+
+@form(
+    "binary",
+    "the sign of each number",
+    "sentence-transformers' `quantize_embeddings`",
+    "d / 8",
+)
+class Binary(Shrunk):
+    """1 where a number is above 0, and -1 elsewhere.
+
+    The cosine of two of them is 1 - 2 h / d, with h the number of bits that differ.
+    """
+
+    def __init__(self, base: Embedder) -> None:
+        super().__init__(base, "binary")
+        self.bits = 1
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        return np.where(vectors > 0, np.float32(1), np.float32(-1))
+
+
+class Fewer(Shrunk):
+    """A form with a given number of dimensions."""
+
+    def __init__(self, base: Embedder, suffix: str, dim: int) -> None:
+        super().__init__(base, suffix)
+        self.dim = dim
+
+    def _dense(self, vectors: Embeddings) -> np.ndarray:
+        dense = super()._dense(vectors)
+        if dense.shape[1] < self.dim:
+            raise InputError(
+                f"{self.name}: the vectors of {self.base.name} have {dense.shape[1]} "
+                "dimensions; give no more than that"
+            )
+        return dense
+
+
+@form("Nd", "the first N dimensions", "Matryoshka: Kusupati et al. 2022", "4 N")
+class First(Fewer):
+    """The first dimensions.
+
+    Models trained for it keep the most important ones there.
+    """
+
+    def __init__(self, base: Embedder, dim: int) -> None:
+        super().__init__(base, f"{dim}d", dim)
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors[:, : self.dim]
+
+
+@form(
+    "pcaN",
+    "N principal components of the text's vectors",
+    "sentence-transformers' example of dimensionality reduction",
+    "4 N",
+)
+class Components(Fewer):
+    """Coordinates along the directions in which the fitted text's vectors differ most.
+
+    The directions are those of principal component analysis. The mean is not
+    subtracted from what is projected, so that the origin of all angles stays in place.
+    """
+
+    learns = True
+    learned = ("directions",)
+
+    def __init__(self, base: Embedder, dim: int) -> None:
+        super().__init__(base, f"pca{dim}", dim)
+        self.bits = 32
+
+    def _learn(self, vectors: np.ndarray) -> None:
+        if len(vectors) <= self.dim:
+            raise InputError(
+                f"{self.name}: {len(vectors)} sentences have fewer than {self.dim} "
+                "principal components; give more sentences, or a smaller number"
+            )
+        mean = vectors.mean(axis=0, dtype=np.float64)
+        scatter = np.zeros((len(mean), len(mean)))
+        for start in range(0, len(vectors), ROWS):
+            centered = vectors[start : start + ROWS] - mean
+            scatter += centered.T @ centered
+        _, directions = np.linalg.eigh(scatter)
+        self.directions = directions[:, ::-1][:, : self.dim].astype(np.float32)
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        return vectors @ self.directions

@@ -1,0 +1,89 @@
+"""What each kind of embedder looks like, and what an embedder is called in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pandas as pd
+
+from lib import embedders
+from lib.embedders.kinds import (
+    PRETRAINED,
+    STATIC_AVERAGE,
+    TRAINED_HERE,
+    UNKNOWN,
+    WORD_COUNTS,
+)
+from lib.plotting.style import look
+from lib.run.errors import InputError
+
+AVERAGE = "pretrained, words averaged"
+NETWORK = "pretrained network"
+# The colors and markers of `look`, in this order, in every figure.
+GROUPS = (AVERAGE, NETWORK, TRAINED_HERE, WORD_COUNTS, UNKNOWN)
+POOLED = (STATIC_AVERAGE, "word vectors pooled in another way")
+SHORT = {
+    "tfidf": "tf-idf",
+    "bow": "word counts",
+    "glove-6b-50d": "GloVe",
+    "wordllama": "WordLlama",
+    "minilm-cls": "MiniLM [CLS]",
+    "minilm-avg": "MiniLM",
+    "use-multilingual-q8": "USE",
+    "w2v-corpus": "word2vec, trained here",
+    "fasttext-corpus": "fastText words, trained here",
+    "fasttext-corpus-sub": "fastText, trained here",
+    "sent2vec-corpus-uni": "Sent2Vec, trained here",
+    "sent2vec-corpus-bi": "Sent2Vec bigrams, trained here",
+    "pv-dbow-corpus": "PV-DBOW, trained here",
+}
+COMPOSED = {"sif": "SIF", "usif": "uSIF", "sowe": "sum"}
+
+
+def group(name: str) -> str:
+    """Which of `GROUPS` an embedder belongs to: `UNKNOWN` outside the registry."""
+    try:
+        kind = embedders.kind(name)
+    except InputError:
+        return UNKNOWN
+    if kind.origin != PRETRAINED:
+        return kind.origin
+    return AVERAGE if kind.architecture in POOLED else NETWORK
+
+
+def groups(names: Iterable[str]) -> pd.Series:
+    """The group of each embedder, in the order of the names, indexed by name."""
+    names = list(names)
+    return pd.Series([group(name) for name in names], names, dtype=object)
+
+
+def display_name(name: str) -> str:
+    """A short name for figures, such as ``GloVe + SIF`` or ``MiniLM, int8``.
+
+    Others stay as they are.
+    """
+    full, *forms = name.split("@")
+    if forms:
+        return ", ".join([display_name(full), *forms])
+    words, plus, method = name.partition("+")
+    if words not in SHORT:
+        return name
+    if method.startswith("random-lstm"):
+        method = "random LSTM"
+    return SHORT[words] + (f" + {COMPOSED.get(method, method)}" if plus else "")
+
+
+def marks(kinds: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The color and marker of each kind, in the order of a legend.
+
+    A kind of embedder (`GROUPS`) has the same ones in every figure. Other kinds follow
+    in the order in which they come.
+    """
+    present = list(dict.fromkeys(kinds))
+    fixed = [kind for kind in GROUPS if kind in present]
+    others = [kind for kind in present if kind not in GROUPS]
+    places = {kind: GROUPS.index(kind) for kind in fixed}
+    first = len(GROUPS) if fixed else 0
+    places |= {kind: first + i for i, kind in enumerate(others)}
+    return {kind: look(place) for kind, place in places.items()}

@@ -1,0 +1,164 @@
+"""``python -m lib.run.swap``, which is what ``make swap`` calls.
+
+It executes lesson 10 on a text of one's own and prints what it has found. For use in
+continuous integration, its exit status says whether two embedders agree enough.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+
+from lib.run import parameters, paths
+from lib.run.errors import InputError, command
+from lib.run.jobs import Job, select
+from lib.run.runner import run_all
+
+NOTEBOOK = "10_"
+OUTPUT = "swapped"  # the folder in figures/
+RESULTS = "swap.json"  # written by the lesson
+LOST = "lost.csv"  # what every query loses and gains; written by it, too
+QUERIES = 1000  # drawn from the text, where none are given
+BELOW, UNDECIDED = 3, 4  # exit statuses
+NAME_LENGTH = 40
+
+
+@command
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status.
+
+    0: the N2O was measured, and it is at least what was asked for, if anything was.
+    1: the lesson failed. 2: bad parameters. 3: the interval lies below what was asked
+    for. 4: the interval does not tell.
+    """
+    options = _parser().parse_args(arguments)
+    least = _least(options.at_least)
+    job = _job(options)
+    failed = run_all([job], 1, False)
+    for reason in failed.values():
+        print(f"FAILED: {reason}", file=sys.stderr)
+        return 1
+    found = json.loads((job.results / RESULTS).read_bytes())
+    for line in found["lines"]:
+        print(line)
+    print(f"report: {job.executed}, with {LOST} beside it")
+    if least is None:
+        return 0
+    status, verdict = judged(least, **found["numbers"]["n2o"])
+    print(verdict)
+    return status
+
+
+def judged(least: float, value: float, low: float, high: float) -> tuple[int, str]:
+    """The exit status for an N2O with its interval, and a sentence that says why.
+
+    A bound may be NaN: then the interval does not tell.
+    """
+    shown = f"N2O is {value:.3f} ({low:.3f} to {high:.3f})"
+    if low >= least:
+        return 0, f"OK: {shown}, at least {least:g}"
+    if high < least:
+        return BELOW, f"BELOW: {shown}, less than {least:g}"
+    return UNDECIDED, (
+        f"UNDECIDED: {shown}, which does not tell whether it is at least {least:g}; "
+        "ask more queries"
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m lib.run.swap",
+        description="Say what users notice if one embedder takes another's place.",
+        epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
+        "does not tell; 1 if the lesson failed, 2 for bad parameters.",
+    )
+    what = "a name, an id of the model hub, a folder, or file.py:function"
+    texts = "one sentence a line, or the name of a corpus"
+    wanted = {
+        "old": f"the embedder in use: {what}",
+        "new": f"the one to take its place: {what}",
+        "text": f"the text that is searched: {texts}",
+        "queries": f"what is asked: {texts} (default: sentences of the text)",
+        "k": "how many results users see (default 10)",
+        "at-least": "the N2O that is enough, 0 to 1",
+        "name": "of the folder in figures/swapped",
+        "old-pooling": "avg, cls or last, for a model that does not say",
+        "new-pooling": "the same for the new one",
+        "old-prompt": "what a model takes before each sentence",
+        "new-prompt": "the same for the new one",
+    }
+    for option, meaning in wanted.items():
+        default = "10" if option == "k" else ""
+        parser.add_argument(f"--{option}", default=default, help=meaning)
+    return parser
+
+
+def _least(given: str) -> float | None:
+    """The N2O that is enough; None if nothing is asked for."""
+    if not given:
+        return None
+    try:
+        least = float(given)
+    except ValueError:
+        least = -1.0
+    if not 0 <= least <= 1:
+        raise InputError(f"AT_LEAST: {given!r} is not accepted; give 0 to 1")
+    return least
+
+
+def _job(options: argparse.Namespace) -> Job:
+    for name in ("old", "new", "text"):
+        if not getattr(options, name):
+            raise InputError(
+                f"{name.upper()}: is empty; give OLD, NEW and TEXT, as in `make swap "
+                "OLD=minilm-avg NEW=minilm-cls TEXT=my.txt`"
+            )
+    name = options.name or re.sub(r"[^\w.-]", "_", f"{options.old}-to-{options.new}")
+    name = name if options.name else name[-NAME_LENGTH:].lstrip(".")
+    if not re.fullmatch(parameters.OWN_NAME, name):
+        raise InputError(
+            f"NAME: {parameters.shown(name)} is not accepted; "
+            "give 1 to 40 letters, digits, '.', '_' or '-'"
+        )
+    values = {
+        "corpus_name": _text("TEXT", options.text),
+        "queries_name": options.queries and _text("QUERIES", options.queries),
+        "k": options.k,
+        "queries": QUERIES,
+        "shrink": "false",
+    }
+    for side in ("old", "new"):
+        values[side] = json.dumps(
+            {
+                "embedder": getattr(options, side),
+                "pooling": getattr(options, f"{side}_pooling"),
+                "prompt": getattr(options, f"{side}_prompt"),
+            }
+        )
+    given = [f"{parameter}={value}" for parameter, value in values.items()]
+    (job,) = select(NOTEBOOK, "default", given, f"{OUTPUT}/{name}")
+    return job
+
+
+def _text(parameter: str, given: str) -> str:
+    """The name of a text: a file has one sentence a line, unless it says otherwise."""
+    if os.path.isfile(paths.from_root(given)):
+        return f"lines:{given}"
+    _, colon, file = given.partition(":")
+    is_path = bool(re.search(r"[./]", given)) and not colon
+    if is_path or (
+        given.startswith(("lines:", "text:"))
+        and not os.path.isfile(paths.from_root(file))
+    ):
+        raise InputError(
+            f"{parameter}: {file or given}: no such file; "
+            "give a file with one sentence a line"
+        )
+    return given
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,359 @@
+"""Intervals beside point estimates."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from scipy.stats import norm, rankdata, t
+
+from lib.run.errors import InputError
+from lib.vectors import as_integers
+
+NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite
+ROUNDING = 1e-5  # an interval of less width has none
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What all intervals of a study share.
+
+    Parameters
+    ----------
+    seed : int
+        Of the draws.
+    repetitions : int
+        Resamples, 50 or more.
+    confidence : float
+        In (0, 1): how often the interval covers what it estimates.
+    """
+
+    seed: int = 0
+    repetitions: int = 1000
+    confidence: float = 0.95
+
+
+class Interval(NamedTuple):
+    """An estimate and its bounds, ``low <= estimate <= high``.
+
+    Floats, or arrays of one shape.
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def joined(cls, intervals: Iterable[Interval]) -> Interval:
+        """Several families, or single estimates, as one family."""
+        families = [
+            np.stack([np.ravel(part) for part in interval]) for interval in intervals
+        ]
+        return cls(*np.concatenate(families, axis=1))
+
+    def table(self, index: Iterable, name: str | tuple) -> pd.DataFrame:
+        """A row for each estimate: value, low, high, constant.
+
+        An interval without width is constant. The rows are indexed by `name`; those of
+        an array with several axes stand in the order of `itertools.product` over their
+        names.
+        """
+        columns = {"value": self.estimate, "low": self.low, "high": self.high}
+        table = pd.DataFrame(
+            {name: np.ravel(column) for name, column in columns.items()}
+        )
+        table["constant"] = table["high"] - table["low"] < ROUNDING
+        if isinstance(name, str):
+            return table.set_index(pd.Index(list(index), name=name))
+        return table.set_index(pd.MultiIndex.from_tuples(index, names=name))
+
+
+def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
+    """Intervals of one estimate each as `Interval.table` has them."""
+    return Interval(*np.reshape(list(intervals.values()), (-1, 3)).T).table(
+        intervals, name
+    )
+
+
+UNDEFINED = Interval(
+    np.nan, np.nan, np.nan
+)  # of what the chosen embedders or the text do not allow to compute
+
+
+def bootstrap(
+    statistic: Callable[..., np.ndarray],
+    *columns: np.ndarray,
+    sampling: Sampling,
+    clusters: np.ndarray | None = None,
+    method: str = "percentile",
+    seeds: bool = False,
+    holm: bool = False,
+) -> Interval:
+    """Bootstrap interval of a statistic of rows.
+
+    Parameters
+    ----------
+    statistic : callable
+        Takes the columns and returns a float or an array: `mean`, `spearman`, the
+        difference of two columns' means.
+    *columns : array[n, ...]
+        One row an observation. One draw resamples all columns alike, so that a
+        difference of two is a paired one.
+    sampling : Sampling
+        Seed, repetitions, confidence.
+    clusters : int[n], optional
+        Equal for rows that are not independent (translations of a verse, pairs of one
+        document): they are drawn together. A negative number stands for a cluster of
+        its own.
+    method : {"percentile", "bca", "normal", "fisher"}
+        "percentile" for means and their differences; "bca" corrects for bias and
+        skewness (Efron 1987, by `scipy.stats.bootstrap`), for a single number only,
+        without `seeds` or `holm`; "normal" is the estimate plus and minus 1.96 standard
+        deviations of the draws (at 95 % confidence), for statistics that resampling
+        biases; "fisher" is the same on Fisher's z, for rank correlations near 1, which
+        percentiles miss; a draw of 1, where z is infinite, counts as the highest draw
+        below 1.
+    seeds : bool
+        The statistic's last axis has a value for each training seed, two or more. The
+        estimate is their mean, and the interval covers other items and other seeds:
+        both half-widths add as squares, the seeds' by Student's t.
+    holm : bool
+        The statistic's values are a family: the intervals that exclude 0 are those of
+        the values that Holm's procedure rejects, with the smallest ``1 - confidence``
+        at which an interval excludes 0 as the p-value.
+
+    Returns
+    -------
+    Interval
+        Draws in which the statistic is NaN do not count, except under "bca", which
+        refuses them. A single cluster, or a single row, says nothing of how others
+        differ: its bounds are NaN, and no verdict comes of it.
+
+    Raises
+    ------
+    InputError
+        Columns of different lengths or without rows; a statistic that is NaN; an
+        interval that excludes the estimate; a single seed. Under "bca": several
+        numbers, seeds or holm, or a statistic that is NaN in a draw or the same in all
+        of them.
+    """
+    columns = [np.asarray(column) for column in columns]
+    units = _units(columns, clusters)
+
+    def value(chosen: np.ndarray) -> np.ndarray:
+        rows = (
+            chosen
+            if clusters is None
+            else np.concatenate([units[unit] for unit in chosen])
+        )
+        found = np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
+        return found.mean(axis=-1) if seeds else found
+
+    everything = np.arange(len(units))
+    estimate = value(everything)
+    if np.isnan(estimate).any():
+        raise InputError(
+            "statistic: is NaN for the data as they are; "
+            "give columns for which it is defined"
+        )
+    if len(units) == 1:
+        return Interval(estimate, estimate * np.nan, estimate * np.nan)
+    by_seed = np.asarray(statistic(*columns), np.float64) if seeds else None
+    if seeds and by_seed.shape[-1] < 2:
+        raise InputError(
+            "seeds: one says nothing about others; "
+            "give two or more, or five for a verdict"
+        )
+    if method == "bca":
+        if np.ndim(estimate) or seeds or holm:
+            raise InputError(
+                "method: 'bca' is for a single number without seeds or holm; "
+                "give 'normal'"
+            )
+        return _bca(value, estimate, len(units), sampling)
+    rng = np.random.default_rng(sampling.seed)
+    draws = np.array(
+        [
+            value(rng.integers(len(units), size=len(units)))
+            for _ in range(sampling.repetitions)
+        ]
+    )
+
+    def bounds(tail: float) -> tuple[np.ndarray, np.ndarray]:
+        low, high = _bounds(method, estimate, draws, tail)
+        _check_bounds(estimate, low, high, sampling, len(units))
+        spread = 0.0
+        if seeds:
+            trainings = by_seed.shape[-1]
+            spread = (
+                t.isf(tail, trainings - 1)
+                * by_seed.std(axis=-1, ddof=1)
+                / np.sqrt(trainings)
+            )
+        return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(
+            high - estimate, spread
+        )
+
+    tail = (1 - sampling.confidence) / 2
+    low, high = (
+        _holm(bounds, estimate, np.nanstd(draws, axis=0), tail)
+        if holm
+        else bounds(tail)
+    )
+    return Interval(
+        *(part.item() if np.ndim(part) == 0 else part for part in (estimate, low, high))
+    )
+
+
+def mean(values: np.ndarray) -> np.ndarray:
+    """The mean of each column, float[...] from float[n, ...]."""
+    return values.mean(axis=0)
+
+
+def means(
+    columns: pd.DataFrame, sampling: Sampling, clusters: np.ndarray | None = None
+) -> pd.DataFrame:
+    """The mean of each column with its bootstrap interval.
+
+    Parameters
+    ----------
+    columns : DataFrame
+        A row for each observation.
+    sampling : Sampling
+        Seed, repetitions, confidence.
+    clusters : int[n], optional
+        Equal for rows that are not independent.
+
+    Returns
+    -------
+    DataFrame
+        Columns value, low, high and constant, as `Interval.table` has them; a row for
+        each column, with its name.
+    """
+    found = bootstrap(mean, columns, sampling=sampling, clusters=clusters)
+    table = found.table(range(columns.shape[1]), "column")
+    return table.set_index(columns.columns)
+
+
+def spearman(x: np.ndarray, y: np.ndarray) -> float:
+    """Spearman's rank correlation of two columns, float[n] each.
+
+    NaN if one of them is constant. Equal values share the mean of their ranks.
+    """
+    ranks = rankdata([x, y], axis=1)
+    if not np.ptp(ranks, axis=1).all():
+        return np.nan
+    return float(np.clip(np.corrcoef(ranks)[0, 1], -1.0, 1.0))
+
+
+def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarray]:
+    """The rows of each unit that is drawn: a row, or all rows of a cluster."""
+    member = np.arange(len(columns[0])) if given is None else clusters(given)
+    lengths = [*map(len, columns), len(member)]
+    if min(lengths) != max(lengths) or not len(member):
+        raise InputError(
+            f"columns and clusters: have {lengths} rows; "
+            "give equally many, at least one"
+        )
+    order = np.argsort(member, kind="stable")
+    borders = np.flatnonzero(np.diff(member[order])) + 1
+    return np.split(order, borders)
+
+
+def _bounds(method, estimate, draws, tail):
+    """The two bounds that leave out `tail` on either side."""
+    if method == "percentile":
+        return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
+    if method == "fisher":
+        below = np.abs(draws) < NEAR_ONE
+        most = np.where(
+            below.any(axis=0),
+            np.max(np.abs(draws), axis=0, where=below, initial=0),
+            NEAR_ONE,
+        )
+        finite = (
+            np.where(np.abs(r) < NEAR_ONE, r, np.sign(r) * most)
+            for r in (estimate, draws)
+        )
+        z, draws = map(np.arctanh, finite)
+    half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
+    if method == "normal":
+        return estimate - half, estimate + half
+    return np.minimum(np.tanh(z - half), estimate), np.maximum(
+        np.tanh(z + half), estimate
+    )
+
+
+def _bca(value, estimate, units, sampling):
+    """SciPy's BCa interval of a number.
+
+    Where SciPy has none, an InputError instead of its NaN and warning.
+    """
+    with warnings.catch_warnings(action="ignore"):
+        result = scipy.stats.bootstrap(
+            (np.arange(units),),
+            value,
+            method="BCa",
+            n_resamples=sampling.repetitions,
+            confidence_level=sampling.confidence,
+            rng=np.random.default_rng(sampling.seed),
+            vectorized=False,
+        )
+    low, high = result.confidence_interval
+    if np.isnan([low, high]).any():
+        raise InputError(
+            "statistic: is NaN in some resamples or the same in all; "
+            "give more data, or in code method='normal'"
+        )
+    _check_bounds(estimate, low, high, sampling, units)
+    return Interval(float(estimate), float(low), float(high))
+
+
+def _check_bounds(estimate, low, high, sampling, units):
+    if not ((low <= estimate) & (estimate <= high)).all():
+        raise InputError(
+            f"statistic: the interval from {sampling.repetitions} resamples of {units} "
+            "units excludes the estimate; give more data or more repetitions, "
+            "or in code method='normal'"
+        )
+
+
+def _holm(bounds, estimate, deviation, tail):
+    """Bounds of a family of estimates, step by step.
+
+    While some of them exclude 0, the strongest of these is fixed and removed.
+    """
+    # What no draw changes is 0, or as clear as can be.
+    constant = np.where(estimate == 0, 0.0, np.inf)
+    strength = np.abs(np.divide(estimate, deviation, out=constant, where=deviation > 0))
+    low, high = np.empty(strength.shape), np.empty(strength.shape)
+    remaining = np.ones(strength.shape, bool)
+    while remaining.any():
+        candidates = bounds(tail / remaining.sum())
+        low[remaining], high[remaining] = (side[remaining] for side in candidates)
+        rejected = remaining & ((low > 0) | (high < 0))
+        if not rejected.any():
+            break
+        strongest = np.where(rejected, strength, -1).argmax()
+        remaining.flat[strongest] = False
+    return low, high
+
+
+def clusters(groups: np.ndarray) -> np.ndarray:
+    """int[n] in which new numbers replace the negative ones of `groups`.
+
+    Each negative number stands for a group with one member. Raises InputError for what
+    is not one whole number for each row.
+    """
+    groups = as_integers("groups", groups)
+    if groups.ndim != 1:
+        raise InputError(
+            f"groups: have shape {groups.shape}; give one whole number for each row"
+        )
+    highest = int(groups.max(initial=-1))
+    return np.where(groups < 0, highest + 1 + np.arange(len(groups)), groups)

@@ -1,0 +1,339 @@
+"""Scores of embedders on items that a bootstrap resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
+from lib.stats.intervals import Interval, Sampling, bootstrap, clusters
+
+DEALS = 3  # of the units into random halves
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Scores of embedders on items that a bootstrap resamples.
+
+    Made by `means`, `correlations` or `joined`. All embedders meet the same items, so
+    that every difference of two scores is a paired one.
+
+    Attributes
+    ----------
+    score : callable
+        From how often each item counts, int64[items], to the scores: float64 with one
+        axis for each of `axes`.
+    axes : dict
+        The names along each axis, in the order of the axes: ``{"condition": ["raw",
+        "z"], "embedder": ["bow", ...]}``. An axis "seed", the trainings of each
+        embedder, comes last: intervals cover other trainings as well.
+    units : int64[items, 2]
+        What a resample draws, numbered from 0: the two documents that a pair consists
+        of, or one unit twice.
+    sampling : Sampling
+    """
+
+    score: Callable[[np.ndarray], np.ndarray]
+    axes: dict[str, list[str]]
+    units: np.ndarray
+    sampling: Sampling
+
+    @classmethod
+    def means(
+        cls,
+        values: np.ndarray,
+        axes: Mapping[str, Sequence[str]],
+        sampling: Sampling,
+        clusters: np.ndarray | None = None,
+    ) -> Measured:
+        """The scores are means over the items.
+
+        Parameters
+        ----------
+        values : float[items, ...]
+            One axis for each of `axes` after the first.
+        axes : mapping
+        sampling : Sampling
+        clusters : int[items] or int[items, 2], optional
+            Equal for items that are not independent; of pairs of documents, both
+            documents. By default every item is independent of all others.
+
+        Raises
+        ------
+        InputError
+            Axes that do not have the values' shape.
+        """
+        values = _of_shape(values, axes)
+        columns = values.reshape(len(values), -1)
+
+        def score(counts: np.ndarray) -> np.ndarray:
+            means = _weighted(counts, columns) / counts.sum()
+            return means.reshape(values.shape[1:])
+
+        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+
+    @classmethod
+    def correlations(
+        cls,
+        values: np.ndarray,
+        gold: np.ndarray,
+        axes: Mapping[str, Sequence[str]],
+        sampling: Sampling,
+        clusters: np.ndarray | None = None,
+    ) -> Measured:
+        """Pearson's correlations of the items' values with their gold scores.
+
+        `gold` is float[items]. The rest as for `means`. A correlation with values that
+        are all alike is NaN.
+        """
+        values = _of_shape(values, axes)
+        columns = values.reshape(len(values), -1)
+
+        def score(counts: np.ndarray) -> np.ndarray:
+            weights = counts / counts.sum()
+            centered = columns - _weighted(weights, columns)
+            ratings = gold - weights @ gold
+            covariance = _weighted(weights * ratings, centered)
+            variances = _weighted(weights, centered**2)
+            lengths = np.sqrt(variances * (weights @ ratings**2))
+            chosen = counts > 0
+            varies = (np.ptp(columns[chosen], axis=0) > 0) & (np.ptp(gold[chosen]) > 0)
+            nothing = np.full(len(lengths), np.nan)
+            return np.divide(covariance, lengths, out=nothing, where=varies).reshape(
+                values.shape[1:]
+            )
+
+        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+
+    @classmethod
+    def joined(cls, parts: Mapping[str, Measured], axis: str) -> Measured:
+        """The same embedders on several sets, the names of a new first axis.
+
+        Items of all sets are drawn alike. Raises InputError for parts whose axes
+        differ.
+        """
+        first, *others = parts.values()
+        if any(part.axes != first.axes for part in others):
+            raise InputError(
+                f"{axis}: the parts have different axes; "
+                "give the same embedders and conditions in each"
+            )
+        lengths = [len(part.units) for part in parts.values()]
+        ends = np.cumsum(lengths)[:-1]
+        numbers = np.cumsum([0, *(part.units.max() + 1 for part in parts.values())])
+        units = [
+            part.units + number
+            for part, number in zip(parts.values(), numbers, strict=False)
+        ]
+
+        def score(counts: np.ndarray) -> np.ndarray:
+            of_parts = zip(parts.values(), np.split(counts, ends), strict=True)
+            return np.stack([part.score(some) for part, some in of_parts])
+
+        return cls(
+            score,
+            {axis: list(parts)} | first.axes,
+            np.concatenate(units),
+            first.sampling,
+        )
+
+    def mean(self, axis: str) -> Measured:
+        """The means over an axis, such as that of the sets, which is gone then."""
+        place = self._place(axis)
+        others = {name: names for name, names in self.axes.items() if name != axis}
+        return self._made(lambda scores: scores.mean(axis=place), others)
+
+    def only(self, axis: str, names: str | Sequence[str]) -> Measured:
+        """Some of the names of an axis, in the order given.
+
+        With a single name, a str, the axis is dropped.
+        """
+        place = self._place(axis)
+        if isinstance(names, str):
+            return self.only(axis, [names]).mean(axis)
+        rows = self._rows(axis, names)
+        kept = self.axes | {axis: list(names)}
+        return self._made(lambda scores: np.take(scores, rows, axis=place), kept)
+
+    def ordered(self, *axes: str) -> Measured:
+        """The same scores with their axes in another order."""
+        places = [self._place(axis) for axis in axes]
+        in_order = {axis: self.axes[axis] for axis in axes}
+        return self._made(lambda scores: scores.transpose(places), in_order)
+
+    def differences(
+        self, pairs: Sequence[tuple[str, str]], axis: str = "embedder"
+    ) -> Measured:
+        """By how much the first name of each pair scores higher than the second.
+
+        In place of the axis' names there are those of the pairs, "first - second".
+        """
+        place = self._place(axis)
+        firsts, seconds = (
+            self._rows(axis, names) for names in zip(*pairs, strict=True)
+        )
+
+        def difference(scores: np.ndarray) -> np.ndarray:
+            higher = np.take(scores, firsts, axis=place)
+            return higher - np.take(scores, seconds, axis=place)
+
+        names = [f"{first} - {second}" for first, second in pairs]
+        return self._made(difference, self.axes | {axis: names})
+
+    def gains(self, baseline: str, axis: str = "embedder") -> Measured:
+        """By how much each name of an axis scores higher than one, relative to it."""
+        place = self._place(axis)
+        row = self._rows(axis, [baseline])
+        return self._made(
+            lambda scores: scores / np.take(scores, row, axis=place) - 1, self.axes
+        )
+
+    def estimate(self) -> np.ndarray:
+        """The scores on all items as they are, the mean over seeds."""
+        scores = self.score(np.ones(len(self.units), np.int64))
+        return scores.mean(axis=-1) if "seed" in self.axes else scores
+
+    def interval(
+        self,
+        statistic: Callable[[np.ndarray], np.ndarray] | None = None,
+        method: str = "normal",
+        holm: bool = False,
+    ) -> Interval:
+        """The interval of a statistic of the scores, by default the scores themselves.
+
+        `statistic` keeps the last axis if that is "seed". `method` and `holm` are those
+        of `bootstrap`.
+        """
+
+        def value(drawn: np.ndarray) -> np.ndarray:
+            scores = self.score(self._counts(drawn))
+            return scores if statistic is None else statistic(scores)
+
+        return self._bootstrap(
+            value, method=method, holm=holm, seeds="seed" in self.axes
+        )
+
+    def contrast(
+        self,
+        first: str | Sequence[str],
+        second: str | Sequence[str],
+        axis: str = "embedder",
+        method: str = "normal",
+        holm: bool = False,
+    ) -> Interval:
+        """By how much one name of an axis scores higher than another, paired.
+
+        Of two lists each name of the first is compared with its neighbor in the second,
+        along the axis; of two names the axis is gone.
+        """
+        if isinstance(first, str):
+            only = self.differences([(first, second)], axis)
+            return only.mean(axis).interval(method=method, holm=holm)
+        pairs = list(zip(first, second, strict=True))
+        return self.differences(pairs, axis).interval(method=method, holm=holm)
+
+    def halves(
+        self,
+        statistic: Callable[[np.ndarray, np.ndarray], np.ndarray],
+        method: str = "normal",
+    ) -> Interval:
+        """The interval of ``statistic(a, b)`` of scores on two random halves.
+
+        The halves are of the units, and the interval is the mean over three deals. What
+        is chosen on one half is measured on the other: neither half's noise counts as a
+        difference.
+        """
+        rng = np.random.default_rng(self.sampling.seed)
+        total = self.units.max() + 1
+        deals = [rng.permutation(total) % 2 for _ in range(DEALS)]
+
+        def value(drawn: np.ndarray) -> np.ndarray:
+            found = []
+            for deal in deals:
+                a, b = (
+                    self.score(self._counts(drawn[deal[drawn] == side]))
+                    for side in (0, 1)
+                )
+                found += [statistic(a, b), statistic(b, a)]
+            return np.mean(found, axis=0)
+
+        return self._bootstrap(value, method=method)
+
+    def table(self, method: str = "normal") -> pd.DataFrame:
+        """A row for each score: its names, value, low, high, constant.
+
+        The names are in one column for each axis except "seed".
+        """
+        axes = {name: names for name, names in self.axes.items() if name != "seed"}
+        interval = self.interval(method=method)
+        return interval.table(product(*axes.values()), tuple(axes)).reset_index()
+
+    def _made(self, function: Callable, axes: dict[str, list[str]]) -> Measured:
+        """What a function makes of the scores."""
+        return replace(
+            self, score=lambda counts: function(self.score(counts)), axes=axes
+        )
+
+    def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
+        return bootstrap(
+            statistic,
+            np.arange(self.units.max() + 1),
+            sampling=self.sampling,
+            **options,
+        )
+
+    def _counts(self, drawn: np.ndarray) -> np.ndarray:
+        """How often each item counts, int64[items].
+
+        A pair counts as often as both of its units were drawn together.
+        """
+        times = np.bincount(drawn, minlength=self.units.max() + 1)
+        one, other = self.units.T
+        return np.where(one == other, times[one], times[one] * times[other])
+
+    def _place(self, axis: str) -> int:
+        return list(self.axes).index(one_of("axis", axis, self.axes))
+
+    def _rows(self, axis: str, names: Sequence[str]) -> list[int]:
+        return [
+            self.axes[axis].index(one_of(axis, name, self.axes[axis])) for name in names
+        ]
+
+
+def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The weighted sum of each column.
+
+    Equal columns have equal sums, which `@` does not guarantee.
+    """
+    return np.einsum("i,ij->j", weights, columns)
+
+
+def _of_shape(values: np.ndarray, axes: Mapping[str, Sequence[str]]) -> np.ndarray:
+    values = np.asarray(values, np.float64)
+    wanted = tuple(len(names) for names in axes.values())
+    if values.shape[1:] != wanted:
+        raise InputError(
+            f"values: have shape {values.shape}; "
+            f"give (items, {', '.join(map(str, wanted))})"
+        )
+    return values
+
+
+def _lists(axes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {axis: list(names) for axis, names in axes.items()}
+
+
+def _numbered(items: int, given: np.ndarray | None) -> np.ndarray:
+    """int64[items, 2]: the two units of each item, numbered from 0.
+
+    Where there is only one, it is given twice.
+    """
+    units = np.arange(items) if given is None else np.asarray(given)
+    if units.ndim == 1:
+        units = np.stack([clusters(units)] * 2, axis=1)
+    return np.unique(units, return_inverse=True)[1].reshape(-1, 2)

@@ -1,0 +1,208 @@
+"""Compositions of word vectors, and their scores beside those of uSIF's paper.
+
+The paper prints them in section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lib import embedders, similarity, tasks
+from lib.catalog import published
+from lib.corpora import text
+from lib.embedders.base import Embedder
+from lib.embedders.composition import SIF, USIF, Average
+from lib.run import progress
+from lib.run.errors import InputError
+from lib.stats import Measured, Sampling
+from lib.studies.scores import ItemSet, by_group, classified
+
+# Our sets in the paper's tables.
+PAPER = {f"STS{year}": [f"STS'{year}"] for year in range(12, 16)}
+PAPER |= {
+    "STSBenchmark": ["STS Benchmark"],
+    "SICK-R": ["SICK'14", "SICK-R"],
+    "SICK-E": ["SICK-E"],
+    "SST2": ["SST"],
+}
+VECTORS = {
+    "paragram-sl999": "PSL",
+    "paranmt-50m": "ParaNMT",
+}  # other vectors stand beside GloVe's row
+
+
+@dataclass(frozen=True)
+class Composer:
+    """Word vectors, frequencies and a tokenizer, and what is composed of them.
+
+    Attributes
+    ----------
+    name : str
+        Of the vectors.
+    vectors : mapping word -> float32[d]
+    probabilities : mapping word -> p(w)
+    tokenize : callable
+        From a sentence to its words, in the vectors' case and without punctuation.
+    n : int
+        uSIF's steps.
+    """
+
+    name: str
+    vectors: Mapping[str, np.ndarray]
+    probabilities: Mapping[str, float]
+    tokenize: Callable[[str], list[str]]
+    n: int = 11
+
+    @classmethod
+    def from_registry(
+        cls, name: str, probabilities: Mapping[str, float], n: int
+    ) -> Composer:
+        """The word vectors of that name in the registry.
+
+        InputError unless these are published word vectors.
+        """
+        embedder = embedders.load(name)
+        if not isinstance(embedder, Average) or embedder.needs_fit:
+            raise InputError(
+                f"vector_names: {name!r} has no published word vectors; "
+                "give one such as glove-6b-50d"
+            )
+        cased = embedder.tokenize("A") == ["A"]
+        tokenize = text.cased_words if cased else text.lower_words
+        return cls(name, embedder.vectors, probabilities, tokenize, n)
+
+    def mean(self) -> Average:
+        """The plain mean."""
+        return Average("mean", self.vectors, self.tokenize)
+
+    def sif(self, **options: object) -> SIF:
+        """SIF with a = 1e-3, as its authors have it; options are those of its class."""
+        return SIF(self.vectors, self.probabilities, tokenize=self.tokenize, **options)
+
+    def usif(self, **options: object) -> USIF:
+        """uSIF; options are those of its class."""
+        return USIF(
+            self.vectors,
+            self.probabilities,
+            n=self.n,
+            tokenize=self.tokenize,
+            **options,
+        )
+
+    def usif_at(self, a: float, m: int = 5) -> SIF:
+        """uSIF with another a, up to a factor of 2.
+
+        This is SIF at a/2, normalized, with components removed by share.
+        """
+        return self.sif(a=a / 2, m=m, normalize="divide", removal="share")
+
+
+def rated_sentences(name: str) -> list[str]:
+    """All sentences of a set of rated pairs."""
+    task = tasks.load(name)
+    return [*task.left, *task.right]
+
+
+def learned(name: str) -> ItemSet:
+    """A supervised task on frozen embeddings (section 4.4).
+
+    SST2 and SICK-E by logistic regression (accuracy), SICK-R by regression.
+
+    The paper follows "the setup in Wieting et al. (2016b)" without describing it.
+    Penalties are chosen on dev.
+    """
+    if name != "SICK-R":
+        return classified(name, name)
+    parts = [tasks.load(name, split) for split in tasks.splits(name)]
+    gold = parts[-1].score
+
+    def predictions(embedder: Embedder) -> np.ndarray:
+        embedder.fit(
+            [sentence for part in parts for sentence in part.left + part.right]
+        )
+        pairs = []
+        for part in parts:
+            left = embedder.encode(part.left)
+            right = embedder.encode(part.right)
+            pairs.append((left, right, part.score))
+        return similarity.regress(*pairs)
+
+    return ItemSet(name, name, predictions, np.arange(len(gold)), gold)
+
+
+def evaluate(
+    compositions: Mapping[str, Mapping[str, Embedder]],
+    sets: Sequence[ItemSet],
+    sampling: Sampling,
+) -> dict[tuple[str, str], Measured]:
+    """Score compositions of word vectors.
+
+    Parameters
+    ----------
+    compositions : mapping
+        By the name of the vectors, the same compositions of each, by name.
+    sets : sequence of ItemSet
+    sampling : Sampling
+
+    Returns
+    -------
+    dict
+        The scores in each set, by the names of its group and of the set
+        (`scores.by_group` averages them), with the axes what, the compositions, and
+        vectors.
+    """
+    vectors = list(compositions)
+    axes = {"what": list(compositions[vectors[0]]), "vectors": vectors}
+    scores = {}
+    for item_set in progress.track(list(sets), "score", "sets"):
+        by_vectors = [
+            [item_set.values(embedder) for embedder in composed.values()]
+            for composed in compositions.values()
+        ]
+        values = np.transpose(by_vectors)
+        scores[item_set.group, item_set.name] = item_set.measured(
+            values, axes, sampling
+        )
+    return scores
+
+
+def tuned(candidates: Mapping[float, Embedder], sets: Sequence[ItemSet]) -> float:
+    """The value whose composition scores best on sets that are kept for tuning."""
+    scores = by_group(evaluate({"": candidates}, sets, Sampling()))
+    means = scores.mean("vectors").mean("group").estimate()
+    return list(candidates)[int(np.argmax(means))]
+
+
+def with_published(
+    scores: Measured, tables: Sequence[str], compositions: Mapping[str, str]
+) -> pd.DataFrame:
+    """The paper's scores beside ours, x100.
+
+    Columns set, vectors, composition, ours, row, paper.
+
+    `compositions` gives the paper's name of each; one that begins with + follows the
+    vectors': {"uSIF": "+UP"}.
+    """
+    paper = pd.concat([published.load(table) for table in tables])
+    paper = paper.set_index(["model", "dataset"])["value"]
+    ours = scores.only("what", list(compositions))
+    rows = []
+    for place, score in np.ndenumerate(100 * ours.estimate()):
+        composition, group, vectors = (
+            names[at] for names, at in zip(ours.axes.values(), place, strict=True)
+        )
+        row = compositions[composition]
+        if row.startswith("+"):
+            row = VECTORS.get(vectors, "GloVe") + row
+        for dataset in PAPER.get(group, []):
+            if (row, dataset) in paper.index:
+                rows.append(
+                    (group, vectors, composition, score, row, paper[row, dataset])
+                )
+    return pd.DataFrame(
+        rows, columns=["set", "vectors", "composition", "ours", "row", "paper"]
+    )

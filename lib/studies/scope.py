@@ -1,0 +1,57 @@
+"""What a lesson says first: what it reads, what models cut, what is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from lib import embedders
+from lib.corpora import Corpus
+from lib.run import environment
+
+
+def opening(
+    corpus: Corpus,
+    names: Sequence[str],
+    absent: Mapping[str, str],
+    left_out: Collection[str] = (),
+) -> str:
+    """The opening of a lesson, in Markdown.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The text that is searched.
+    names : sequence of str
+        The embedders of the run.
+    absent : mapping of str to str
+        Embedders that were asked for and are not here, each with what it lacks.
+    left_out : collection of str
+        Sections and claims that need other embedders, or another text.
+    """
+    missing = environment.left_out(absent, embedders.of_unknown_kind(names))
+    parts = [missing, corpus.reading(), *_cuts(corpus, names)]
+    if left_out:
+        parts.append(
+            "Left out, since it needs other embedders or another text: "
+            f"{', '.join(left_out)}."
+        )
+    return "\n\n".join(parts)
+
+
+def _cuts(corpus: Corpus, names: Sequence[str]) -> Iterator[str]:
+    """A sentence for each embedder that does not read every sentence to its end."""
+    for name in names:
+        tokens, longer = embedders.load(name).cut(corpus.sentences)
+        if longer:
+            yield (
+                f"`{name}` reads {tokens:,} tokens of a sentence; "
+                f"{longer:,} sentences are longer."
+            )
+
+
+def examples(preferred: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Embedders to show: those preferred if all of them are in the run.
+
+    Otherwise as many from its beginning.
+    """
+    return list(preferred if {*preferred} <= {*names} else names[: len(preferred)])

@@ -1,0 +1,393 @@
+"""Transfer: what a classifier learns from frozen embeddings.
+
+It is tested by cross-validation or on official splits.
+
+"Pitfalls in the Evaluation of Sentence Embeddings", sections 2 and 3; "Unsupervised
+Learning of Sentence Embeddings using Compositional n-Gram Features", section 4.
+
+Nothing of a fold's test sentences is seen before they are labelled: normalization,
+penalty and size are chosen inside the training sentences. What an embedder was fitted
+on is another matter.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from lib import stats, tasks
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
+from lib.similarity import Features, Sides, checked
+from lib.tasks import PairTask, Task
+from lib.transfer.classifiers import MLP, SVM, Classifier, Logistic, Setting
+from lib.vectors import Embeddings
+
+__all__ = [
+    "MLP",
+    "SVM",
+    "Classifier",
+    "Evaluation",
+    "Logistic",
+    "Result",
+    "Setting",
+    "deal",
+    "evaluate",
+    "on_splits",
+    "on_task",
+    "smallest_class",
+]
+
+USUAL = Logistic()  # unless another classifier is given
+VALIDATION_FOLDS = 10  # of which one is held out where `inner_folds` is 1
+
+
+class Result(NamedTuple):
+    """How well a classifier does on frozen embeddings.
+
+    Attributes
+    ----------
+    accuracy : float
+        In [0, 1], the mean over folds. Its interval: ``stats.bootstrap(stats.mean,
+        result.correct, ...)``.
+    choices : list of (bool, Setting)
+        For each fold what was chosen inside its training data: whether to z-normalize,
+        and the classifier's setting.
+    predicted : [n]
+        Label of each test sentence, in the order given.
+    correct : bool[n]
+    """
+
+    accuracy: float
+    choices: Sequence[tuple[bool, Setting]]
+    predicted: np.ndarray
+    correct: np.ndarray
+
+
+class Examples(NamedTuple):
+    """Embeddings with labels [n] and groups int[n].
+
+    Of n sentences, or of both sides of n pairs.
+    """
+
+    sides: Sides
+    labels: np.ndarray
+    groups: np.ndarray
+
+    def subset(self, chosen: np.ndarray) -> Examples:
+        """The chosen sentences or pairs: a mask bool[n] or indices."""
+        sides = [side[chosen] for side in self.sides]
+        return Examples(sides, self.labels[chosen], self.groups[chosen])
+
+
+Vectors = Embeddings | tuple[Embeddings, Embeddings]
+Split = tuple[Vectors, np.ndarray]  # with its labels
+
+
+def examples(
+    vectors: Vectors, labels: np.ndarray, groups: np.ndarray | None = None
+) -> Examples:
+    """Embeddings with labels; InputError unless finite and one for each label."""
+    if not isinstance(vectors, tuple):
+        vectors = (vectors,)
+    sides = checked("vectors", *vectors)
+    labels = np.asarray(labels)
+    groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
+    rows = sides[0].shape[0]
+    if not rows == len(labels) == len(groups):
+        counts = f"{rows} rows, {len(labels)} labels and {len(groups)} groups"
+        raise InputError(f"vectors: has {counts}; give one of each for each sentence")
+    return Examples(sides, labels, groups)
+
+
+def evaluate(
+    splits: Sequence[Split],
+    *,
+    classifier: Classifier = USUAL,
+    normalize: Sequence[bool] = (False, True),
+    absolute: bool = False,
+    folds: int = 10,
+    inner_folds: int = 5,
+    groups: np.ndarray | None = None,
+    seed: int = 0,
+    validated: dict | None = None,
+) -> Result:
+    """How well a classifier labels what it has not seen.
+
+    One split is cross-validated: each fold is labelled by a classifier that was chosen
+    and trained on the others. Given two or three splits, the classifier is trained on
+    the first and labels the last. It is chosen on the one between, or else by folds
+    inside the first.
+
+    Parameters
+    ----------
+    splits : list of (vectors, labels)
+        All; or train and test; or train, dev and test. Vectors are float[n, d], dense
+        or CSR, or a tuple of two for pairs, of which the classifier sees
+        ``[|u - v|, u * v]``; labels are int[n] or str[n].
+    classifier, normalize, absolute, inner_folds, seed, validated
+        As of `Evaluation`.
+    folds : int
+        Of cross-validation.
+    groups : int[n], optional
+        Of one split: sentences that must stay in one fold, in the inner folds too; a
+        negative number stands alone.
+
+    Raises
+    ------
+    InputError
+        Rows and labels that do not match, NaN, a class with fewer members (groups)
+        than folds, vectors all alike.
+    """
+    validated = {} if validated is None else validated
+    evaluation = Evaluation(
+        classifier, normalize, absolute, inner_folds, seed, validated
+    )
+    if len(splits) == 1:
+        return evaluation.cross_validate(examples(*splits[0], groups), folds)
+    train, *dev, test = [examples(*split) for split in splits]
+    validation = [(train, dev[0])] if dev else evaluation.inside(train, 0)
+    predicted = evaluation.predict(train, validation, test, 0)
+    correct = predicted == test.labels
+    return Result(float(correct.mean()), evaluation.choices, predicted, correct)
+
+
+def on_task(
+    name: str, encode: Callable[[Sequence[str]], Embeddings], **options: Any
+) -> Result:
+    """Evaluate on a labeled set, by its official splits or else cross-validation.
+
+    Parameters
+    ----------
+    name : str
+        Of `lib.tasks`: sentences with classes, or pairs with labels. Its groups stay in
+        one fold.
+    encode : callable
+        From sentences to embeddings, such as ``partial(store.embed, embedder)``. It is
+        called once, with the sentences of all splits; an embedder that it fits on them
+        is transductive.
+    **options
+        Those of `evaluate`.
+    """
+    return on_splits(
+        [tasks.load(name, split) for split in tasks.splits(name)], encode, **options
+    )
+
+
+def on_splits(
+    parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any
+) -> Result:
+    """The same of a set's splits: all, or train, dev (if there is one) and test."""
+    sentences = [
+        sentence for part in parts for side in _texts(part) for sentence in side
+    ]
+    vectors = encode(sentences)
+    splits = []
+    start = 0
+    for part in parts:
+        sides = []
+        for side in _texts(part):
+            end = start + len(side)
+            sides.append(vectors[start:end])
+            start = end
+        if isinstance(part, PairTask):
+            splits.append((tuple(sides), part.label))
+        else:
+            splits.append((sides[0], part.labels))
+    groups = getattr(parts[0], "groups", None)
+    return evaluate(splits, groups=groups, **options)
+
+
+def _texts(task: Task) -> list[list[str]]:
+    """The sentences of a task, or the two sides of its pairs."""
+    if isinstance(task, PairTask):
+        return [task.left, task.right]
+    return [task.sentences]
+
+
+@dataclass
+class Evaluation:
+    """How a classifier is chosen and trained, and what was chosen.
+
+    Attributes
+    ----------
+    classifier : Classifier
+        `Logistic`, `SVM` or `MLP`, with settings of your own or its usual ones.
+    normalize : sequence of bool
+        Which to choose from: embeddings as they are (False), z-normalized (True).
+    absolute : bool
+        Whether penalties are meant for the columns as they are, raw or z-normalized, as
+        1 / C is in scikit-learn, and not relative to the number and the variance of the
+        columns. To logistic regression that is the whole difference between raw columns
+        and those of `lib.similarity.Features`: its free intercept takes up a shift.
+    inner_folds : int
+        Settings are chosen by so many folds inside the training data, but no more than
+        the rarest class has members; 1: by one tenth of it, held out (a fifth of the
+        time of 5, and noisier choices).
+    seed : int
+        Of folds, of validation sets, of a perceptron's weights.
+    validated : dict
+        How many validation sentences each choice labels right. Evaluations of the same
+        sentences that differ only in `normalize` may share one: what the first has
+        validated the next need not.
+    choices : list
+        As of `Result`.
+    """
+
+    classifier: Classifier = USUAL
+    normalize: Sequence[bool] = (False, True)
+    absolute: bool = False
+    inner_folds: int = 5
+    seed: int = 0
+    validated: dict = field(default_factory=dict)
+    choices: list[tuple[bool, Setting]] = field(default_factory=list)
+
+    def cross_validate(self, data: Examples, folds: int) -> Result:
+        """Label each fold by a classifier that was chosen and trained on the others."""
+        fold = deal(data.labels, folds, np.random.default_rng(self.seed), data.groups)
+        predicted = np.empty_like(data.labels)
+        for number in range(folds):
+            train = data.subset(fold != number)
+            test = data.subset(fold == number)
+            validation = self.inside(train, number)
+            predicted[fold == number] = self.predict(train, validation, test, number)
+        correct = predicted == data.labels
+        accuracy = pd.Series(correct).groupby(fold).mean().mean()
+        return Result(float(accuracy), self.choices, predicted, correct)
+
+    def predict(
+        self, train: Examples, validation: Iterable[tuple], test: Examples, number: int
+    ) -> np.ndarray:
+        """Choose by `validation`, train on all of `train`, and label `test`."""
+        seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
+        # One thread: products of a matrix and a vector wait for memory, not for cores,
+        # and the sums stay the same.
+        with (
+            warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+            threadpool_limits(1),
+        ):
+            normalized, setting = self._choice(validation, seed)
+            features = Features(normalized).fit(train.sides)
+            classifier = self._scaled(features)
+            place = self.classifier.settings.index(setting)
+            rows = features.transform(train.sides)
+            model = classifier.fit(rows, train.labels, classifier.settings[place], seed)
+            self.choices.append((normalized, setting))
+            return model.predict(features.transform(test.sides))
+
+    def inside(
+        self, train: Examples, number: int
+    ) -> Iterator[tuple[Examples, Examples]]:
+        """What to train on and what to validate by, inside the training data.
+
+        Pairs come one after the other.
+        """
+        held_out = self.inner_folds == 1
+        wanted = VALIDATION_FOLDS if held_out else self.inner_folds
+        folds = max(2, min(wanted, smallest_class(train.labels, train.groups)))
+        fold = deal(
+            train.labels,
+            folds,
+            np.random.default_rng([self.seed, number]),
+            train.groups,
+        )
+        for inner in range(1 if held_out else folds):
+            yield train.subset(fold != inner), train.subset(fold == inner)
+
+    def _scaled(self, features: Features) -> Classifier:
+        """The classifier for scaled features.
+
+        A penalty of raw columns is multiplied by the square of the factor.
+        """
+        if not self.absolute:
+            return self.classifier
+        unit = features.factor**2 / len(features.mean)
+        penalties = [float(penalty * unit) for penalty in self.classifier.penalties]
+        return replace(self.classifier, penalties=penalties)
+
+    def _choice(self, validation: Iterable[tuple], seed: int) -> tuple[bool, Setting]:
+        """The choice that labels most validation sentences right; the first of ties."""
+        settings = self.classifier.settings
+        if len(self.normalize) * len(settings) == 1:
+            return self.normalize[0], settings[0]
+        unknown = [
+            normalized
+            for normalized in self.normalize
+            if (seed, normalized) not in self.validated
+        ]
+        if unknown:
+            for normalized in unknown:
+                self.validated[seed, normalized] = dict.fromkeys(settings, 0)
+            for train, held_out in validation:
+                for normalized in unknown:
+                    self._validate(normalized, train, held_out, seed)
+        correct = {}
+        for normalized in self.normalize:
+            for setting, count in self.validated[seed, normalized].items():
+                correct[normalized, setting] = count
+        return max(correct, key=correct.__getitem__)
+
+    def _validate(
+        self, normalized: bool, train: Examples, held_out: Examples, seed: int
+    ) -> None:
+        """Count the held-out sentences that are labeled right with each setting."""
+        features = Features(normalized).fit(train.sides)
+        rows = features.transform(train.sides)
+        held_out_rows = features.transform(held_out.sides)
+        path = self._scaled(features).path(rows, train.labels, seed)
+        counts = self.validated[seed, normalized]
+        for setting, (_, model) in zip(self.classifier.settings, path, strict=True):
+            correct = model.predict(held_out_rows) == held_out.labels
+            counts[setting] += int(correct.sum())
+
+
+# -- folds -----------------------------------------------------------------------------
+
+
+def deal(
+    labels: np.ndarray,
+    folds: int,
+    rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+) -> np.ndarray:
+    """The fold of each sentence, int64[n], from 0 on.
+
+    Groups are shuffled, ordered by the label of their first member, and dealt out in
+    turn like cards, so that sizes of folds differ by one group at most, and so do a
+    class's shares of them. (StratifiedGroupKFold of scikit-learn balances mixed groups
+    better, in seconds where this takes none.)
+
+    Parameters
+    ----------
+    labels : int[n] or str[n]
+    groups : int[n], optional
+        Equal for sentences that must be in one fold; a negative number stands for a
+        group of its own. InputError for a class with members in fewer groups than there
+        are folds.
+    """
+    in_range("folds", folds, 2, 10**6)
+    groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
+    fewest = smallest_class(labels, groups)
+    if fewest < folds:
+        raise InputError(
+            f"labels: a class has {fewest} members in different groups; "
+            f"give {folds} or fewer folds"
+        )
+    _, first, member = np.unique(groups, return_index=True, return_inverse=True)
+    shuffled = rng.permutation(len(first))
+    in_turn = shuffled[np.argsort(labels[first][shuffled], kind="stable")]
+    fold = np.empty(len(first), np.int64)
+    fold[in_turn] = np.arange(len(first)) % folds
+    return fold[member]
+
+
+def smallest_class(labels: np.ndarray, groups: np.ndarray) -> int:
+    """In how many groups the rarest class has members."""
+    return int(pd.Series(groups).groupby(labels).nunique().min())

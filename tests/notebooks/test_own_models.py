@@ -1,0 +1,197 @@
+"""Lessons run with one's own models on one's own text.
+
+They accept any two or more embedders and a text without blank lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+from tests.copies import copy_project
+from tests.notebooks.tables import faults
+from tests.sizes import NIGHTLY
+
+TEXT = "lines:own.txt"
+MINE = """
+import numpy as np
+
+
+def encode(sentences):
+    counts = np.zeros((len(sentences), 64))
+    for row, sentence in enumerate(sentences):
+        for first, second in zip(sentence, sentence[1:]):
+            counts[row, (31 * ord(first) + ord(second)) % 64] += 1
+    return counts
+"""
+EMBEDDERS = {
+    "two": ["glove-6b-50d", "wordllama"],
+    "two with an own": ["wordllama", "mine.py:encode"],
+    "two that count": ["tfidf", "bow"],
+    "three": ["glove-6b-50d", "tfidf", "mine.py:encode"],
+    "five": ["wordllama", "bow", "w2v-corpus", "minilm-avg", "mine.py:encode"],
+}
+# Little of each lesson.
+SEARCHED = {"corpus_name": TEXT, "repetitions": 100}
+LESSONS = {
+    "00_start_here": {"k": 2},
+    "01_n2o": SEARCHED
+    | {"queries": 30, "k": 5, "experiment_verses": 5, "experiment_k": 5},
+    "02_robustness": SEARCHED
+    | {
+        "other_corpora": ["lee"],
+        "ks": [2, 5],
+        "queries": 30,
+        "query_counts": [5, 10],
+    },
+    "03_popularity": SEARCHED | {"near_duplicates": TEXT, "queries": 30, "k": 15},
+    "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
+    "09_situate_your_own": {
+        "corpus_name": TEXT,
+        "embedder": "mine.py:encode",
+        "embedder_name": "new",
+        "queries": 30,
+        "k": 5,
+    },
+    "10_swap_or_shrink": {"corpus_name": TEXT, "queries": 30, "k": 5, "pairs": 15},
+}
+MATRIX = [(lesson, chosen) for lesson in LESSONS for chosen in EMBEDDERS]
+TRIED = MATRIX if NIGHTLY else [("01_n2o", "two with an own")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> tuple[Path, dict[str, str]]:
+    """A copy of the project with a text and a function of one's own.
+
+    The text is one document. Also returns the variables to run it with.
+    """
+    folder = tmp_path_factory.mktemp("own") / "project"
+    variables = copy_project(folder)
+    (folder / "own.txt").write_text("\n".join(sentences()) + "\n")
+    (folder / "mine.py").write_text(MINE)
+    return folder, variables
+
+
+def sentences() -> list[str]:
+    """300 different sentences of everyday words, and three that are there twice."""
+    rng = np.random.default_rng(0)
+    who = [
+        "The baker",
+        "A sailor",
+        "My sister",
+        "The old teacher",
+        "Our neighbor",
+        "The young doctor",
+    ]
+    does = ["sells", "finds", "carries", "paints", "loses", "wants"]
+    what = [
+        "fresh bread",
+        "a red boat",
+        "the small house",
+        "two books",
+        "a green coat",
+        "the letter",
+    ]
+    when = [
+        "in the morning",
+        "by the river",
+        "after the storm",
+        "every week",
+        "near the station",
+    ]
+    all_of_them = [
+        f"{a} {b} {c} {d}." for a in who for b in does for c in what for d in when
+    ]
+    chosen = rng.choice(all_of_them, 300, replace=False).tolist()
+    return chosen + chosen[:3]
+
+
+# README: "Studies 0 to 4 and 9 compare whatever `embedder_names` lists", "They name the
+# claims and sections that need other embedders before they encode anything"
+@pytest.mark.parametrize(("lesson", "chosen"), TRIED)
+def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> None:
+    folder, variables = project
+    profile = folder / "params" / chosen
+    profile.mkdir(exist_ok=True)
+    values = LESSONS[lesson] | {"embedder_names": EMBEDDERS[chosen]}
+    if lesson == "10_swap_or_shrink":  # the first two
+        old, new = (
+            {"embedder": name, "pooling": '""', "prompt": '""'}
+            for name in EMBEDDERS[chosen][:2]
+        )
+        values = LESSONS[lesson] | {"old": old, "new": new}
+    lines = [
+        f"{name}: {value if isinstance(value, str) else list_or_number(value)}"
+        for name, value in values.items()
+    ]
+    (profile / f"{lesson}.yaml").write_text("\n".join(lines))
+    command = [
+        sys.executable,
+        "-m",
+        "lib.run",
+        "--profile",
+        chosen,
+        "--notebook",
+        lesson,
+    ]
+    options = {
+        "cwd": folder,
+        "env": os.environ | variables,
+        "capture_output": True,
+        "text": True,
+        "timeout": 900,
+    }
+    ended = subprocess.run(command, **options)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    results = folder / "figures" / chosen / lesson
+    assert [fault for file in results.glob("*.csv") for fault in faults(file)] == []
+    said = outputs(results / f"{lesson}.ipynb")
+    if "corpus_name" in values:
+        assert (
+            "303 lines read; left out 3 repeated and 0 empty ones; 300 sentences "
+            "in 1 document remain"
+        ) in said
+        assert said.count("Fewer than ten documents") == 1
+    check(lesson, chosen, ended.stdout, said)
+
+
+def check(lesson: str, chosen: str, printed: str, said: str) -> None:
+    """A lesson encodes only what was chosen, and says what it leaves out."""
+    # Lesson 9 encodes one of them a second time, as "...-again".
+    encoded = {
+        name.removesuffix("-again") for name in re.findall(r"encode (\S+):", printed)
+    }
+    others = {
+        "mine.py:encode",
+        "new",
+        "glove-6b-50d",
+        "glove-6b-50d+sif",
+        "glove-6b-50d+usif",
+        "tfidf",
+    }
+    assert encoded <= {
+        *EMBEDDERS[chosen],
+        *(others if lesson[:2] in ("04", "09") else []),
+    }
+    if lesson == "01_n2o" and chosen.startswith("two"):
+        assert "Left out" in said
+
+
+def list_or_number(value: object) -> str:
+    return str(value).replace("'", "")
+
+
+def outputs(notebook: Path) -> str:
+    """All Markdown that an executed notebook shows."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    shown = [
+        output.get("data", {}) for cell in cells for output in cell.get("outputs", [])
+    ]
+    return "\n".join(data.get("text/markdown", "") for data in shown)

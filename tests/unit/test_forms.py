@@ -1,0 +1,237 @@
+"""Smaller forms of vectors: by hand, by other libraries, and wherever a name works."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lib import embedders
+from lib.embedders import own
+from lib.embedders.shrunk import Shrunk
+from lib.neighbors import exact
+from lib.plotting import display_name
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.store import EmbeddingStore, fit
+
+FORMS = ["float16", "int8", "int8-codes", "binary", "3d", "pca2"]
+SENTENCES = [
+    f"{word} {number} of them" for word in ("red", "blue") for number in "1234"
+]
+CODE = """
+import numpy as np
+
+CALLS = []
+
+def encode(sentences):
+    CALLS.append(len(sentences))
+    numbers = [[ord(c) - 90 for c in (s * 9)[:4]] for s in sentences]
+    return np.array(numbers, float) + [0.25, 0, -3, 7]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch) -> str:
+    (tmp_path / "mine.py").write_text(CODE)
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+    return f"{tmp_path / 'mine.py'}:encode"
+
+
+@pytest.fixture
+def vectors(rng) -> np.ndarray:
+    scales = np.array([1, 0.1, 5, 0, 2, 3, 1, 1])
+    return (rng.normal(size=(40, 8)) * scales + 0.3).astype(np.float32)
+
+
+def form(suffix: str, vectors: np.ndarray) -> Shrunk:
+    """A form that has learned from these vectors."""
+    base = embedders.load("pca-bow-8d")
+    maker, numbers = embedders.form_of("embedder", "x", suffix)
+    made = maker(base, *numbers)
+    made.learn(vectors, "text")
+    return made
+
+
+# -- what a form is --------------------------------------------------------------------
+
+
+def published_codes(vectors: np.ndarray, calibration: np.ndarray) -> np.ndarray:
+    """The formula of sentence-transformers 6.2 for "int8"."""
+    lowest = calibration.min(axis=0)
+    steps = (calibration.max(axis=0) - lowest) / 255
+    steps = np.where(steps == 0, 1, steps)
+    codes = np.clip(np.floor((vectors - lowest) / steps), 0, 255)
+    return (codes - 128).astype(np.int8)
+
+
+def test_codes_are_those_of_sentence_transformers(vectors) -> None:
+    other = vectors[:10] * 1.5  # beyond the range, too
+    try:
+        from sentence_transformers.util.quantization import quantize_embeddings
+    except ImportError:
+        expected = published_codes(other, vectors)
+    else:
+        expected = quantize_embeddings(other, "int8", calibration_embeddings=vectors)
+        np.testing.assert_array_equal(published_codes(other, vectors), expected)
+        signs = quantize_embeddings(other, "ubinary")
+        np.testing.assert_array_equal(
+            np.packbits(form("binary", vectors).shrink(other) > 0, axis=1), signs
+        )
+    for suffix in ("int8", "int8-codes"):
+        np.testing.assert_array_equal(form(suffix, vectors).codes(other), expected)
+    codes = form("int8-codes", vectors).shrink(other)
+    np.testing.assert_array_equal(codes, expected.astype(np.float32))
+
+
+def test_decoded_codes_are_within_half_a_step(vectors) -> None:
+    int8 = form("int8", vectors)
+    assert (np.abs(int8.shrink(vectors) - vectors) <= 0.51 * int8.step).all()
+
+
+def test_components_are_those_of_scikit_learn(vectors) -> None:
+    from sklearn.decomposition import PCA
+
+    expected = vectors @ PCA(3).fit(vectors).components_.T
+    found = form("pca3", vectors).shrink(vectors)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
+
+
+def test_the_others_by_hand() -> None:
+    some = np.array([[0.5, -2, 0, 1.0002], [1, 0.25, 3, -1]], np.float32)
+    assert form("binary", some).shrink(some).tolist() == [[1, -1, -1, 1], [1, 1, 1, -1]]
+    assert form("3d", some).shrink(some).tolist() == some[:, :3].tolist()
+    rounded = form("float16", some).shrink(some)
+    np.testing.assert_array_equal(rounded, some.astype(np.float16))
+
+
+def test_many_rows_are_shrunk_as_few_are(vectors, monkeypatch) -> None:
+    for suffix in FORMS:
+        whole = form(suffix, vectors).shrink(vectors)
+        with monkeypatch.context() as patch:
+            patch.setattr("lib.embedders.shrunk.ROWS", 7)
+            parts = form(suffix, vectors).shrink(vectors)
+        np.testing.assert_allclose(parts, whole, rtol=1e-4, atol=1e-4)
+        assert parts.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("suffix", "bits"),
+    [
+        ("float16", 16),
+        ("int8", 8),
+        ("binary", 1),
+        ("4d", 32),
+        ("4d@int8", 8),
+        ("binary@4d", 1),
+        ("int8@pca4", 32),
+    ],
+)
+def test_the_bits_of_a_number(suffix, bits) -> None:
+    assert embedders.load(f"pca-bow-8d@{suffix}").bits == bits
+    assert embedders.load("pca-bow-8d").bits == 32
+
+
+# -- wherever a name works -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [*FORMS, "3d@int8"])
+def test_store_fit_encode_and_restore_agree(mine, tmp_path, suffix) -> None:
+    name = f"{mine}@{suffix}"
+    plain = embedders.load(name).fit_encode(SENTENCES)
+    store = EmbeddingStore(tmp_path / "cache" / "embeddings")
+    np.testing.assert_array_equal(store.embed(embedders.load(name), SENTENCES), plain)
+    fitted = fit(embedders.load(name), SENTENCES)
+    np.testing.assert_array_equal(fitted.encode(SENTENCES[2:5]), plain[2:5])
+    np.testing.assert_array_equal(store.embed(fitted, SENTENCES[2:5]), plain[2:5])
+    again = embedders.load(name)
+    if again.needs_fit:
+        again.restore(fitted.state(), fitted.fitted_on)
+    np.testing.assert_array_equal(again.encode(SENTENCES), plain)
+
+
+def test_the_text_is_encoded_once_for_all_forms(mine, tmp_path, monkeypatch) -> None:
+    encoded = []
+    encode = own.Own._encode
+    monkeypatch.setattr(
+        own.Own, "_encode", lambda self, s: encoded.append(len(s)) or encode(self, s)
+    )
+    store = EmbeddingStore(tmp_path / "cache" / "embeddings")
+    store.embed_all([mine, *(f"{mine}@{suffix}" for suffix in FORMS)], SENTENCES)
+    assert encoded == [len(SENTENCES)]
+    assert store.seconds(embedders.load(f"{mine}@int8"), SENTENCES) > 0
+    assert store.seconds(embedders.load(mine), SENTENCES[:3]) is None
+
+
+def test_a_form_of_an_embedder_that_learns_knows_its_text(
+    tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(paths, "CACHE", tmp_path)
+    name = "pca-bow-3d"
+    store = EmbeddingStore(tmp_path / "embeddings")
+    store.embed(embedders.load(name), SENTENCES)  # now stored, so not fitted below
+    shrunk = embedders.load(f"{name}@int8")
+    searched = store.embed(shrunk, SENTENCES)
+    asked = store.embed(fit(shrunk, SENTENCES), SENTENCES[:2])
+    np.testing.assert_allclose(asked, searched[:2], atol=1e-6)
+    with pytest.raises(InputError, match="not fitted"):
+        embedders.load(f"{name}@int8").encode(SENTENCES)
+
+
+def test_the_kind_and_the_name_are_those_of_the_model() -> None:
+    assert embedders.kind("wordllama@int8") == embedders.kind("wordllama")
+    assert embedders.family("wordllama@64d@int8") == embedders.family("wordllama")
+    assert embedders.related("wordllama@64d", "wordllama")
+    here, absent = embedders.select("names", ["wordllama@binary", "bow"])
+    assert (here, absent) == (["wordllama@binary", "bow"], {})
+    assert display_name("glove-6b-50d+sif@64d@int8") == "GloVe + SIF, 64d, int8"
+
+
+def test_situate_and_own_take_forms_too(mine) -> None:
+    given = own.load(f"{mine}@2d", "mine")
+    assert given.encode(SENTENCES).shape == (len(SENTENCES), 2)
+    assert given.cached_as != own.load(f"{mine}@3d", "mine").cached_as
+    with pytest.raises(InputError, match="one of the registry's"):
+        own.load("minilm-avg@int8")
+
+
+def test_a_folder_may_have_an_at_sign(tmp_path) -> None:
+    folder = tmp_path / "me@home"
+    folder.mkdir()
+    (folder / "mine.py").write_text(CODE)
+    assert embedders.load(f"{folder}/mine.py:encode@2d").encode(["a"]).shape == (1, 2)
+    assert embedders.load(f"{folder}/mine.py:encode").encode(["a"]).shape == (1, 4)
+
+
+# -- refused ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("minilm-avg@int4", "no form '@int4'; accepted: @float16, @int8, "),
+        ("minilm-avg@", "no form '@'; accepted"),
+        ("minilm-avg@0d", "no form '@0d'"),
+        ("minilm@int8", "'minilm' is not known; did you mean minilm-"),
+        ("tfidf@int8", "tfidf@int8: the vectors of tfidf are sparse; give a form to"),
+        ("wordllama@257d", "have 256 dimensions; give no more than that"),
+        ("wordllama@pca20", "8 sentences have fewer than 20 principal components"),
+    ],
+)
+def test_a_form_that_cannot_be_gets_a_sentence(name, message) -> None:
+    with pytest.raises(InputError) as error:
+        embedders.load(name).fit_encode(SENTENCES)
+    assert message in str(error.value)
+
+
+def test_a_number_too_large_for_16_bits_is_refused() -> None:
+    with pytest.raises(InputError, match="beyond 65504"):
+        form("float16", np.ones((2, 2))).shrink(np.array([[1e6, 0.0]]))
+
+
+def test_the_cosine_of_signs_ranks_as_the_hamming_distance(vectors) -> None:
+    signs = form("binary", vectors).shrink(vectors)
+    found = exact(signs, signs, 5, exclude=np.arange(len(signs))).ids
+    differ = (signs[:, None] != signs[None]).sum(axis=2).astype(float)
+    np.fill_diagonal(differ, np.inf)
+    expected = np.argsort(differ, axis=1, kind="stable")[:, :5]
+    np.testing.assert_array_equal(found, expected)

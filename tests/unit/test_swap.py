@@ -1,0 +1,357 @@
+"""One embedder in another's place: by hand, by invariance, by the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lib import corpora, n2o, stats
+from lib.embedders import own
+from lib.run import paths
+from lib.run import swap as command
+from lib.run.errors import InputError
+from lib.store import EmbeddingStore
+from lib.studies import swap
+from lib.studies.swap import Asked, Searched
+
+SENTENCES = [f"{word} number {i}" for word in ("fish", "bread") for i in range(60)]
+
+
+def letters(sentences) -> np.ndarray:
+    counts = [[s.count(c) for c in "abdefhinsr0123456789"] for s in sentences]
+    return np.array(counts, float) + 0.01
+
+
+class Letters:
+    def encode(self, sentences):
+        return letters(sentences)
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch) -> None:
+    """A cache of its own for each test."""
+    monkeypatch.setattr(
+        swap, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store")
+    )
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+
+
+@pytest.fixture
+def vectors(rng) -> np.ndarray:
+    return rng.normal(size=(len(SENTENCES), 12))
+
+
+def n2o_of(old, new, **options) -> float:
+    return swap.compare(old, new, SENTENCES, **options).numbers.loc["n2o", "value"]
+
+
+# -- invariance ------------------------------------------------------------------------
+
+
+def test_identical_models_change_nothing(vectors) -> None:
+    found = swap.compare(vectors, vectors.copy(), SENTENCES)
+    expected = {"n2o": 1, "first_changed": 0, "first_lost": 0}
+    for column in ("value", "low", "high"):
+        assert found.numbers[column].to_dict() == expected
+    assert (found.changes()["lost"].str.len() == 0).all()
+    assert (found.found_by()["old"] == found.found_by()["new"]).all()
+
+
+def test_a_rotation_or_a_positive_scale_changes_next_to_nothing(vectors, rng) -> None:
+    rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
+    assert n2o_of(vectors, vectors @ rotation) >= 0.999
+    assert n2o_of(vectors, 0.37 * vectors) >= 0.999
+    scales = rng.uniform(0.1, 9, size=(len(vectors), 1))
+    assert n2o_of(vectors, vectors * scales) >= 0.999
+
+
+def test_random_vectors_give_chance_which_is_said(rng) -> None:
+    sentences = [str(i) for i in range(400)]
+    sides = rng.normal(size=(2, 400, 30))
+    found = swap.compare(*sides, sentences, k=20)
+    assert found.chance == pytest.approx(20 / 399)
+    low, high = found.numbers.loc["n2o", ["low", "high"]]
+    assert low - 0.005 < found.chance < high + 0.005
+    assert "k = 20, chance 0.050" in found.lines()[0]
+
+
+lists = st.permutations(range(12)).map(lambda order: np.array([order[:5]]))
+
+
+# Lesson 10: overlap(A, C) >= overlap(A, B) + overlap(B, C) - 1
+@given(lists, lists, lists)
+def test_two_upgrades_lose_at_most_what_each_loses(a, b, c) -> None:
+    least = n2o.overlap(a, b) + n2o.overlap(b, c) - 1
+    assert n2o.overlap(a, c) >= least - 1e-12
+
+
+# -- by hand ---------------------------------------------------------------------------
+
+TEXT = ["zero", "one", "two", "three", "four", "five"]
+OLD = np.array([[1, 2, 3], [2, 0, 3], [4, 5, 0]])
+NEW = np.array([[1, 3, 2], [0, 3, 5], [0, 1, 2]])
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked(TEXT, [TEXT[0], TEXT[1], TEXT[3]], np.array([0, 1, 3]))
+
+
+@pytest.fixture
+def toy(asked) -> swap.Swap:
+    sides = [
+        Searched(name, asked.fingerprint, ids) for name, ids in (("a", OLD), ("b", NEW))
+    ]
+    return swap.between(asked, *sides, stats.Sampling(0, 200))
+
+
+def test_the_numbers_by_hand(toy) -> None:
+    np.testing.assert_allclose(toy.overlaps, [1, 2 / 3, 1 / 3])
+    assert toy.first_changed.tolist() == [False, True, True]
+    assert toy.first_lost.tolist() == [False, True, True]
+    assert toy.numbers["value"].round(6).tolist() == [0.666667, 0.666667, 0.666667]
+    assert toy.chance == 3 / 5
+
+
+def test_what_is_lost_and_gained_by_hand(toy) -> None:
+    changes = toy.changes()
+    assert changes["query"].tolist() == ["three", "one", "zero"]
+    assert changes["lost"].tolist() == [["four", "five"], ["two"], []]
+    assert changes["gained"].tolist() == [["one", "two"], ["five"], []]
+    found_by = toy.found_by().set_index("sentence")
+    assert found_by.loc["zero"].tolist() == [2, 2]
+    assert found_by.loc["four"].tolist() == [1, 0]
+
+
+def test_what_is_written_can_be_read(toy, tmp_path) -> None:
+    toy.write(tmp_path)
+    table = pd.read_csv(tmp_path / "lost.csv")
+    assert json.loads(table["lost"][0]) == ["four", "five"]
+    summary = json.loads((tmp_path / "swap.json").read_bytes())
+    assert summary["numbers"]["n2o"]["value"] == pytest.approx(2 / 3)
+    assert summary["lines"] == toy.lines()
+
+
+# -- what is compared ------------------------------------------------------------------
+
+
+def test_queries_of_another_source_may_find_their_equal() -> None:
+    found = swap.compare(Letters(), Letters(), SENTENCES, k=3, queries=SENTENCES[:5])
+    assert found.old.ids[:, 0].tolist() == [0, 1, 2, 3, 4]
+    assert found.chance == 3 / len(SENTENCES)
+
+
+def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def encode(sentences):\n"
+        "    return [[len(s), s.count('e') + 0.5, s.count('1')] for s in sentences]\n"
+    )
+    name = f"{tmp_path / 'mine.py'}:encode"
+    found = swap.compare(name, f"{name}@int8", SENTENCES, k=3)
+    assert (found.old.cost.bytes, found.new.cost.bytes) == (12, 3)
+    assert found.old.cost.seconds == found.new.cost.seconds > 0
+    assert "ms to encode, 3 bytes" in found.lines()[3]
+    assert swap.load(name).name == name
+
+
+def test_a_text_that_is_cut_is_said(toy, asked) -> None:
+    side = Searched("a", asked.fingerprint, OLD, cut=(128, 7))
+    other = Searched("a", asked.fingerprint, NEW)
+    found = swap.between(asked, side, other)
+    assert found.lines()[-1] == (
+        "a (old) reads 128 tokens of a sentence; longer sentences, which it cuts: 7"
+    )
+
+
+def test_documents_are_resampled_together(tmp_path) -> None:
+    blocks = ["\n".join(SENTENCES[i : i + 10]) for i in range(0, 120, 10)]
+    (tmp_path / "text.txt").write_text("\n\n".join(blocks))
+    corpus = corpora.load(f"lines:{tmp_path / 'text.txt'}")
+    found = swap.compare(Letters(), Letters(), corpus, k=2)
+    assert len(np.unique(found.asked.clusters)) == 12
+
+
+# -- refused ---------------------------------------------------------------------------
+
+
+def nan(vectors: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(vectors))[:, None] == 7, np.nan, vectors)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"sentences": []}, "sentences: are empty; give a list"),
+        ({"sentences": SENTENCES[:5]}, "the text has 5 sentences"),
+        ({"k": 0}, "k: 0 is not accepted; give 1 to 119"),
+        ({"queries": []}, "queries: are empty"),
+        ({"queries": 0}, "queries: 0 is not accepted"),
+        ({"new": np.ones((7, 3))}, "new: has 7 vectors for 120 sentences"),
+        ({"new": np.ones((120, 3))}, "new: every neighbor is as near as every other"),
+        ({"new": nan(np.ones((120, 3)))}, "new: row 7 holds NaN or infinity"),
+        ({"new": lambda s: nan(letters(s))}, "returned NaN or infinity for 'fish"),
+        ({"new": "minilm"}, "'minilm' is not known; did you mean"),
+        (
+            {"new": letters(SENTENCES), "queries": ["a"]},
+            "new: vectors cannot encode queries",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(change, message) -> None:
+    given = {"old": Letters(), "new": Letters(), "sentences": SENTENCES, "k": 10}
+    with pytest.raises(InputError) as error:
+        swap.compare(**(given | change))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_another_text_and_another_k_are_refused(asked) -> None:
+    a = Searched("a", asked.fingerprint, OLD)
+    with pytest.raises(InputError, match="b: has searched another text, or with other"):
+        swap.between(asked, a, Searched("b", "other", NEW))
+    with pytest.raises(InputError, match="k: a has 3 neighbors of a query and b 2"):
+        swap.between(asked, a, Searched("b", asked.fingerprint, NEW[:, :2]))
+
+
+# -- fine-tuning -----------------------------------------------------------------------
+
+
+class Model:
+    """What a trainer gives to an evaluator."""
+
+    weights = np.eye(20)
+
+    def encode(self, sentences, show_progress_bar=True):
+        assert not show_progress_bar
+        return letters(sentences) @ self.weights
+
+
+def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng) -> None:
+    model = Model()
+    drift = swap.evaluator(model, SENTENCES, k=5, name="old")
+    assert drift.primary_metric == "old_n2o"
+    assert drift.greater_is_better
+    same = drift(model, str(tmp_path / "eval"), 0, 10)
+    model.weights = rng.normal(size=(20, 20))
+    other = drift(model, str(tmp_path / "eval"), 1, 20)
+    assert same["old_n2o"] == 1
+    assert 0 < other["old_n2o"] < 1
+    assert set(other) == {"old_n2o", "old_first_changed", "old_first_lost"}
+    logged = pd.read_csv(tmp_path / "eval" / "old_n2o_evaluation_results.csv")
+    assert logged[["epoch", "steps"]].to_numpy().tolist() == [[0, 10], [1, 20]]
+    assert logged["n2o"].tolist() == pytest.approx([1, other["old_n2o"]])
+
+
+def test_sentence_transformers_takes_the_evaluator(tmp_path) -> None:
+    package = pytest.importorskip("sentence_transformers")
+    from sentence_transformers.base.evaluation import (
+        SentenceEvaluator,
+        SequentialEvaluator,
+    )
+
+    from tests.unit.test_hub import write_model
+
+    folder = write_model(tmp_path / "model")
+    encoder = package.SentenceTransformer(str(folder), device="cpu")
+    drift = swap.evaluator(encoder, SENTENCES, k=5)
+    assert isinstance(drift, SentenceEvaluator)
+    assert drift(encoder)["n2o"] == 1
+    assert SequentialEvaluator([drift])(encoder)["n2o"] == 1
+
+
+# -- the command -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("interval", "status", "verdict"),
+    [
+        ((0.9, 0.85, 0.95), 0, "OK: N2O is 0.900 (0.850 to 0.950), at least 0.8"),
+        ((0.7, 0.65, 0.75), 3, "BELOW: N2O is 0.700 (0.650 to 0.750), less than 0.8"),
+        ((0.8, 0.75, 0.85), 4, "UNDECIDED: N2O is 0.800 (0.750 to 0.850), which does"),
+        ((0.9, np.nan, np.nan), 4, "UNDECIDED: "),
+    ],
+)
+def test_the_exit_status_says_whether_it_is_enough(interval, status, verdict) -> None:
+    found, said = command.judged(0.8, *interval)
+    assert found == status
+    assert said.startswith(verdict)
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch) -> str:
+    for name in ("FIGURES", "RUNS"):
+        monkeypatch.setattr(paths, name, tmp_path / name.lower())
+    (tmp_path / "my.txt").write_text("\n".join(SENTENCES) + "\n")
+    (tmp_path / "mine.py").write_text(
+        "import numpy as np\n\n\n"
+        "def encode(sentences):\n"
+        "    letters = 'abdefhinsr0123456789'\n"
+        "    counts = [[s.count(c) for c in letters] for s in sentences]\n"
+        "    return np.array(counts) + 0.01\n"
+    )
+    return str(tmp_path / "my.txt")
+
+
+# README: "`make swap OLD=... NEW=... TEXT=...`"
+def test_the_command_executes_the_lesson_and_prints_five_lines(
+    text, tmp_path, capsys
+) -> None:
+    name = f"{tmp_path / 'mine.py'}:encode"
+    options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]
+    assert command.main([*options, "--name=x", "--at-least=0.8"]) == 0
+    *_, first, changed, lost, cost, report, verdict = (
+        capsys.readouterr().out.splitlines()
+    )
+    assert first.startswith(f"N2O of {name} with {name}@float16: ")
+    assert "120 queries, k = 4, chance 0.034" in first
+    assert changed.startswith("share of queries whose first result changed: ")
+    assert lost.startswith("share of queries whose first result left the first 4: ")
+    assert "80 bytes" in cost
+    assert "40 bytes" in cost
+    folder = paths.FIGURES / "swapped" / "x" / "10_swap_or_shrink"
+    assert report.startswith(f"report: {folder / '10_swap_or_shrink.ipynb'}, ")
+    assert verdict.startswith("OK: N2O is ")
+    table = pd.read_csv(folder / "lost.csv")
+    assert len(table) == len(SENTENCES)
+    assert not (folder / "forms.png").exists()
+    assert command.main([*options, "--name=x", "--at-least=1"]) in (0, 4)
+    assert "unchanged, skipped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"old": ""}, "OLD: is empty; give OLD, NEW and TEXT"),
+        ({"at-least": "80"}, "AT_LEAST: '80' is not accepted; give 0 to 1"),
+        ({"at-least": "high"}, "AT_LEAST: 'high' is not accepted"),
+        ({"k": "many"}, "k: 'many' is not accepted"),
+        ({"text": "no.txt"}, "TEXT: no.txt: no such file"),
+        ({"text": "lines:no.txt"}, "TEXT: no.txt: no such file"),
+        ({"queries": "no.txt"}, "QUERIES: no.txt: no such file"),
+        ({"name": "../x"}, "NAME: '../x' is not accepted"),
+        ({"new-pooling": "sum"}, "new, pooling: 'sum' is not known"),
+    ],
+)
+def test_bad_options_are_refused_with_status_2(text, capsys, change, message) -> None:
+    given = {"old": "wordllama", "new": "wordllama", "text": text} | change
+    assert command.main([f"--{name}={value}" for name, value in given.items()]) == 2
+    assert message in capsys.readouterr().err
+    assert not paths.FIGURES.exists()
+
+
+def test_a_lesson_that_fails_gives_status_1(text, capsys) -> None:
+    options = ["--old=wordllama", "--new=minilm", f"--text={text}", "--name=x"]
+    assert command.main(options) == 1
+    assert "FAILED: embedder: 'minilm' is not known" in capsys.readouterr().err
+
+
+def test_own_objects_keep_their_checks() -> None:
+    mine = own.load(Letters(), "letters")
+    found = swap.compare(mine, Letters(), SENTENCES, k=3)
+    assert found.old.name == "letters"
+    assert found.numbers.loc["n2o", "value"] == 1
