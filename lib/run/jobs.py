@@ -150,7 +150,9 @@ def select(
     )
     parameters.one_of("PROFILE", profile, ["default", *profiles])
     chosen = [
-        notebook for name, notebook in notebooks.items() if name.startswith(prefix)
+        notebook
+        for name, notebook in notebooks.items()
+        if name.startswith(prefix) and not _parts_number(name, len(prefix))
     ]
     if not chosen:
         _refuse(prefix, list(notebooks))
@@ -167,6 +169,11 @@ def select(
         Job(notebook, output or profile, changed)
         for notebook, changed in zip(chosen, changes, strict=True)
     ]
+
+
+def _parts_number(name: str, place: int) -> bool:
+    """Whether a place in a name is amid a number: 1 does not stand for 10."""
+    return name[:place].isdecimal() and name[place : place + 1].isdecimal()
 
 
 def _refuse(prefix: str, names: list[str]) -> NoReturn:

@@ -18,7 +18,8 @@ ABSOLUTE, RELATIVE = (
     0.01,
 )  # numbers agree that differ by no more than one of the two
 PARAMETERS = "parameters.json"
-OMITTED = ("timings", "lost.")  # what measures time, and what copies much of the text
+# What measures time, and what copies much of the text.
+OMITTED = ("timings", "lost.csv")
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
 

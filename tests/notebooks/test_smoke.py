@@ -142,6 +142,9 @@ def test_every_figure_is_described_in_its_files_and_where_it_is_shown(
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
     for cell in json.loads(executed_in(smoke, name).read_text())["cells"]:
         assert all(metadata["alt"] for metadata in figures(cell))
+        # A figure that a cell begins and leaves to the next one is shown unfinished.
+        shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+        assert not any("image/png" in data for data in shown)
 
 
 def figures(cell: dict) -> list[dict]:

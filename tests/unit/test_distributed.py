@@ -18,7 +18,8 @@ from lib import neighbors, store
 from lib.neighbors import distributed
 from lib.run import cluster, parameters, paths
 from lib.run.errors import InputError
-from tests.unit.test_store import SENTENCES, Letters, dense, files
+from tests.trust.launcher import tree
+from tests.unit.test_store import SENTENCES, Letters, dense
 
 QUERIES = np.array([0, 3, 70, 119])
 
@@ -253,7 +254,7 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(
     )  # what it encodes here is what it is fitted on
     here = store.EmbeddingStore(tmp_path / "here").embed(EMBEDDERS[kind](), SENTENCES)
     np.testing.assert_array_equal(dense(far), dense(here))
-    assert files(tmp_path / "cluster") == files(tmp_path / "here")
+    assert tree(tmp_path / "cluster") == tree(tmp_path / "here")
 
 
 # -- clusters --------------------------------------------------------------------------

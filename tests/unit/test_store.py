@@ -117,14 +117,6 @@ def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
         assert embedder.encoded == len(sentences)
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
-
-
 def embed(folder: Path, embedder: Embedder) -> None:
     store.EmbeddingStore(folder).embed(embedder, SENTENCES)
 
