@@ -18,6 +18,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 from lib.run import files, parameters, paths
 from lib.run.errors import InputError
 
+OF_SOME = ("hub", "paper")  # profiles that are for some notebooks only
 MODEL_FILES = ("config.json", "modules.json")  # one of them is in the folder of a model
 
 
@@ -134,7 +135,8 @@ def select(
 ) -> list[Job]:
     """The notebooks whose name starts with `prefix`, with checked parameters.
 
-    The parameters are the profile's and those in `given`. Replications come after the
+    The parameters are the profile's and those in `given`. Without a `prefix` it is all
+    notebooks, in the profiles `OF_SOME` those that have a file there. Replications come after the
     lessons, whose stored embeddings they use. `given` holds texts ``name=value``,
     `output` the place of the results in ``figures/``, where it is not the profile.
     Raises InputError if there is no such notebook or none at all, and for an unknown
@@ -156,6 +158,8 @@ def select(
     ]
     if not chosen:
         _refuse(prefix, list(notebooks))
+    if not prefix and profile in OF_SOME:
+        chosen = [file for file in chosen if parameters.has_file(file, profile)]
     changes = []
     for notebook in chosen:
         of_profile = parameters.of_profile(notebook, profile)
