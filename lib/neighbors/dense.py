@@ -164,9 +164,8 @@ class Float32:
 
     unit_type: type = np.float32
     normalize = staticmethod(_unit_float32)
-    roundoff = (
-        2.0**-23
-    )  # one rounding of every number (2^-24), and those in float64 on the way to it
+    # One rounding of every number (2^-24), and those in float64 on the way to it.
+    roundoff = 2.0**-23
     roundoff_of_scores = 0.0
     hidden: float = -np.inf  # the score of what may not be returned
     numbers = 1_440_000  # of a block

@@ -41,11 +41,8 @@ CONNECT_SECONDS = 5
 # again anyhow.
 RETRIES = 2
 AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
-PACKAGES = [
-    "scipy",
-    "torch",
-    "sentence-embedding-studies",
-]  # whose versions must agree, beside Dask's own list
+# Their versions must agree, beside those of Dask's own list.
+PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]
 
 
 @contextmanager
@@ -193,9 +190,8 @@ def _packed(value: Any) -> bytes:
         ) from error
 
 
-@lru_cache(
-    maxsize=1
-)  # a worker keeps the embedder that it has unpacked, for the next shard
+# A worker keeps the embedder that it has unpacked, for the next shard.
+@lru_cache(maxsize=1)
 def _unpacked(data: bytes) -> Any:
     from distributed.protocol.pickle import loads
 
