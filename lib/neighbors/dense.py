@@ -191,9 +191,8 @@ class Float32:
         """Some vectors of the corpus; InputError for NaN or infinity among them."""
         rows = self.corpus[block.start : block.stop]
         units = getattr(self.memory, "units", rows[:0])
-        if len(units) < len(
-            rows
-        ):  # kept by each thread: fresh memory would take as long as the rounding
+        # Kept by each thread: fresh memory would take as long as the rounding.
+        if len(units) < len(rows):
             units = self.memory.units = np.empty(rows.shape, self.unit_type)
         precision = np.float32 if rows.dtype in (np.float16, np.float32) else np.float64
         loaded = self.block(np.ascontiguousarray(rows, precision), units[: len(rows)])
