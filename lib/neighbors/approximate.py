@@ -290,9 +290,8 @@ class Ivf(_Faiss):
             self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT
         )
         self.index.cp.seed = seed
-        self.index.cp.min_points_per_centroid = (
-            1  # fewer are the caller's choice; faiss would print a warning
-        )
+        # Fewer are the caller's choice; faiss would print a warning.
+        self.index.cp.min_points_per_centroid = 1
         sample = self._kept
         if n > nlist * MOST_PER_CELL:
             rng = np.random.default_rng(seed)
