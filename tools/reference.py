@@ -50,16 +50,6 @@ RESTRICTED = {
     "Opinosis-groups": tasks.load,
 }
 SHOWN = 46  # characters of a long text that pandas shows
-REMARK = """> This is the lesson in the profile `paper`: the paper's own data and \
-settings, as far as they are at hand.
-> Its text was written for the default run. Where the two differ, the tables, figures \
-and verdicts on this page are
-> those of this run."""
-LIKE_FOR_LIKE = """The same method on the same set, in the paper profile: accuracy in \
-percent, or correlation times 100.
-Intervals are in the tables `beside_the_paper.csv` of study 6 and `table_1.csv` of \
-the replication of
-study 8's paper. What differs is not shown to be the cause."""
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
 GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
 REUTERS = "trained on Reuters, not on the paper's text"
@@ -71,26 +61,13 @@ DIFFERS = {
     "URAE": "trained here, on Reuters; the paper has published weights",
     "BOW": "which sentences were in which fold is not published",
 }
-TABLE_1 = "replication/localization/table_1.csv"
-# The tables of like for like in the paper profile: the study, the column with the
-# method, and where the table is, the newest place first.
+# The tables of like for like in the paper profile: the paper, the column with the
+# method, and the table.
 BESIDE = [
-    (
-        "06",
-        "composition",
-        [
-            "replication/usif/beside_the_paper.csv",
-            "06_usif_derivation/beside_the_paper.csv",
-        ],
-    ),
-    (
-        "08",
-        "model",
-        [TABLE_1, "08_semantic_localization/protocols_beside_table_1.csv"],
-    ),
+    ("usif", "composition", "beside_the_paper.csv"),
+    ("localization", "model", "table_1.csv"),
 ]
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
-QUOTE = re.compile(r"(?:^>.*\n)+", re.MULTILINE)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
@@ -114,31 +91,8 @@ def renew(job: Job) -> Path:
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     text = page(nbformat.read(job.executed, as_version=4), job.name)
-    if job.profile == "paper" and not job.is_replication:
-        text = text.replace("\n\n", f"\n\n{REMARK}\n\n", 1)
     (folder / "README.md").write_text(withhold(text, instead), encoding="utf-8")
     return folder
-
-
-def head(study: str) -> str:
-    """The remark on top of a lesson's page of the paper profile.
-
-    It says that the text was written for the default run.
-    """
-    claims = REFERENCE / "paper" / study / "claims.csv"
-    if not claims.exists():  # it judges nothing
-        return f"{REMARK}\n"
-    default = _claims(REFERENCE / "default")
-    paper = _claims(claims.parent)
-    both = default.join(paper["verdict"].rename("here"), how="inner")
-    lines = [REMARK, ">", "> Other verdicts than in the default run:", ">"]
-    for row in both.itertuples():
-        words = {row.verdict.split()[0], row.here.split()[0]}
-        if len(words) == 2 and "not" not in words:
-            lines.append(
-                f"> - {row.claim} Default: {row.verdict}; here: **{row.here}**."
-            )
-    return "".join(f"{line}\n" for line in (lines if len(lines) > 4 else [REMARK]))
 
 
 def _claims(folder: Path) -> pd.DataFrame:
@@ -248,7 +202,7 @@ def gallery() -> str:
     """A page with every notebook of every profile: its title and its figures."""
     parts = [
         "# Results",
-        "Every lesson with its results, as a page; click a title to read it.",
+        "Every notebook with its results, as a page; click a title to read it.",
     ]
     for profile in PROFILES:
         parts.append(f"## The {profile} profile")
@@ -321,14 +275,13 @@ def like_for_like() -> pd.DataFrame:
     The last column says what differs in the means.
     """
     parts = []
-    for study, method, places in BESIDE:
-        files = [REFERENCE / "paper" / place for place in places]
-        stored = next(file for file in files if file.exists())
+    for source, method, name in BESIDE:
+        stored = REFERENCE / "paper" / paths.REPLICATION / source / name
         beside = pd.read_csv(stored).dropna(subset=["paper", "ours"])
         numbers = beside[["paper", "ours"]]
         numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
         columns = {
-            "study": study,
+            "paper of": source,
             "set": beside["set"],
             "method": beside[method],
             "paper": numbers["paper"],
@@ -422,13 +375,9 @@ def choosing() -> str:
 
 
 def _scores(profile: str, what: str) -> pd.DataFrame:
-    folder = REFERENCE / profile / "replication" / "pitfalls"
-    correlations = folder / "ucp.csv"
-    if not folder.exists():  # until the replication has been kept
-        folder = REFERENCE / profile / "07_ucp_normalization"
-        correlations = folder / "table2.csv"
+    folder = REFERENCE / profile / paths.REPLICATION / "pitfalls"
     mrr = reciprocal_ranks(profile)
-    similar = pd.read_csv(correlations)
+    similar = pd.read_csv(folder / "ucp.csv")
     similar = similar[similar["set"] == similar["set"].iloc[0]].pivot(
         index="embedder", columns="what", values="value"
     )
@@ -445,14 +394,11 @@ def _scores(profile: str, what: str) -> pd.DataFrame:
 
 
 def reciprocal_ranks(profile: str) -> pd.Series:
-    """The MRR of each embedder.
-
-    Of the paper profile it comes from the replication, where that has been run.
-    """
+    """The MRR of each embedder: of lesson 4, or in the paper profile of N2O."""
     found = REFERENCE / profile
-    table_4 = found / "replication" / "n2o" / "table_4.csv"
-    if profile == "paper" and table_4.exists():
-        return pd.read_csv(table_4, index_col="model")["mrr"].dropna()
+    if profile == "paper":
+        table_4 = pd.read_csv(found / paths.REPLICATION / "n2o" / "table_4.csv")
+        return table_4.set_index("model")["mrr"].dropna()
     lesson = found / "04_paraphrase_mrr" / "mrr.csv"
     return pd.read_csv(lesson, index_col="embedder")["mrr"]
 
@@ -490,7 +436,7 @@ MADE = [
         ("docs/replication.md", f"{source}-figure", partial(verdict_figure, source))
         for source in PAPERS
     ),
-    ("docs/replication.md", "like-for-like", lambda: like_for_like()),
+    ("docs/replication.md", "like-for-like", lambda: _table(like_for_like())),
     ("docs/choosing.md", "scores", choosing),
     ("docs/tables.md", "tables", tables),
     ("docs/claims.md", "chance", chance),
@@ -498,13 +444,7 @@ MADE = [
 
 
 def write_pages() -> None:
-    """Renew the gallery, the heads of the paper profile's pages, and quoted results."""
-    for lesson in (REFERENCE / "paper").glob("*/README.md"):
-        text = lesson.read_text(encoding="utf-8")
-        lesson.write_text(
-            text.replace(QUOTE.search(text)[0], head(lesson.parent.name), 1),
-            encoding="utf-8",
-        )
+    """Renew the gallery and the results that pages quote."""
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
     for name, mark, made in MADE:
         text = between(name, mark, f"\n{made()}")

@@ -11,9 +11,10 @@ import pandas as pd
 def faults(file: Path) -> list[str]:
     """What is wrong with a table; empty if nothing is.
 
-    A table has rows, and its header is one line of names. An interval, the columns ``low`` and ``high`` or ``X_low`` and
-    ``X_high``, holds its estimate: the column before ``low``, or ``X``. It has a width
-    unless a column ``constant`` says that the data are constant.
+    A table has rows, and its header is one line of names. An interval, the columns
+    ``low`` and ``high`` or ``X_low`` and ``X_high``, holds its estimate: the column
+    before ``low``, or ``X``. It has a width unless a column ``constant`` says that the
+    data are constant.
     """
     table = pd.read_csv(file)
     if table.empty:

@@ -17,7 +17,6 @@ from lib import embedders
 from lib.ledger import CLAIMS
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
-from tools import reference as made_pages
 from tools.exercises import append_solutions, exercises
 from tools.pages import between
 from tools.reference import (
@@ -26,9 +25,7 @@ from tools.reference import (
     PROFILES,
     REFERENCE,
     deciding,
-    head,
     page,
-    reciprocal_ranks,
     renew,
     withhold,
 )
@@ -245,18 +242,6 @@ def test_the_committed_page_is_of_the_notebook_as_it_is(notebook) -> None:
         assert line in found, "run make figures, then make reference"
 
 
-@pytest.mark.parametrize(
-    "lesson",
-    sorted((REFERENCE / "paper").glob("*/README.md")),
-    ids=lambda page: page.parent.name,
-)
-def test_the_head_of_a_page_of_the_paper_profile_names_the_verdicts_that_differ(
-    lesson,
-) -> None:
-    _, _, rest = lesson.read_text(encoding="utf-8").partition("\n\n")
-    assert rest.startswith(f"{head(lesson.parent.name)}\n")
-
-
 def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_are_escaped() -> (  # noqa: E501
     None
 ):
@@ -357,21 +342,6 @@ def test_every_column_of_every_committed_table_has_a_meaning_and_a_unit() -> Non
     for file in (file for folder in folders for file in folder.glob("*.csv")):
         columns = pd.read_csv(file, nrows=0).columns
         assert [column for column in columns if not is_explained(column)] == [], file
-
-
-def test_the_mrr_of_the_paper_profile_is_that_of_the_replication_where_there_is_one(
-    tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(made_pages, "REFERENCE", tmp_path)
-    lesson = tmp_path / "paper" / "04_paraphrase_mrr"
-    replication = tmp_path / "paper" / "replication" / "n2o"
-    for folder in (lesson, replication):
-        folder.mkdir(parents=True)
-    (lesson / "mrr.csv").write_text("embedder,mrr\ntfidf,0.5\n")
-    assert reciprocal_ranks("paper").to_dict() == {"tfidf": 0.5}
-    rows = "model,printed mrr,mrr\nelmo,0.9,\ntfidf,0.7,0.6\n"
-    (replication / "table_4.csv").write_text(rows)
-    assert reciprocal_ranks("paper").to_dict() == {"tfidf": 0.6}
 
 
 @pytest.mark.parametrize("source", PAPERS)

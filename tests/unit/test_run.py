@@ -328,7 +328,7 @@ def test_a_notebook_without_a_file_in_a_profile_takes_its_defaults_which_is_said
     assert tables == ["k\n5\n", "k\n7\n"]
 
 
-# README: "`make figures PROFILE=paper`": the replications; lessons have no such profile.
+# README: "`make figures PROFILE=paper`"; lessons have no such profile.
 def test_the_paper_profile_runs_the_notebooks_that_have_a_file_there(project) -> None:
     for name in ("01_good", "02_good"):
         project(name, GOOD)
