@@ -296,14 +296,14 @@ def save(notebook: NotebookNode, folder: str, name: str) -> str:
     A copy holds the digest of its cells as they were written.
     """
     file = paths.NOTEBOOKS / folder / f"{name}.ipynb"
-    shown = file.relative_to(paths.ROOT)
+    shown = f"{paths.NOTEBOOKS.name}/{folder}/{name}.ipynb"
     if file.exists():
         there = nbformat.read(file, as_version=4)
         if there.metadata.get("written") != _digest(there):
             return f"{shown} has been worked on and stays; move it away for a new one"
     notebook.metadata["written"] = _digest(notebook)
     _write(notebook, file)
-    return str(shown)
+    return shown
 
 
 def _write(notebook: NotebookNode, file: Path) -> None:
