@@ -85,7 +85,7 @@ def test_a_students_copy_holds_no_line_of_an_answer_or_a_solution(lesson) -> Non
     assert '"value"' not in text
 
 
-# docs/teaching: "guesses, plan and questions stay"
+# docs/teaching: "Plan, guesses and questions stay"
 def test_a_students_copy_holds_all_else(lesson) -> None:
     copy = for_students(lesson)
     text = sources(copy).replace("](../../docs/", "](../docs/")
@@ -118,7 +118,7 @@ def test_links_of_copies_lead_to_files(lesson) -> None:
             assert target in copies or target.startswith("http") or place.exists()
 
 
-# docs/teaching: "A copy that somebody has worked on stays"
+# docs/teaching: "A copy that somebody has worked on stays as it is."
 def test_a_copy_that_somebody_has_worked_on_is_not_written_over(
     tmp_path, monkeypatch
 ) -> None:
@@ -187,7 +187,7 @@ def printed(notebook: NotebookNode) -> list[str]:
     ]
 
 
-# docs/teaching: "Every copy runs", "solutions pass, wrong answers do not"
+# docs/teaching: "has an empty cell ... and a check", "solutions as cells"
 @pytest.mark.parametrize("name", RUN)
 def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
     classroom, name
