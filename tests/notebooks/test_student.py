@@ -42,6 +42,12 @@ def sources(notebook: NotebookNode) -> str:
     return "\n\n".join(cell.source for cell in notebook.cells)
 
 
+def as_in_lesson(copy: NotebookNode) -> str:
+    """The sources of a copy, with the links as they are in the lesson."""
+    text = sources(copy).replace("](../../docs/", "](../docs/")
+    return text.replace("](../replication/", "](replication/")
+
+
 def ids(lesson: jobs.Job) -> list[str]:
     """The exercises of a lesson that have a check."""
     notebook = nbformat.read(lesson.notebook, as_version=4)
@@ -88,8 +94,7 @@ def test_a_students_copy_holds_no_line_of_an_answer_or_a_solution(lesson) -> Non
 # docs/teaching: "Plan, guesses and questions stay"
 def test_a_students_copy_holds_all_else(lesson) -> None:
     copy = for_students(lesson)
-    text = sources(copy).replace("](../../docs/", "](../docs/")
-    text = text.replace("](../replication/", "](replication/")
+    text = as_in_lesson(copy)
     for cell in nbformat.read(lesson.notebook, as_version=4).cells:
         tags = set(cell.metadata.get("tags", []))
         if not tags & {"answer", "solution"}:
@@ -104,9 +109,32 @@ def test_a_students_copy_holds_all_else(lesson) -> None:
 
 
 def test_a_teachers_copy_holds_everything(lesson) -> None:
-    text = sources(tool.worked_copy(lesson))
+    text = as_in_lesson(tool.worked_copy(lesson))
     assert [line for line in hidden(lesson) if line not in text] == []
     assert len(re.findall(r"^answer = ", text, re.MULTILINE)) == len(ids(lesson))
+
+
+def test_both_copies_check_the_answers_that_were_executed(lesson, capsys) -> None:
+    executed = tool.worked_copy(lesson)
+    for cell in executed.cells:
+        if tool.CHECK in cell.metadata:
+            printed = nbformat.v4.new_output("stream", text="0.6666\n")
+            cell.outputs = [printed]
+    right = tool.checks_of(lesson, tool.answers(executed))
+    teacher = tool.with_checks(executed, right)
+    for copy in (teacher, tool.student_copy(lesson, right)):
+        (checks,) = [cell for cell in copy.cells if tool.CHECKS in cell.metadata]
+        calls = [cell.source for cell in copy.cells if tool.CHECK in cell.metadata]
+        for answer, verdict in ((0.6666, "right"), (0.9, "not right yet")):
+            for call in calls:
+                exec(f"{checks.source}\n{call}", {"answer": answer})
+            said = capsys.readouterr().out.splitlines()
+            expected = [f"{id}: {answer} is {verdict}" for id in ids(lesson)]
+            assert said == expected
+    outputs = [
+        cell.outputs[0]["text"] for cell in teacher.cells if tool.CHECK in cell.metadata
+    ]
+    assert outputs == [f"{id}: 0.6666 is right\n" for id in ids(lesson)]
 
 
 def test_links_of_copies_lead_to_files(lesson) -> None:
