@@ -125,7 +125,7 @@ def test_both_copies_check_the_answers_that_were_executed(lesson, capsys) -> Non
     for copy in (teacher, tool.student_copy(lesson, right)):
         (checks,) = [cell for cell in copy.cells if tool.CHECKS in cell.metadata]
         calls = [cell.source for cell in copy.cells if tool.CHECK in cell.metadata]
-        for answer, verdict in ((0.6666, "right"), (0.9, "not right yet")):
+        for answer, verdict in ((0.6666, "right"), (9.0, "not right yet")):
             for call in calls:
                 exec(f"{checks.source}\n{call}", {"answer": answer})
             said = capsys.readouterr().out.splitlines()
@@ -235,7 +235,7 @@ def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
     for cell in copy.cells:
         cells.append(cell)
         if number := cell.metadata.get(tool.CHECK):
-            solved, wrong = solutions[number], f'check("{number}", answer + 1.5)'
+            solved, wrong = solutions[number], f'check("{number}", answer + 5)'
             for source in (solved, cell.source, wrong):
                 metadata = {} if source == solved else {tool.CHECK: number}
                 cells.append(nbformat.v4.new_code_cell(source, metadata=metadata))
