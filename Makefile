@@ -36,7 +36,7 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures reference exercises test test-nightly lab data situate swap finetune bench page site lint lock cache prune clean
+.PHONY: help figures reference exercises student test test-nightly lab data situate swap finetune bench page site lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half
 exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
 	@$(BIN)/python -m tools.exercises
 
+student: $(READY) ## write copies of the lessons without answers in notebooks/student/ and with them in notebooks/teacher/, both ignored by git  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
+	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
+
 page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{data,embedders,glossary}.md, README.md's table
 	@$(BIN)/python -m tools.pages
 
@@ -92,8 +95,8 @@ cache: ## show the cache's place and size
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
 	@$(BIN)/python -m lib.run.cache --prune
 
-clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ stay)
-	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' .
+clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ and the copies for a class stay)
+	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .
 
 $(READY): requirements.txt requirements-dev.txt requirements.lock pyproject.toml tools/bootstrap.py
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py $^

@@ -188,6 +188,23 @@ def replications() -> str:
     return "\n" + table(pd.DataFrame(rows))
 
 
+def classes() -> str:
+    """The table of classes for teachers: what each one needs, and its plan."""
+    rows = []
+    for notebook in paths.lessons():
+        opening = _prose(notebook)[0]
+        (title,) = re.findall(r"^# ([^:\n]+)", opening)
+        (needs,) = re.findall(r"\*\*You need\*\* (.+)", opening)
+        (plan,) = re.findall(r"\*\*90 minutes:\*\* ([^.]+)\.", opening)
+        row = {
+            "class": f"[{title}](../notebooks/{notebook.name})",
+            "students need": re.sub(r"\[(.+?)\]\(.+?\)", r"\1", needs).rstrip("."),
+            "90 minutes": plan,
+        }
+        rows.append(row)
+    return "\n" + table(pd.DataFrame(rows))
+
+
 def between(name: str, mark: str, made: str) -> str:
     """A page with new text after ``<!-- mark -->``.
 
@@ -244,8 +261,12 @@ PAGES = {
     "docs/embedders.md": registry,
     "docs/glossary.md": glossary,
 }
-# Tables of the README, by the mark that they stand behind.
-README = {"studies": studies, "replications": replications}
+# Tables in other pages: the page, the mark that it stands behind, what makes it.
+TABLES = [
+    ("README.md", "studies", studies),
+    ("README.md", "replications", replications),
+    ("docs/teaching.md", "classes", classes),
+]
 
 
 @command
@@ -253,9 +274,9 @@ def main() -> int:
     """Write the pages; the exit status is 0."""
     for name, page in PAGES.items():
         (paths.ROOT / name).write_text(page(), encoding="utf-8")
-    for mark, made in README.items():
-        text = between("README.md", mark, made())
-        (paths.ROOT / "README.md").write_text(text, encoding="utf-8")
+    for name, mark, made in TABLES:
+        text = between(name, mark, made())
+        (paths.ROOT / name).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -125,6 +125,7 @@ def test_a_class_says_what_it_teaches_and_presupposes_and_how_90_minutes_pass(
     assert tagged(lesson, "answer")
     folded = [*tagged(lesson, "answer"), *tagged(lesson, "solution")]
     assert all(cell.startswith("<details><summary>") for cell in folded)
+    assert all(cell.endswith("</details>") for cell in folded)
     assert len(folded) == prose(lesson).count("<details>")
 
 

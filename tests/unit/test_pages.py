@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -17,10 +18,30 @@ def test_every_page_is_as_make_page_writes_it(name) -> None:
     assert (paths.ROOT / name).read_text(encoding="utf-8") == pages.PAGES[name]()
 
 
-@pytest.mark.parametrize("mark", pages.README)
-def test_every_table_of_the_readme_is_as_make_page_writes_it(mark) -> None:
-    made = pages.between("README.md", mark, pages.README[mark]())
-    assert (paths.ROOT / "README.md").read_text(encoding="utf-8") == made
+@pytest.mark.parametrize(("name", "mark", "made"), pages.TABLES)
+def test_every_table_in_a_page_is_as_make_page_writes_it(name, mark, made) -> None:
+    text = (paths.ROOT / name).read_text(encoding="utf-8")
+    assert f"<!-- {mark} -->" in text
+    assert text == pages.between(name, mark, made())
+
+
+# docs/teaching: "In every course each lesson comes after those that it needs"
+def test_every_course_has_what_each_of_its_lessons_needs_before_it() -> None:
+    page = (paths.ROOT / "docs/teaching.md").read_text(encoding="utf-8")
+    _, _, courses = page.partition("## Courses\n")
+    rows = re.findall(r"^\| (four|eight|eleven)\S*[^|]* \| ([\d, ]+) \|", courses, re.M)
+    weeks = {"four": 4, "eight": 8, "eleven": 11}
+    needs = {}
+    for line in pages.classes().splitlines()[3:]:
+        _, title, needed, *_ = re.split(r" *(?<!\\)\| *", line)
+        number = re.match(r"\[(\d+)", title)[1]
+        needs[number] = set(re.findall(r"[Ll]esson (\d+)", needed))
+    assert len(rows) == 5
+    for name, lessons in rows:
+        taught = lessons.split(", ")
+        assert len(taught) == weeks[name]
+        for place, lesson in enumerate(taught):
+            assert needs[lesson] <= set(taught[:place])
 
 
 def test_equal_entries_of_two_glossaries_are_one_row_and_a_bar_in_a_cell_is_no_border(

@@ -253,7 +253,7 @@ def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_ar
     assert withhold(shown, instead) == 'a,"[text 1]"\n| [text 1] |\n<td>[text 2]</td>'
 
 
-# README: "the exercises with what their solutions print"
+# README: "the exercises"; docs/teaching: "What the solutions print"
 SOLUTION = "```python\nprint(1)\n```\nSo.\n"
 FOLDED = f"<details><summary>Solution{{}}</summary>\n\n{SOLUTION}</details>"
 TASK = "**Open task (30 minutes).** Try **2.** again.\n\n"
