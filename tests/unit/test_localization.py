@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
 from scipy.stats import t
 from sklearn import decomposition
 from sklearn.decomposition import PCA
@@ -83,33 +82,6 @@ def test_the_border_of_four_sentences_is_where_calculus_puts_it(C) -> None:
     points = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])
     model = localization.svm(C=C, scale=False).fit(points, [1, 1, 0, 0])
     np.testing.assert_allclose(model[-1].coef_, [[8 * C / (1 + 8 * C), 0]], atol=0.02)
-
-
-@pytest.mark.parametrize("C", localization.GRID)
-def test_planes_are_those_of_a_minimizer_of_another_kind(rng, C) -> None:
-    vectors, labels = clouds(rng, (4,) * 6, d=12)
-    scaled = localization.OneScale().fit(vectors).transform(vectors)
-    weights = len(labels) / (6 * 4) * np.ones(len(labels))  # groups weighted alike
-    found = localization.svm(C=C).fit(vectors, labels)[-1]
-    for group, coefficients, constant in zip(
-        found.classes_, found.coef_, found.intercept_, strict=True
-    ):
-        signs = np.where(labels == group, 1, -1)
-
-        def cost(plane, signs=signs):
-            short = np.maximum(0, 1 - signs * (scaled @ plane[:-1] + plane[-1]))
-            slope = -2 * C * weights * short * signs
-            value = plane @ plane / 2 + C * (weights * short**2).sum()
-            return value, plane + np.append(slope @ scaled, slope.sum())
-
-        best = minimize(
-            cost,
-            np.zeros(13),
-            jac=True,
-            method="L-BFGS-B",
-            options={"ftol": 1e-15, "gtol": 1e-9},
-        )
-        np.testing.assert_allclose(np.append(coefficients, constant), best.x, atol=2e-3)
 
 
 def test_neither_length_nor_place_of_vectors_matters_on_one_scale(rng) -> None:
@@ -212,16 +184,6 @@ def placed(labels: np.ndarray, **models: np.ndarray) -> pd.DataFrame:
     )
 
 
-def test_differences_are_of_the_same_sentences(rng) -> None:
-    labels = np.repeat(np.arange(8), 3)
-    half = rng.integers(0, 2, (24, 1)).astype(float)
-    right = placed(labels, good=np.ones((24, 1)), half=half)
-    accuracy = study.accuracy(right, Sampling(repetitions=100))
-    found = accuracy.contrast(["good", "good"], ["half", "good"], "model", "percentile")
-    assert found.estimate[0] == pytest.approx(1 - half.mean())
-    assert (found.estimate[1], found.low[1], found.high[1]) == (0, 0, 0)
-
-
 def test_intervals_cover_other_deals_of_the_folds() -> None:
     labels = np.repeat(np.arange(8), 3)
     lucky = np.zeros((24, 4))
@@ -303,15 +265,6 @@ def test_agreement_of_a_hand_made_case() -> None:
     ]
 
 
-def test_spread_adds_up_to_the_scatter_around_the_mean(rng) -> None:
-    vectors, labels = clouds(rng)
-    within, between = study.spread(vectors, labels).sum(axis=0)
-    assert within + between == pytest.approx(
-        ((vectors - vectors.mean(axis=0)) ** 2).sum()
-    )
-    assert study.spread(vectors[:1], labels[:1]).tolist() == [[0, 0]]
-
-
 def test_space_measures_how_groups_lie() -> None:
     labels = np.repeat([0, 1], 2)
     apart = np.array(
@@ -340,17 +293,6 @@ def test_bag_of_words_counts_lower_cased_treebank_tokens() -> None:
         4,
     ]  # the the cat , dog . and dogs ca n't .
     assert bag.shape == (2, 8)
-
-
-def test_shuffling_keeps_the_words() -> None:
-    (mixed,) = study.shuffled(["one two three four five"])
-    assert sorted(mixed.split()) == ["five", "four", "one", "three", "two"]
-
-
-def test_sets_can_be_narrowed_to_some_groups() -> None:
-    some = study.groups_of("Verses", 7)
-    assert np.bincount(some.labels).tolist() == [3] * 7
-    assert study.groups_of("Verses", 7).sentences == some.sentences
 
 
 # -- facts of the paper ----------------------------------------------------------------

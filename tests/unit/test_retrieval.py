@@ -164,19 +164,6 @@ def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase
     assert paraphrases.load("other", here) == (["b one"], ["a one"])
 
 
-def test_gospel_verses_are_aligned() -> None:
-    pairs = paraphrases.load("bible-gospels:ylt", corpora.load("bible-gospels:web"))
-    assert (
-        len(pairs.queries)
-        == len(set(pairs.queries))
-        == len(set(pairs.paraphrases))
-        > 4500
-    )
-    overlap = paraphrases.word_overlap(pairs)
-    shifted = paraphrases.word_overlap(Pairs(pairs.queries[1:], pairs.paraphrases[:-1]))
-    assert overlap.mean() > 0.5 > 0.2 > shifted.mean()
-
-
 def lines(tmp_path, content: str) -> str:
     file = tmp_path / "pairs.tsv"
     file.write_text(content, encoding="utf-8")

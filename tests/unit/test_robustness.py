@@ -188,12 +188,3 @@ def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
     assert table.loc[("some", "exact", 1), "seconds"] == pytest.approx(
         100 * 1e-6 * 8e6 * 6
     )
-
-
-def test_a_table_says_which_intervals_have_no_width() -> None:
-    table = stats.table(
-        {5: stats.Interval(0.5, 0.4, 0.6), 10: stats.Interval(1.0, 1.0, 1.0)}, "k"
-    )
-    assert table.loc[10].tolist() == [1, 1, 1, True]
-    assert not table.loc[5, "constant"]
-    assert table.index.name == "k"

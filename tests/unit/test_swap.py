@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import corpora, n2o, stats
-from lib.embedders import own
 from lib.run import paths
 from lib.run import swap as command
 from lib.run.errors import InputError
@@ -348,10 +347,3 @@ def test_a_lesson_that_fails_gives_status_1(text, capsys) -> None:
     options = ["--old=wordllama", "--new=minilm", f"--text={text}", "--name=x"]
     assert command.main(options) == 1
     assert "FAILED: embedder: 'minilm' is not known" in capsys.readouterr().err
-
-
-def test_own_objects_keep_their_checks() -> None:
-    mine = own.load(Letters(), "letters")
-    found = swap.compare(mine, Letters(), SENTENCES, k=3)
-    assert found.old.name == "letters"
-    assert found.numbers.loc["n2o", "value"] == 1

@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from lib import embedders, similarity
-from lib.embedders.bert import pack, softmax
+from lib.embedders.bert import pack
 from lib.embedders.transformer import Transformer
 from tests.official.transformers import write_bert, write_gpt
 
@@ -194,19 +194,6 @@ def test_the_layers_of_our_own_give_what_the_models_own_give(
         pack(model)
         ours = model(input_ids=ids, attention_mask=real).last_hidden_state
     np.testing.assert_allclose(ours[real.bool()], theirs[real.bool()], atol=0.1)
-
-
-@pytest.mark.parametrize("size", [1, 100, 1e6])
-@pytest.mark.parametrize("tokens", [1, 7, 40])
-def test_compiled_attention_weights_are_those_of_pytorch(rng, size, tokens) -> None:
-    scores = torch.tensor(
-        size * rng.normal(size=(2, 3, tokens, tokens)), dtype=torch.float32
-    )
-    beyond = torch.zeros(2, 1, 1, tokens)
-    beyond[1, ..., tokens // 2 + 1 :] = -torch.inf
-    expected = (0.25 * scores + beyond).softmax(-1)
-    softmax(scores.numpy(), np.array([tokens, tokens // 2 + 1]), 0.25)
-    np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-6)
 
 
 def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> None:
