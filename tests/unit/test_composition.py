@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lib import embedders
 from lib.embedders.base import Concatenation
-from lib.embedders.composition import SIF, USIF, Average, PowerMeans
+from lib.embedders.composition import SIF, USIF, PowerMeans
 from lib.run.errors import InputError
 
 VECTORS = {
@@ -49,15 +49,6 @@ def without_components(
     for share, direction in zip(shares, directions, strict=True):
         vectors = vectors - share * np.outer(vectors @ direction, direction)
     return vectors
-
-
-def test_average_by_hand() -> None:
-    vectors = Average("toy", VECTORS, str.split).encode(
-        ["a b", "c c d", "a zzz", "zzz", ""]
-    )
-    expected = [[0.5, 1, 0], [1 / 3, 5 / 3, 2.5 / 3], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
-    np.testing.assert_allclose(vectors, expected, rtol=1e-6)
-    assert vectors.dtype == np.float32
 
 
 TEXTS = st.lists(

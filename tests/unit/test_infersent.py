@@ -84,15 +84,6 @@ def known(sentence: str) -> list[str]:
     return ["<s>", *(word for word in sentence.split() if word in VECTORS), "</s>"]
 
 
-def test_vectors_are_the_maximum_over_time_of_a_bidirectional_lstm(embedder) -> None:
-    vectors = embedder.encode(SENTENCES)
-    assert vectors.dtype == np.float32
-    assert vectors.shape == (len(SENTENCES), 2 * HIDDEN)
-    np.testing.assert_allclose(
-        vectors, [by_hand(known(sentence)) for sentence in SENTENCES], atol=1e-6
-    )
-
-
 @pytest.mark.parametrize("missing", [{"<s>"}, {"</s>"}, {"<s>", "</s>"}])
 def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
     vectors = {word: vector for word, vector in VECTORS.items() if word not in missing}

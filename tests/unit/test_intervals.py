@@ -14,18 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from lib.ledger import Ledger
 from lib.run.errors import InputError
-from lib.stats import Interval, Sampling, bootstrap, mean, means, spearman
+from lib.stats import Sampling, bootstrap, mean, means, spearman
 
 OFTEN = Sampling(seed=0, repetitions=9999)
 
 
 @pytest.mark.parametrize(
     ("method", "theirs"),
-    [("percentile", "percentile"), ("bca", "BCa"), ("normal", "percentile")],
+    [("percentile", "percentile"), ("normal", "percentile")],
 )
-def test_percentiles_and_bca_agree_with_scipy(rng, method, theirs) -> None:
+def test_percentiles_agree_with_scipy(rng, method, theirs) -> None:
     values = rng.exponential(size=80)
     ours = bootstrap(mean, values, sampling=OFTEN, method=method)
     expected = scipy_stats.bootstrap(
@@ -81,9 +80,7 @@ def test_copies_of_a_row_in_one_cluster_change_nothing(rng) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "normal"}, {"holm": True}])
-def test_one_cluster_has_an_estimate_and_no_interval_and_comes_to_no_verdict(
-    rng, options
-) -> None:
+def test_one_cluster_has_an_estimate_and_no_interval(rng, options) -> None:
     values = rng.normal(5, 1, (40, 2))
     estimate, low, high = bootstrap(
         mean, values, clusters=np.full(40, 7), sampling=Sampling(), **options
@@ -91,10 +88,6 @@ def test_one_cluster_has_an_estimate_and_no_interval_and_comes_to_no_verdict(
     np.testing.assert_allclose(estimate, values.mean(axis=0))
     assert np.isnan([low, high]).all()
     assert np.isnan(bootstrap(mean, values[:1, 0], sampling=Sampling())[1:]).all()
-    judged = Ledger("02_robustness", "default")
-    judged.judge("n2o-k-stability", Interval(estimate, low, high))
-    verdicts = judged.table().set_index("id")["verdict"]
-    assert verdicts["n2o-k-stability"] == "not testable here"
 
 
 def test_negative_clusters_are_clusters_of_their_own_and_columns_are_resampled_alike(

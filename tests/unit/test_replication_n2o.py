@@ -58,23 +58,6 @@ def _lists(rng: np.random.Generator, queries: int = 60) -> np.ndarray:
     return np.array([rng.choice(1000, 10, replace=False) for _ in range(queries)])
 
 
-def test_every_claim_of_the_paper_has_its_cell_in_the_order_of_the_sections() -> None:
-    listed = set(Ledger("n2o", "default").table()["id"])
-    code = "\n".join(CELLS.values())
-    assert {claim for claim in listed if f'"{claim}"' in code} == listed
-    sections = [
-        "section-2",
-        "section-4",
-        "section-5",
-        "section-6",
-        "section-7",
-        "section-8",
-        "appendix-c",
-        "beyond",
-    ]
-    assert [name for name in CELLS if name in sections] == sections
-
-
 def test_lists_drawn_at_random_do_not_hold_against_chance() -> None:
     rng = np.random.default_rng(0)
     table = _judged({name: _lists(rng) for name in NAMES})

@@ -122,6 +122,7 @@ BAD = [
         dict(gold=np.array([1, 2, np.nan, 4, 5])),
         "gold: holds NaN or infinity \\(first at 2\\)",
     ),
+    (dict(gold=list("abcde")), "gold: .*; give a list of finite numbers"),
     (dict(right=np.zeros((5, 3))), "similarity: the same for all 5 pairs"),
     (dict(right=sp.csr_array(np.eye(5, 3))), "one shape \\(n, d\\) and kind"),
     (dict(normalize="Z"), "normalize: 'Z' is not known"),

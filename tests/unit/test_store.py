@@ -350,10 +350,3 @@ def test_what_make_situate_takes_stands_for_an_embedder(tmp_path) -> None:
     assert [
         folder.name.startswith("mine-") for folder in (tmp_path / "store").iterdir()
     ] == [True]
-    for nothing, message in (
-        ("minilm-avg", r"give embedders.load\('minilm-avg'\)"),
-        ("mine.py", "give a model's folder, its id on the model hub"),
-        (7, "give a function that takes a list of strings"),
-    ):
-        with pytest.raises(InputError, match=message):
-            embeddings.embed(nothing, SENTENCES)

@@ -424,11 +424,6 @@ BROKEN = {
         sts13(FNWN_input="a\tb\n\udce9\tc\n"),
         "line 2: byte 0xe9 is not utf-8",
     ),
-    "empty file": (
-        "STS13",
-        sts13(OnWN_input=""),
-        "STS.input.OnWN.txt: the file is empty",
-    ),
     "unknown entailment": (
         "SICK-E",
         {"senteval/SICK/SICK_test_annotated.txt": SICK_HEAD + "1\ta\tb\t3\tNEUTRALE\n"},
@@ -447,11 +442,6 @@ BROKEN = {
         "Opinosis-groups",
         {"opinosis/paraphrase_groups/a.data": "x\ta\tb\ny\tc\n"},
         "a.data, line 2: 2 tab-separated columns; this file has 3",
-    ),
-    "no groups": (
-        "Opinosis-groups",
-        {"opinosis/paraphrase_groups/a.txt": "x\n"},
-        "holds no .data file",
     ),
 }
 

@@ -294,15 +294,6 @@ def test_translations_of_a_verse_are_a_group() -> None:
     ] * 5
 
 
-def test_questions_have_lost_the_mark_that_tells_them() -> None:
-    task = local.questions()
-    assert not any(
-        "?" in sentence or sentence[-1] in ".!,;:\"'\u00ab\u00bb"
-        for sentence in task.sentences
-    )
-    assert len(set(task.groups.tolist())) == len(task)
-
-
 @pytest.mark.parametrize(
     ("name", "counts"),
     [("Translations", [300] * 5), ("Books", [300] * 5), ("Questions", [400] * 2)],

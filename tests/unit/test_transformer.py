@@ -113,28 +113,6 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("sentence", PIECES)
-def test_bert_pools_the_tokens_that_it_should_have(bert, bert_folder, sentence) -> None:
-    hidden = hidden_states(bert_folder, PIECES[sentence])
-    for pooling, expected in [
-        ("cls", hidden[0]),
-        ("last", hidden[-1]),
-        ("avg", hidden.mean(axis=0)),
-    ]:
-        vectors = bert(pooling).encode([sentence])
-        np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
-        assert vectors.dtype == np.float32
-
-
-@pytest.mark.parametrize("sentence", PAIRS)
-def test_gpt_pools_the_tokens_that_it_should_have(gpt, gpt_folder, sentence) -> None:
-    hidden = hidden_states(gpt_folder, PAIRS[sentence])
-    np.testing.assert_allclose(gpt("last").encode([sentence])[0], hidden[-1], atol=1e-5)
-    np.testing.assert_allclose(
-        gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5
-    )
-
-
 # -- batches ---------------------------------------------------------------------------
 
 
