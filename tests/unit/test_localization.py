@@ -84,18 +84,6 @@ def test_the_border_of_four_sentences_is_where_calculus_puts_it(C) -> None:
     np.testing.assert_allclose(model[-1].coef_, [[8 * C / (1 + 8 * C), 0]], atol=0.02)
 
 
-def test_neither_length_nor_place_of_vectors_matters_on_one_scale(rng) -> None:
-    vectors, labels = clouds(rng, (4,) * 6)
-    one, other = (
-        localization.classify(each, labels) for each in (vectors, 0.01 * vectors + 3)
-    )
-    np.testing.assert_array_equal(one.predictions, other.predictions)
-    train = localization.OneScale().fit(
-        np.array([[1.0, 4], [5, 4]])
-    )  # mean (3, 4), distances 2
-    np.testing.assert_allclose(train.transform(np.array([[3.0, 8]])), [[0, 2]])
-
-
 def test_a_test_sentence_changes_neither_projection_nor_penalty(
     rng, monkeypatch
 ) -> None:
@@ -202,15 +190,6 @@ def test_intervals_cover_other_deals_of_the_folds() -> None:
         table.loc["lucky", ["accuracy", "low", "high"]].astype(float), np.ravel(found)
     )
     assert study.share(right)["lucky"].eq(0.25).all()
-
-
-def test_groups_can_count_the_same_whatever_their_size() -> None:
-    labels = np.repeat([0, 1], [3, 9])
-    right = placed(labels, small=(labels == 0).astype(float)[:, None])
-    sampling = Sampling(repetitions=100)
-    assert study.accuracy(right, sampling).estimate() == pytest.approx([0.25])
-    by_group = right.groupby(level="group").mean()
-    assert study.accuracy(by_group, sampling).estimate() == pytest.approx([0.5])
 
 
 def test_near_copies_are_resampled_together() -> None:

@@ -13,6 +13,7 @@ import pytest
 from lib import tasks
 from lib.run import parameters, paths
 from lib.run.errors import InputError
+from tests.refusals import refused
 
 NOTEBOOKS = [
     paths.notebook_name(file) for file in [*paths.lessons(), *paths.replications()]
@@ -116,9 +117,8 @@ def test_a_message_has_parameter_value_and_what_is_accepted(
     notebook, changed, message
 ) -> None:
     (name,) = (name for name in NOTEBOOKS if name.startswith(notebook))
-    with pytest.raises(InputError) as error:
+    with refused(message):
         parameters.check_notebook(name, of(name) | changed)
-    assert message in str(error.value)
 
 
 def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its_own() -> (  # noqa: E501
