@@ -12,8 +12,8 @@ import pytest
 
 from lib.embedders import infersent
 from lib.embedders.infersent import InferSent
-from lib.run.errors import InputError
 from tests.official.infersent import DIRECTIONS, random_weights, write_infersent
+from tests.refusals import refused
 
 DIM, HIDDEN = 5, 4
 WEIGHTS = random_weights(DIM, HIDDEN)
@@ -122,8 +122,7 @@ def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) ->
 
 
 def test_vectors_of_another_dimension_get_a_sentence(official) -> None:
-    with pytest.raises(
-        InputError,
-        match=r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50",
+    with refused(
+        r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50"
     ):
         InferSent(official, {"dog": np.ones(50)})

@@ -14,9 +14,9 @@ from sklearn import decomposition
 from sklearn.decomposition import PCA
 
 from lib import corpora, localization, tasks
-from lib.run.errors import InputError
 from lib.stats import Sampling
 from lib.studies import localization as study
+from tests.refusals import refused
 
 
 def clouds(
@@ -117,9 +117,8 @@ def test_an_oracle_is_always_right_and_two_groups_have_two_scores(rng) -> None:
 
 
 def test_a_group_too_small_for_its_folds_gets_a_sentence() -> None:
-    with pytest.raises(
-        InputError,
-        match="labels: a group has 2 sentences; give 3 or more of each, or fewer folds",
+    with refused(
+        "labels: a group has 2 sentences; give 3 or more of each, or fewer folds"
     ):
         localization.classify(np.ones((6, 2)), [0, 0, 1, 1, 1, 1])
 

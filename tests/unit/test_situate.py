@@ -25,6 +25,7 @@ from lib.run.jobs import Job
 from lib.store import EmbeddingStore
 from lib.studies import situate
 from lib.studies.situate import Neighborhoods
+from tests.refusals import refused
 
 IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}
 COSINES = np.array([[0.9, 0.5], [0.75, 0.75], [0.5, -0.25]], dtype=np.float32)
@@ -293,7 +294,7 @@ def test_another_text_and_a_name_that_is_taken_are_refused_before_anything_is_en
     ):
         situate.place(mine, corpora.load(f"lines:{tmp_path / 'other.txt'}"), stored)
     taken = replace(stored, found={"bow-ish": stored.found["bow"]})
-    with pytest.raises(InputError, match="'bow-ish' is one of the stored embedders"):
+    with refused("'bow-ish' is one of the stored embedders"):
         situate.place(mine, corpus, taken)
     assert mine.sentences == 0
 
