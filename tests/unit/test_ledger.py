@@ -412,7 +412,7 @@ def test_every_claim_of_the_five_papers_is_listed():
     assert into.isin(claims.loc[~put_away, "id"]).all()
 
 
-def test_every_study_can_be_judged_to_its_end_by_rules_that_decide():
+def test_every_rule_is_whole_and_every_claim_has_a_part_that_decides():
     claims = listed()
     judged = claims[claims["kind"] != ""]
     assert judged[["default", "paper"]].isin(["yes", "analogue", "no"]).all(axis=None)
@@ -423,32 +423,12 @@ def test_every_study_can_be_judged_to_its_end_by_rules_that_decide():
     assert (judged["tolerance"][identities].astype(float) >= 0).all()
     intervals = judged[~identities]
     assert (intervals["holds"].ne("") | intervals["combine"].eq("one")).all()
-    for lesson in claims["lesson"].unique():
-        ledger = Ledger(lesson, "paper")
-        for row in judged[judged["lesson"] == lesson].itertuples():
-            if row.kind == "identity":
-                ledger.identity(row.id, 0.0, part=row.part)
-            else:
-                ledger.judge(row.id, Interval(0.0, -1000.0, 1000.0), part=row.part)
-        assert ledger.pending() == []
-        verdicts = ledger.table()["verdict"].str.partition(":")[0]
-        assert verdicts.isin([*WORDS, "merged", "dropped"]).all()
-        assert (verdicts != UNTESTED).all()
-
-
-def test_every_rule_says_what_is_measured_and_when_it_was_written():
-    claims = listed()
+    assert judged["decides"].isin(["yes", "no"]).all()
+    assert judged["decides"].eq("yes").groupby(judged["id"]).any().all()
     assert claims.loc[claims["kind"] != "", "measured"].str.fullmatch(r"\S.*\.").all()
     assert pd.to_datetime(claims["registered"], format="%Y-%m-%d").notna().all()
     printed = claims.loc[claims["published_value"] != "", "published_value"]
     assert pd.to_numeric(printed).notna().all()
-
-
-def test_every_claim_that_is_judged_has_a_part_that_decides():
-    claims = listed()
-    judged = claims[claims["kind"] != ""]
-    assert judged["decides"].isin(["yes", "no"]).all()
-    assert judged["decides"].eq("yes").groupby(judged["id"]).any().all()
 
 
 def families(conditions):

@@ -126,28 +126,6 @@ def test_a_group_too_small_for_its_folds_gets_a_sentence() -> None:
 # -- the study -------------------------------------------------------------------------
 
 
-def test_variants_of_a_bag_of_words_pass_the_same_folds(rng) -> None:
-    sentences = [
-        "the cat sat",
-        "a cat sat down",
-        "cats sit",
-        "dogs run",
-        "the dogs ran",
-        "a dog runs fast",
-    ]
-    bow, labels = study.bag_of_words(sentences), np.repeat([0, 1], 3)
-    models = {"BOW": bow, "PCA BOW": (bow, study.Components(2))} | study.variants(
-        bow, rng.normal(size=(6, 4)), 2
-    )
-    answers = study.answer(models, labels, [0, 1], {"all": ("BOW", "PCA BOW")})
-    share = study.share(study.right(answers))
-    assert list(share) == [*models, "all"]
-    assert set(np.unique(share)) <= {0, 0.5, 1}
-    for deal in (0, 1):
-        alone = localization.classify(bow, labels, seed=deal).predictions
-        np.testing.assert_array_equal(answers[deal]["BOW"], alone)
-
-
 def test_one_translation_is_learned_and_the_other_labelled(rng) -> None:
     places = rng.normal(size=(9, 5))
     labels = np.tile(np.arange(9), 2)

@@ -9,19 +9,8 @@ import pytest
 
 from lib.embedders.trained import ParagraphVectors
 from tests.refusals import refused
+from tests.topics import TEXT
 
-ANIMALS = [
-    "the cat and the dog sleep",
-    "a dog chases the cat",
-    "the cat eats as the dog sleeps",
-    "cat and dog",
-] * 12
-MONEY = [
-    "the bank lends money at interest",
-    "money in the bank",
-    "interest on money that the bank lends",
-] * 16
-TEXT = ANIMALS + MONEY
 OPTIONS = {"dim": 12, "epochs": 40}
 
 

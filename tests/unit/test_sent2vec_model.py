@@ -22,20 +22,9 @@ from lib.sent2vec.settings import Settings
 from lib.store import fit
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model
 from tests.refusals import refused
+from tests.topics import TEXT
 
 INPUT = matrices(len(WORDS))[0].astype(np.float64)
-ANIMALS = [
-    "the cat and the dog sleep",
-    "a dog chases the cat",
-    "the cat eats as the dog sleeps",
-    "cat and dog",
-] * 12
-MONEY = [
-    "the bank lends money at interest",
-    "money in the bank",
-    "interest on money that the bank lends",
-] * 16
-TEXT = ANIMALS + MONEY
 SMALL = {"dim": 12, "epochs": 40, "lr": 0.1, "bucket": 100, "subsample": 0.01}
 
 

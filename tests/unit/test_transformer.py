@@ -212,26 +212,15 @@ def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(
     np.testing.assert_array_equal(*gpt().encode(["The", "the"]))
 
 
-def test_a_bert_with_a_plain_vocabulary_only_is_read_as_its_config_says(
-    bert_folder, copied, bert
+@pytest.mark.parametrize("model", ["bert", "gpt"])
+def test_a_model_with_the_files_of_older_tokenizers_only_is_read(
+    request, copied, model
 ) -> None:
-    folder = copied(bert_folder)
+    folder = copied(request.getfixturevalue(f"{model}_folder"))
     (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(
-        exact("bert", folder, "avg").encode(SENTENCES),
-        bert().encode(SENTENCES),
-        atol=1e-6,
-    )
-
-
-def test_a_gpt_with_vocabulary_and_merges_only_is_read(gpt_folder, copied, gpt) -> None:
-    folder = copied(gpt_folder)
-    (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(
-        exact("gpt", folder, "avg").encode(SENTENCES),
-        gpt().encode(SENTENCES),
-        atol=1e-6,
-    )
+    expected = request.getfixturevalue(model)().encode(SENTENCES)
+    found = exact(model, folder, "avg").encode(SENTENCES)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", ["bert", "gpt"])
