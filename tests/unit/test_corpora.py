@@ -226,18 +226,6 @@ def test_sentences_behave_as_a_list(sentences, part) -> None:
         kept[len(expected)]
 
 
-@given(st.lists(st.sampled_from(["a", "bb", "d", "ccc", "é"]), min_size=1, max_size=30))
-def test_the_first_of_equal_sentences_is_kept(sentences) -> None:
-    corpus = assemble(
-        "made up", [Record(sentence, i) for i, sentence in enumerate(sentences)]
-    )
-    unique = list(dict.fromkeys(sentences))
-    assert corpus.sentences == unique
-    assert corpus.documents.tolist() == [
-        sentences.index(sentence) for sentence in unique
-    ]
-
-
 def test_repeated_verses_join_their_groups() -> None:
     corpus = assemble(
         "made up",
