@@ -55,6 +55,7 @@ def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> 
             {"queries": 2.0},
             "queries: 2.0 is not accepted; give 1 to 10000000, a whole number",
         ),
+        ("05", {"queries": True}, "queries: True is not accepted; give 1 to 10000000"),
         (
             "05",
             {"seeds": [1, 1]},
