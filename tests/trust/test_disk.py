@@ -212,20 +212,3 @@ def test_a_file_moves_where_renaming_is_refused_across_disks(
         "folder/file"
     ]
     assert (tmp_path / "folder" / "file").read_bytes() == b"content"
-
-
-def test_what_cannot_be_tidied_up_does_not_hide_the_first_error(
-    tmp_path, monkeypatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    monkeypatch.setattr(Path, "unlink", refuse)
-    with pytest.raises(ValueError, match="first"), files.replacing(tmp_path / "file"):
-        raise ValueError("first")
-    monkeypatch.setattr(Path, "rmdir", refuse)
-    with (
-        pytest.raises(ValueError, match="first"),
-        files.replacing_folder(tmp_path / "new" / "folder"),
-    ):
-        raise ValueError("first")

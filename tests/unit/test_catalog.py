@@ -14,6 +14,7 @@ from lib import catalog
 from lib.catalog import download
 from lib.run import paths
 from lib.run.errors import InputError
+from tests.refusals import refused
 from tools import data as command
 
 ASSETS = list(catalog.assets().values())
@@ -121,16 +122,14 @@ def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
     assert str(paths.DATA) in sentence
     assert "make data ASSET=elmo-small" in sentence
     assert "license: Apache-2.0" in sentence
-    with pytest.raises(
-        InputError, match="license LDC2011T07 from the Linguistic Data Consortium"
-    ):
+    with refused("license LDC2011T07 from the Linguistic Data Consortium"):
         catalog.locate("gigaword")
 
 
 def test_unknown_ids_and_files_get_a_sentence() -> None:
-    with pytest.raises(InputError, match="did you mean glove-6b"):
+    with refused("did you mean glove-6b"):
         catalog.get("glove-6")
-    with pytest.raises(InputError, match="no asset of the catalog has such a file"):
+    with refused("no asset of the catalog has such a file"):
         catalog.file("nowhere/to/be/found")
 
 

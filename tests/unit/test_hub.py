@@ -17,6 +17,7 @@ from lib.embedders import hub, own
 from lib.embedders.transformer import Transformer
 from lib.run.errors import InputError
 from tests.official.transformers import write_bert
+from tests.refusals import refused
 
 SENTENCES = ["The cat", "the cat, again: a cat!", "x", "the the the"]
 
@@ -119,10 +120,7 @@ def test_the_catalog_names_the_prompt_of_what_it_lists(model, hub_cache) -> None
 # README: "if necessary with `POOLING=` and `PROMPT=`"
 def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path) -> None:
     folder = write_bert(tmp_path / "plain")
-    with pytest.raises(
-        InputError,
-        match=r"plain does not say how its tokens are pooled; give cls, last, avg",
-    ):
+    with refused(r"plain does not say how its tokens are pooled; give cls, last, avg"):
         embedders.load(str(folder))
     ours = Transformer("plain", folder, "cls").encode(SENTENCES)
     np.testing.assert_array_equal(
@@ -185,9 +183,7 @@ def test_after_a_failure_of_the_network_the_hub_is_asked_again(
 
 
 def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
-    with pytest.raises(
-        InputError, match="a/b/c is no folder here, and no id of the model hub"
-    ):
+    with refused("a/b/c is no folder here, and no id of the model hub"):
         embedders.load("a/b/c")
 
 

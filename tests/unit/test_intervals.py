@@ -14,19 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from lib import ledger
-from lib.ledger import CLAIMS, Ledger
 from lib.run.errors import InputError
-from lib.stats import Interval, Sampling, bootstrap, mean, means, spearman
+from lib.stats import Sampling, bootstrap, mean, means, spearman
 
 OFTEN = Sampling(seed=0, repetitions=9999)
 
 
 @pytest.mark.parametrize(
     ("method", "theirs"),
-    [("percentile", "percentile"), ("bca", "BCa"), ("normal", "percentile")],
+    [("percentile", "percentile"), ("normal", "percentile")],
 )
-def test_percentiles_and_bca_agree_with_scipy(rng, method, theirs) -> None:
+def test_percentiles_agree_with_scipy(rng, method, theirs) -> None:
     values = rng.exponential(size=80)
     ours = bootstrap(mean, values, sampling=OFTEN, method=method)
     expected = scipy_stats.bootstrap(
@@ -36,20 +34,12 @@ def test_percentiles_and_bca_agree_with_scipy(rng, method, theirs) -> None:
     np.testing.assert_allclose(ours[1:], expected, atol=0.015)
 
 
-def test_bca_is_scipy_s_for_rows_and_for_clusters(rng) -> None:
+def test_bca_is_scipy_s(rng) -> None:
     values = rng.exponential(size=(30, 2))
-    copies, clusters = np.repeat(values, 3, axis=0), np.repeat(np.arange(30), 3)
     ours = bootstrap(
         lambda rows: np.ptp(rows.mean(axis=0)),
         values,
         sampling=Sampling(7, 500),
-        method="bca",
-    )
-    of_copies = bootstrap(
-        lambda rows: np.ptp(rows.mean(axis=0)),
-        copies,
-        sampling=Sampling(7, 500),
-        clusters=clusters,
         method="bca",
     )
     theirs = scipy_stats.bootstrap(
@@ -61,7 +51,6 @@ def test_bca_is_scipy_s_for_rows_and_for_clusters(rng) -> None:
         rng=np.random.default_rng(7),
     )
     np.testing.assert_allclose(ours[1:], theirs.confidence_interval)
-    np.testing.assert_allclose(of_copies, ours)
 
 
 def test_rank_correlations_agree_with_scipy(rng) -> None:
@@ -82,9 +71,7 @@ def test_copies_of_a_row_in_one_cluster_change_nothing(rng) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "normal"}, {"holm": True}])
-def test_one_cluster_has_an_estimate_and_no_interval_and_comes_to_no_verdict(
-    rng, options
-) -> None:
+def test_one_cluster_has_an_estimate_and_no_interval(rng, options) -> None:
     values = rng.normal(5, 1, (40, 2))
     estimate, low, high = bootstrap(
         mean, values, clusters=np.full(40, 7), sampling=Sampling(), **options
@@ -92,10 +79,6 @@ def test_one_cluster_has_an_estimate_and_no_interval_and_comes_to_no_verdict(
     np.testing.assert_allclose(estimate, values.mean(axis=0))
     assert np.isnan([low, high]).all()
     assert np.isnan(bootstrap(mean, values[:1, 0], sampling=Sampling())[1:]).all()
-    judged = Ledger("02_robustness", "default")
-    judged.judge("n2o-k-stability", Interval(estimate, low, high))
-    verdicts = judged.table().set_index("id")["verdict"]
-    assert verdicts["n2o-k-stability"] == "not testable here"
 
 
 def test_negative_clusters_are_clusters_of_their_own_and_columns_are_resampled_alike(
@@ -263,31 +246,6 @@ def expected_rank_correlation() -> float:
 )
 def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> None:
     assert 0.9 <= coverage(make, truth, **options) <= 0.995
-
-
-@pytest.mark.parametrize(
-    ("effect", "expected", "at_least"), [(0.5, "holds", 0.95), (0, "undecided", 0.9)]
-)
-def test_a_known_effect_holds_and_noise_is_undecided(
-    tmp_path, monkeypatch, effect, expected, at_least
-) -> None:
-    claim = dict.fromkeys(pd.read_csv(CLAIMS, nrows=0).columns, "")
-    claim |= {
-        "lesson": "x",
-        "kind": "interval",
-        "holds": "> 0",
-        "fails": "< 0",
-        "default": "yes",
-    }
-    pd.DataFrame([claim | {"id": f"c{seed}"} for seed in range(100)]).to_csv(
-        tmp_path / "claims.csv", index=False
-    )
-    monkeypatch.setattr(ledger, "CLAIMS", tmp_path / "claims.csv")
-    judged = Ledger("x", "default")
-    for seed in range(100):
-        values = np.random.default_rng(seed).normal(effect, 1, 80)
-        judged.judge(f"c{seed}", bootstrap(mean, values, sampling=Sampling(seed, 200)))
-    assert (judged.table()["verdict"] == expected).mean() >= at_least
 
 
 @settings(max_examples=30)

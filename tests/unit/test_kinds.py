@@ -10,8 +10,7 @@ import pytest
 
 from lib import corpora, embedders, plotting, similarity
 from lib.embedders import kinds, own
-from lib.embedders.registry import COMPOSITIONS, ENTRIES, composition, embedder
-from lib.run.environment import left_out
+from lib.embedders.registry import COMPOSITIONS, ENTRIES
 from tests.official.transformers import write_bert
 from tests.unit.test_embedders import COMPOSED, HERE
 from tests.unit.test_hub import write_model
@@ -33,98 +32,46 @@ def test_every_embedder_has_a_kind(name) -> None:
     assert embedders.of_unknown_kind([name]) == []
 
 
-def test_nothing_is_registered_without_a_kind() -> None:
-    with pytest.raises(TypeError, match="kind"):
-        embedder("mine", "encoder", 3, "mine", license="MIT")
-    with pytest.raises(
-        TypeError, match="'architecture', 'objective', and 'reads_order'"
-    ):
-        composition("mine", "mine", "mine")
-
-
 AVERAGE, TRANSFORMER = kinds.STATIC_AVERAGE, kinds.TRANSFORMER
 
 
 @pytest.mark.parametrize(
-    ("name", "architecture", "objective", "reads_order", "origin"),
+    ("name", "architecture", "reads_order"),
     [
-        ("tfidf", kinds.WORD_COUNTS, "none", False, "word counts"),
-        ("lsa-corpus", kinds.PROJECTED_COUNTS, "reconstruction", False, "trained here"),
-        ("glove-6b-50d", AVERAGE, "words in context", False, "pretrained"),
-        ("glove-6b-50d+mowe", AVERAGE, "words in context", False, "pretrained"),
-        (
-            "glove-6b-50d+usif",
-            kinds.POOLED_WORDS,
-            "words in context",
-            False,
-            "pretrained",
-        ),
-        (
-            "glove-6b-50d+random-lstm-128d",
-            kinds.RANDOM,
-            "words in context",
-            True,
-            "pretrained",
-        ),
-        ("glove-6b-50d+urae", kinds.RECURSIVE, "reconstruction", True, "trained here"),
-        (
-            "glove-6b-50d+w2v-corpus+power-means",
-            kinds.POOLED_WORDS,
-            "words in context",
-            False,
-            "trained here",
-        ),
-        ("wordllama", AVERAGE, "contrastive", False, "pretrained"),
-        ("w2v-corpus-40d", AVERAGE, "words in context", False, "trained here"),
-        ("fasttext-corpus-sub", AVERAGE, "words in context", False, "trained here"),
-        ("sent2vec-corpus-uni", AVERAGE, "words in context", False, "trained here"),
-        (
-            "sent2vec-wiki-bigrams",
-            kinds.NGRAM_AVERAGE,
-            "words in context",
-            True,
-            "pretrained",
-        ),
-        ("pv-dbow-corpus", kinds.PARAGRAPH, "words in context", True, "trained here"),
-        ("urae-corpus", kinds.RECURSIVE, "reconstruction", True, "trained here"),
-        ("elmo-orig", kinds.RECURRENT, "language model", True, "pretrained"),
-        (
-            "infersent-v1",
-            kinds.RECURRENT,
-            "natural language inference",
-            True,
-            "pretrained",
-        ),
-        ("use-dan", kinds.NGRAM_AVERAGE, "several tasks", True, "pretrained"),
-        ("bert-base-cls", TRANSFORMER, "language model", True, "pretrained"),
-        ("minilm-avg", TRANSFORMER, "contrastive", True, "pretrained"),
-        ("BAAI/bge-small-en-v1.5", TRANSFORMER, "contrastive", True, "pretrained"),
-        ("intfloat/e5-base-v2", TRANSFORMER, "contrastive", True, "pretrained"),
-        ("thenlper/gte-small", TRANSFORMER, "contrastive", True, "pretrained"),
-        (
-            "sentence-transformers/all-mpnet-base-v2",
-            TRANSFORMER,
-            "contrastive",
-            True,
-            "pretrained",
-        ),
-        ("sentence-transformers/LaBSE", TRANSFORMER, "contrastive", True, "pretrained"),
-        (
-            "sentence-transformers/static-retrieval-mrl-en-v1",
-            AVERAGE,
-            "contrastive",
-            False,
-            "pretrained",
-        ),
+        ("glove-6b-50d+usif", kinds.POOLED_WORDS, False),
+        ("glove-6b-50d+random-lstm-128d", kinds.RANDOM, True),
+        ("sent2vec-wiki-bigrams", kinds.NGRAM_AVERAGE, True),
+        ("urae-corpus", kinds.RECURSIVE, True),
+        ("elmo-orig", kinds.RECURRENT, True),
+        ("infersent-v1", kinds.RECURRENT, True),
+        ("use-dan", kinds.NGRAM_AVERAGE, True),
+        ("bert-base-cls", TRANSFORMER, True),
+        ("BAAI/bge-small-en-v1.5", TRANSFORMER, True),
+        ("intfloat/e5-base-v2", TRANSFORMER, True),
+        ("thenlper/gte-small", TRANSFORMER, True),
+        ("sentence-transformers/all-mpnet-base-v2", TRANSFORMER, True),
+        ("sentence-transformers/LaBSE", TRANSFORMER, True),
+        ("sentence-transformers/static-retrieval-mrl-en-v1", AVERAGE, False),
     ],
 )
-def test_kinds_of_well_known_embedders(
-    name, architecture, objective, reads_order, origin
-) -> None:
+def test_kinds_of_well_known_embedders(name, architecture, reads_order) -> None:
     kind = embedders.kind(name)
-    assert (kind.architecture, kind.objective, kind.reads_order, kind.origin) == (
-        architecture, objective, reads_order, origin,
-    )  # fmt: skip
+    assert (kind.architecture, kind.reads_order) == (architecture, reads_order)
+
+
+@pytest.mark.parametrize(
+    ("name", "origin"),
+    [
+        ("tfidf", "word counts"),
+        ("lsa-corpus", "trained here"),
+        ("glove-6b-50d+urae", "trained here"),
+        ("glove-6b-50d+w2v-corpus+power-means", "trained here"),
+        ("glove-6b-50d+usif", "pretrained"),
+        ("minilm-avg", "pretrained"),
+    ],
+)
+def test_what_is_trained_here_in_part_is_trained_here(name, origin) -> None:
+    assert embedders.kind(name).origin == origin
 
 
 def test_six_averages_are_in_the_default_group() -> None:
@@ -250,13 +197,6 @@ def test_a_users_own_is_unknown_unless_its_files_speak(tmp_path) -> None:
     by_name = f"{tmp_path}/mine.py:embed"
     assert embedders.kind(by_name).origin == kinds.UNKNOWN
     assert embedders.of_unknown_kind(["tfidf", by_name]) == [by_name]
-
-
-def test_what_is_of_unknown_kind_is_named() -> None:
-    assert (
-        left_out({}, ["a/b"])
-        == "- `a/b` is left out of comparisons by kind: its files do not say what it is"
-    )
 
 
 # -- word order ------------------------------------------------------------------------

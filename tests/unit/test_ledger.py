@@ -59,13 +59,7 @@ def verdict(ledger):
         ("meets 0.15 0.2", "outside 0.15 0.2", 0.1, 0.16, "holds"),
         ("meets 0.64", "outside 0.64 0.64", 0.65, 0.7, "fails"),
         ("> 0", "", -0.5, -0.1, "undecided"),
-        ("> 0", "< 0", [0.1, 0.2], [0.3, 0.4], "holds"),
-        ("> 0", "< 0", [0.1, -0.1], [0.3, 0.4], "undecided"),
-        ("> 0", "< 0", [0.1, -0.2], [0.3, -0.1], "fails"),
-        ("> 0", "all < 0", [0.1, -0.2], [0.3, -0.1], "undecided"),
-        ("any > 0", "none > 0", [0.1, -0.2], [0.3, -0.1], "holds"),
         ("any > 0", "none > 0", [-0.1, -0.2], [0.3, -0.1], "fails"),
-        ("most > 0", "most < 0", [0.1, 0.1, -0.2], [0.3, 0.3, -0.1], "holds"),
         ("most > 0", "most < 0", [0.1, -0.2], [0.3, -0.1], "undecided"),
     ],
 )
@@ -338,20 +332,6 @@ def test_where_the_printed_number_lies_decides_nothing(ledger, low, high, place)
     )
 
 
-def test_a_family_says_how_many_intervals_there_are(ledger):
-    judged = ledger({"holds": "> 0", "fails": "< 0"})
-    shown = judged.judge(
-        "c", Interval([[2, 3], [1, 4]], [[1.5, 2], [0.5, 3]], [[3, 4], [2, 5]])
-    )
-    assert shown.rule.endswith(
-        "*Holds* if all 4 intervals lie above 0, *fails* if at least one interval lies "
-        "below 0."
-    )
-    assert (
-        shown.finding == "1 (0.5 to 2), the one of 4 intervals that decides: **holds**."
-    )
-
-
 def test_an_equality_is_shown_with_its_tolerance(ledger):
     judged = ledger(
         {"kind": "identity", "tolerance": "1e-06", "measured": "Largest gap."}
@@ -432,7 +412,7 @@ def test_every_claim_of_the_five_papers_is_listed():
     assert into.isin(claims.loc[~put_away, "id"]).all()
 
 
-def test_every_study_can_be_judged_to_its_end_by_rules_that_decide():
+def test_every_rule_is_whole_and_every_claim_has_a_part_that_decides():
     claims = listed()
     judged = claims[claims["kind"] != ""]
     assert judged[["default", "paper"]].isin(["yes", "analogue", "no"]).all(axis=None)
@@ -443,32 +423,12 @@ def test_every_study_can_be_judged_to_its_end_by_rules_that_decide():
     assert (judged["tolerance"][identities].astype(float) >= 0).all()
     intervals = judged[~identities]
     assert (intervals["holds"].ne("") | intervals["combine"].eq("one")).all()
-    for lesson in claims["lesson"].unique():
-        ledger = Ledger(lesson, "paper")
-        for row in judged[judged["lesson"] == lesson].itertuples():
-            if row.kind == "identity":
-                ledger.identity(row.id, 0.0, part=row.part)
-            else:
-                ledger.judge(row.id, Interval(0.0, -1000.0, 1000.0), part=row.part)
-        assert ledger.pending() == []
-        verdicts = ledger.table()["verdict"].str.partition(":")[0]
-        assert verdicts.isin([*WORDS, "merged", "dropped"]).all()
-        assert (verdicts != UNTESTED).all()
-
-
-def test_every_rule_says_what_is_measured_and_when_it_was_written():
-    claims = listed()
+    assert judged["decides"].isin(["yes", "no"]).all()
+    assert judged["decides"].eq("yes").groupby(judged["id"]).any().all()
     assert claims.loc[claims["kind"] != "", "measured"].str.fullmatch(r"\S.*\.").all()
     assert pd.to_datetime(claims["registered"], format="%Y-%m-%d").notna().all()
     printed = claims.loc[claims["published_value"] != "", "published_value"]
     assert pd.to_numeric(printed).notna().all()
-
-
-def test_every_claim_that_is_judged_has_a_part_that_decides():
-    claims = listed()
-    judged = claims[claims["kind"] != ""]
-    assert judged["decides"].isin(["yes", "no"]).all()
-    assert judged["decides"].eq("yes").groupby(judged["id"]).any().all()
 
 
 def families(conditions):

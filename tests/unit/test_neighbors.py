@@ -20,6 +20,7 @@ from lib.neighbors.dense import Bfloat16, Float32, Gpu
 from lib.neighbors.sparse import Sparse
 from lib.run.errors import InputError
 from lib.vectors import unit
+from tests.refusals import refused
 
 SCREENS = {
     "float32": Float32,
@@ -254,9 +255,8 @@ def test_sparse_arrays_of_any_make_are_searched_alike(rng) -> None:
 )
 def test_bad_arguments_get_a_sentence(arguments, message) -> None:
     vectors = np.eye(3, dtype=np.float32)
-    with pytest.raises(InputError) as error:
+    with refused(message):
         exact(vectors, vectors, **arguments)
-    assert message in str(error.value)
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
@@ -265,21 +265,21 @@ def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
     good = np.eye(30, dtype=np.float32)
     vectors = good.copy()
     vectors[17, 1] = bad
-    with pytest.raises(InputError, match="corpus: row 17 holds NaN or infinity"):
+    with refused("corpus: row 17 holds NaN or infinity"):
         exact(kind(good), kind(vectors), 1)
-    with pytest.raises(InputError, match="queries: row 17 holds NaN or infinity"):
+    with refused("queries: row 17 holds NaN or infinity"):
         exact(kind(vectors), kind(good), 1)
 
 
 def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
     three, four = np.eye(3, dtype=np.float32), np.eye(4, dtype=np.float32)
-    with pytest.raises(InputError, match="queries have 3 dimensions, the corpus has 4"):
+    with refused("queries have 3 dimensions, the corpus has 4"):
         exact(three, four, 1)
     with pytest.raises(InputError, match=r"queries: .*; give a two-dimensional array"):
         exact(three[0], three, 1)
-    with pytest.raises(InputError, match="one is sparse"):
+    with refused("one is sparse"):
         exact(sp.csr_array(three), three, 1)
-    with pytest.raises(InputError, match="corpus: Complex data not supported; give"):
+    with refused("corpus: Complex data not supported; give"):
         exact(three, three.astype(complex), 1)
 
 
@@ -294,10 +294,7 @@ def test_a_device_that_is_not_there_is_refused(device) -> None:
     )
     if there:
         pytest.skip(f"this machine has {device}")
-    with pytest.raises(
-        InputError,
-        match=f"device: '{device}' is not available here; give 'cpu' or 'auto'",
-    ):
+    with refused(f"device: '{device}' is not available here; give 'cpu' or 'auto'"):
         exact(np.eye(3), np.eye(3), 1, device=device)
 
 

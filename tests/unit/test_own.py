@@ -19,6 +19,7 @@ from lib.embedders.base import as_input_error
 from lib.run import paths, progress
 from lib.run.errors import InputError
 from lib.store import EmbeddingStore
+from tests.refusals import refused
 
 SENTENCES = [
     "one fish",
@@ -188,10 +189,8 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
 def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(
     encode, message
 ) -> None:
-    with pytest.raises(InputError) as error:
+    with refused(message):
         own.load(encode, "mine").encode(SENTENCES)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 # -- what is doubtful ------------------------------------------------------------------
@@ -338,10 +337,8 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     (code.parent / "model" / "config.json").write_text("{}")
     places = {"file": code, "folder": code.parent}
     message = message.replace("{folder}", str(code.parent))
-    with pytest.raises(InputError) as error:
+    with refused(message):
         own.load(spec.format(**places), "mine").encode(SENTENCES)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

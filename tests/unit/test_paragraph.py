@@ -8,20 +8,9 @@ import numpy as np
 import pytest
 
 from lib.embedders.trained import ParagraphVectors
-from lib.run.errors import InputError
+from tests.refusals import refused
+from tests.topics import TEXT
 
-ANIMALS = [
-    "the cat and the dog sleep",
-    "a dog chases the cat",
-    "the cat eats as the dog sleeps",
-    "cat and dog",
-] * 12
-MONEY = [
-    "the bank lends money at interest",
-    "money in the bank",
-    "interest on money that the bank lends",
-] * 16
-TEXT = ANIMALS + MONEY
 OPTIONS = {"dim": 12, "epochs": 40}
 
 
@@ -74,9 +63,9 @@ def test_unknown_words_only_give_zero(fitted) -> None:
 
 
 def test_bad_input_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match="model: 'pv' is not known"):
+    with refused("model: 'pv' is not known"):
         ParagraphVectors("pv")
-    with pytest.raises(InputError, match="tolerance: 0 is not accepted"):
+    with refused("tolerance: 0 is not accepted"):
         ParagraphVectors("pv-dbow", tolerance=0)
-    with pytest.raises(InputError, match="no word occurs 2 times"):
+    with refused("no word occurs 2 times"):
         ParagraphVectors("pv-dbow").fit(["each word once"])

@@ -121,27 +121,6 @@ def test_paraphrases_are_the_other_members_of_a_group(corpus) -> None:
     ) == [(0, 0)]
 
 
-def test_the_chosen_query_has_a_popular_neighbor_that_is_no_copy_then_most_outliers(
-    corpus,
-) -> None:
-    near = pd.DataFrame(
-        {"query": [0, 0, 1, 2], "sentence": [1, 2, 1, 2], "popularity": [4, 2, 3, 3]}
-    )
-    near["overlap"] = [0.9, 0.1, 0.3, 0.2]
-    lonely = pd.DataFrame(
-        {"query": [0, 2, 2, 2], "embedder": list("AABB"), "rank": [1, 2, 3, 4]}
-    )
-    lonely["sentence"] = [3, 0, 1, 3]
-    assert popularity.choose(near, lonely) == 2
-    table = popularity.of_query(near, lonely, 2, corpus, rows=6)
-    assert rows(table, "found by", "rank") == [
-        ("3 embedders", ""),
-        ("A", "2"),
-        ("B", "3"),
-    ]
-    assert table["sentence"].tolist() == [corpus.sentences[i] for i in (2, 0, 1)]
-
-
 def test_a_query_is_found_whatever_its_white_space_or_the_most_similar_one_is_named(
     corpus,
 ) -> None:

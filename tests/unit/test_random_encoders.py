@@ -7,7 +7,7 @@ import pytest
 
 from lib.embedders import random_encoders
 from lib.embedders.random_encoders import BOREP, RandomLSTM
-from lib.run.errors import InputError
+from tests.refusals import refused
 
 WORDS = {
     word: np.random.default_rng(i).standard_normal(5).astype(np.float32)
@@ -101,5 +101,5 @@ def test_a_vector_depends_on_the_seed_and_not_on_its_batch(kind, monkeypatch) ->
 
 
 def test_an_odd_number_of_dimensions_gets_a_sentence() -> None:
-    with pytest.raises(InputError, match="dim: 7 is not accepted; give an even number"):
+    with refused("dim: 7 is not accepted; give an even number"):
         BOREP(WORDS, dim=7)

@@ -148,22 +148,6 @@ def test_of_a_verse_one_translation_is_asked() -> None:
     )
 
 
-def test_an_approximate_search_finds_more_with_more_effort(vectors) -> None:
-    few = {"far": vectors["far"]}
-    truth = robustness.nearest(few, QUERIES, 10)
-    trials, recalls = robustness.trials(
-        few, "ivf", QUERIES, np.arange(100, 120), truth, 0.9
-    )
-    *rising, tuned = recalls.mean(axis=1)
-    assert rising == sorted(rising)
-    assert rising[-1] == 1
-    shared = [
-        len({*found} & {*true})
-        for found, true in zip(trials[-1]["far"], truth["far"], strict=True)
-    ]
-    assert tuned == pytest.approx(np.mean(shared) / 10)
-
-
 def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
     rows = [
         ("some", search, 1, size, 50, run, factor * size**slope)
@@ -188,12 +172,3 @@ def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
     assert table.loc[("some", "exact", 1), "seconds"] == pytest.approx(
         100 * 1e-6 * 8e6 * 6
     )
-
-
-def test_a_table_says_which_intervals_have_no_width() -> None:
-    table = stats.table(
-        {5: stats.Interval(0.5, 0.4, 0.6), 10: stats.Interval(1.0, 1.0, 1.0)}, "k"
-    )
-    assert table.loc[10].tolist() == [1, 1, 1, True]
-    assert not table.loc[5, "constant"]
-    assert table.index.name == "k"

@@ -24,6 +24,7 @@ from tests.official.sent2vec import (
     write_model,
     write_sparse_model,
 )
+from tests.refusals import refused
 
 WHOLE = model_bytes(labels=["__label__x"])
 
@@ -147,13 +148,13 @@ def test_what_is_no_model_gets_a_sentence(data, message) -> None:
 
 def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
     (tmp_path / "empty.bin").touch()
-    with pytest.raises(InputError, match=r"empty.bin: is cut short"):
+    with refused(r"empty.bin: is cut short"):
         binary.read(tmp_path / "empty.bin")
     with pytest.raises(
         InputError, match=r"nowhere.bin: cannot be read \(No such file or directory\)"
     ):
         binary.read(tmp_path / "nowhere.bin")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refused("cannot be read"):
         binary.read(tmp_path)
     with pytest.raises(
         InputError, match=r"cannot be written \(No such file or directory\)"

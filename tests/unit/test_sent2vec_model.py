@@ -21,20 +21,10 @@ from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
 from lib.store import fit
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model
+from tests.refusals import refused
+from tests.topics import TEXT
 
 INPUT = matrices(len(WORDS))[0].astype(np.float64)
-ANIMALS = [
-    "the cat and the dog sleep",
-    "a dog chases the cat",
-    "the cat eats as the dog sleeps",
-    "cat and dog",
-] * 12
-MONEY = [
-    "the bank lends money at interest",
-    "money in the bank",
-    "interest on money that the bank lends",
-] * 16
-TEXT = ANIMALS + MONEY
 SMALL = {"dim": 12, "epochs": 40, "lr": 0.1, "bucket": 100, "subsample": 0.01}
 
 
@@ -123,7 +113,7 @@ def test_numbers_that_are_none_are_refused() -> None:
     broken[3, 1] = np.nan
     found = Sent2Vec(file._replace(input_matrix=broken))
     assert found.encode(["the sat"]).any()
-    with pytest.raises(InputError, match="hold NaN or infinity"):
+    with refused("hold NaN or infinity"):
         found.encode(["the cat"])
 
 
@@ -166,12 +156,9 @@ def test_an_official_file_gives_its_embedding(name, data) -> None:
 
 def test_a_file_of_other_ngrams_does_not_pass_for_the_official_one(data) -> None:
     write_model(data / "sent2vec" / "wiki_unigrams.bin", word_ngrams=2)
-    with pytest.raises(
-        InputError,
-        match=(
-            r"has n-grams of up to 2 words; put the file of sent2vec-wiki-unigrams "
-            r"there"
-        ),
+    with refused(
+        r"has n-grams of up to 2 words; put the file of sent2vec-wiki-unigrams "
+        r"there"
     ):
         embedders.load("sent2vec-wiki-unigrams")
 

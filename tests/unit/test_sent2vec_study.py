@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import pearsonr
 
-from lib import stats
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
-from lib.studies.scores import ItemSet
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
-FEW = stats.Sampling(repetitions=60)
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +22,6 @@ def model():
         subsample=1.0,
         word_ngrams=2,
         bucket=50,
-    )
-
-
-def letters(sentences) -> np.ndarray:
-    """Vectors that depend on nothing but the sentence: letter counts."""
-    return np.array(
-        [
-            [sentence.lower().count(letter) + 0.1 for letter in "etaoinshrdlu"]
-            for sentence in sentences
-        ]
     )
 
 
@@ -65,31 +51,3 @@ def test_variants_replace_what_they_say(model) -> None:
         weights.loc["cat", "sif"], rel=1e-5
     )
     assert not study.changed(model, "no frequent").word_vectors()["the"].any()
-
-
-def test_scores_are_means_over_groups_and_cover_other_seeds(rng) -> None:
-    gold, cosines = rng.normal(size=40), rng.normal(size=(2, 40))
-    right = np.tile([1.0, 1.0, 0.0, 1.0], 10)
-    sets = [
-        ItemSet("pairs", "similarity", letters, np.arange(40), gold),
-        ItemSet("labels", "supervised", letters, np.arange(40)),
-    ]
-    results = study.Comparison(sets, FEW)
-    by_seed = np.column_stack([right, right])
-    results.values["model"] = {
-        "/similarity/pairs": cosines.T,
-        "/supervised/labels": by_seed,
-    }
-    results.values["fixed"] = {"/supervised/labels": np.zeros((40, 1))}
-    correlation = np.mean([pearsonr(own, gold).statistic for own in cosines])
-    both = results.scores(["model"], "similarity", "supervised").interval(
-        method="percentile"
-    )
-    assert both.estimate == pytest.approx([(correlation + 0.75) / 2])
-    assert both.low[0] < both.estimate[0] < both.high[0]
-    assert (
-        results.scores(["model", "fixed"], "supervised")
-        .contrast("model", "fixed")
-        .estimate
-        == 0.75
-    )

@@ -16,6 +16,7 @@ from lib.run import paths
 from lib.run.environment import cores
 from lib.run.errors import InputError
 from lib.sent2vec import Settings, preset, text, training
+from tests.refusals import refused
 
 SMALL = Settings(
     dim=10,
@@ -87,17 +88,6 @@ def test_words_of_one_topic_come_together_and_the_loss_falls(variant) -> None:
     assert trained.history[-1].loss < 0.8 * trained.history[0].loss
 
 
-def test_shapes_initial_values_and_the_row_that_nothing_trains() -> None:
-    trained = training.train(sentences(), replace(SMALL, lr=1e-9))
-    n_words = trained.dictionary.n_words
-    assert trained.input_matrix.shape == (n_words + 50 + 1, 10)
-    assert trained.output_matrix.shape == (n_words, 10)
-    assert trained.input_matrix.dtype == trained.output_matrix.dtype == np.float32
-    assert np.abs(trained.input_matrix).max() <= 0.1001
-    again = training.train(sentences(), replace(SMALL, epochs=9))
-    np.testing.assert_array_equal(trained.input_matrix[-1], again.input_matrix[-1])
-
-
 def test_an_epoch_is_a_pass_over_the_text() -> None:
     """The program makes more passes: its epochs count words that it leaves out."""
     lines = [*sentences(60), "rare1 rare2 word0", "word1", ""]
@@ -112,17 +102,6 @@ def test_an_epoch_is_a_pass_over_the_text() -> None:
     assert {step.epoch for step in steps} == {1, 2, 3}
     for step in steps:
         assert step.lr == pytest.approx(0.2 * (1 - step.words / steps[-1].words))
-
-
-@pytest.mark.skipif(cores() < 2, reason="needs two cores")
-def test_two_threads_learn_as_much_as_one() -> None:
-    losses = [
-        training.train(sentences(), replace(SMALL, threads=n, epochs=10))
-        .history[-1]
-        .loss
-        for n in (1, 2)
-    ]
-    assert losses[1] == pytest.approx(losses[0], rel=0.1)
 
 
 def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> None:
@@ -298,5 +277,5 @@ def test_presets_are_the_rows_of_table_5() -> None:
 def test_presets_take_changes_and_appendix_b() -> None:
     assert preset("wiki-bigrams-l1", variant="paper", seed=3).l1 == 0.0005
     assert preset("books-bigrams", dropout_k=2).dropout_k == 2
-    with pytest.raises(InputError, match="preset: 'wiki' is not known; did you mean"):
+    with refused("preset: 'wiki' is not known; did you mean"):
         preset("wiki")

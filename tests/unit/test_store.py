@@ -21,7 +21,7 @@ from lib import embedders, store
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.run import cache, paths
-from lib.run.errors import InputError
+from tests.refusals import refused
 
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
 
@@ -221,15 +221,12 @@ def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path) -> None
 def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
     tmp_path, results, message
 ) -> None:
-    with pytest.raises(InputError) as error:
+    with refused(message):
         store.EmbeddingStore(tmp_path).embed(Foreign(*results), SENTENCES, name="mine")
-    assert message in str(error.value)
 
 
 def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
-    with pytest.raises(
-        InputError, match="corpus: holds no sentences; give at least one"
-    ):
+    with refused("corpus: holds no sentences; give at least one"):
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 
@@ -245,7 +242,7 @@ def test_a_cache_is_shown_and_deleted_and_one_at_work_is_left(tmp_path) -> None:
     assert str(entry) in subprocess.check_output(["make", "cache"], **options)
     with (
         FileLock(entry / cache.LOCK),
-        pytest.raises(InputError, match="a run is at work in"),
+        refused("a run is at work in"),
     ):
         cache.delete(tmp_path)
     subprocess.check_call([sys.executable, "-m", "lib.run.cache", "--prune"], **options)
@@ -350,10 +347,3 @@ def test_what_make_situate_takes_stands_for_an_embedder(tmp_path) -> None:
     assert [
         folder.name.startswith("mine-") for folder in (tmp_path / "store").iterdir()
     ] == [True]
-    for nothing, message in (
-        ("minilm-avg", r"give embedders.load\('minilm-avg'\)"),
-        ("mine.py", "give a model's folder, its id on the model hub"),
-        (7, "give a function that takes a list of strings"),
-    ):
-        with pytest.raises(InputError, match=message):
-            embeddings.embed(nothing, SENTENCES)

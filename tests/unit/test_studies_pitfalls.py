@@ -71,27 +71,6 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
     assert found["plain averages"] == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
 
 
-def test_normalization_repairs_a_dimension_that_drowns_the_others(rng) -> None:
-    pairs = pitfalls.rated_pairs("Verse-pairs", 40, seed=0)
-    place = {text: i for i, text in enumerate(pitfalls.texts(pairs))}
-    vectors = rng.normal(size=(len(place), 8))
-    for i in range(80):
-        vectors[place[pairs["right"][i]]] = vectors[place[pairs["left"][i]]] + (
-            i // 40
-        ) * rng.normal(size=8)
-    vectors[:, 0] = (
-        100 * rng.normal(size=len(place)) + 50
-    )  # says nothing, and drowns the others
-    encode = lambda texts: vectors[[place[text] for text in texts]]  # noqa: E731
-    cosines = pitfalls.cosines(pairs, {"toy": encode})
-    scores = pitfalls.correlations(pairs, cosines, SAMPLING)
-    table = pitfalls.scores_and_gains(scores, "toy").set_index("what")
-    assert table.loc["gain", "low"] > 0
-    assert table.loc["gain", "value"] == pytest.approx(
-        table.loc["z", "value"] - table.loc["raw", "value"]
-    )
-
-
 # -- transfer --------------------------------------------------------------------------
 
 

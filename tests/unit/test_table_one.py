@@ -239,11 +239,6 @@ OFFICIAL: dict[str, Prepare] = {
 }
 
 
-def test_all_21_are_read() -> None:
-    assert len(PAPER) == 21
-    assert set(OFFICIAL) == set(PAPER)
-
-
 @pytest.mark.parametrize("name", PAPER)
 def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
     expected = OFFICIAL[name](data)

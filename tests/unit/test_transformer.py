@@ -16,7 +16,7 @@ import torch
 import transformers
 
 from lib import embedders, similarity
-from lib.embedders.bert import pack, softmax
+from lib.embedders.bert import pack
 from lib.embedders.transformer import Transformer
 from tests.official.transformers import write_bert, write_gpt
 
@@ -113,28 +113,6 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("sentence", PIECES)
-def test_bert_pools_the_tokens_that_it_should_have(bert, bert_folder, sentence) -> None:
-    hidden = hidden_states(bert_folder, PIECES[sentence])
-    for pooling, expected in [
-        ("cls", hidden[0]),
-        ("last", hidden[-1]),
-        ("avg", hidden.mean(axis=0)),
-    ]:
-        vectors = bert(pooling).encode([sentence])
-        np.testing.assert_allclose(vectors[0], expected, atol=1e-5)
-        assert vectors.dtype == np.float32
-
-
-@pytest.mark.parametrize("sentence", PAIRS)
-def test_gpt_pools_the_tokens_that_it_should_have(gpt, gpt_folder, sentence) -> None:
-    hidden = hidden_states(gpt_folder, PAIRS[sentence])
-    np.testing.assert_allclose(gpt("last").encode([sentence])[0], hidden[-1], atol=1e-5)
-    np.testing.assert_allclose(
-        gpt("avg").encode([sentence])[0], hidden.mean(axis=0), atol=1e-5
-    )
-
-
 # -- batches ---------------------------------------------------------------------------
 
 
@@ -196,19 +174,6 @@ def test_the_layers_of_our_own_give_what_the_models_own_give(
     np.testing.assert_allclose(ours[real.bool()], theirs[real.bool()], atol=0.1)
 
 
-@pytest.mark.parametrize("size", [1, 100, 1e6])
-@pytest.mark.parametrize("tokens", [1, 7, 40])
-def test_compiled_attention_weights_are_those_of_pytorch(rng, size, tokens) -> None:
-    scores = torch.tensor(
-        size * rng.normal(size=(2, 3, tokens, tokens)), dtype=torch.float32
-    )
-    beyond = torch.zeros(2, 1, 1, tokens)
-    beyond[1, ..., tokens // 2 + 1 :] = -torch.inf
-    expected = (0.25 * scores + beyond).softmax(-1)
-    softmax(scores.numpy(), np.array([tokens, tokens // 2 + 1]), 0.25)
-    np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-6)
-
-
 def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(bert) -> None:
     before = torch.get_num_threads()
     sentences = [f"{sentence} {i}" for i in range(60) for sentence in SENTENCES]
@@ -247,26 +212,15 @@ def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(
     np.testing.assert_array_equal(*gpt().encode(["The", "the"]))
 
 
-def test_a_bert_with_a_plain_vocabulary_only_is_read_as_its_config_says(
-    bert_folder, copied, bert
+@pytest.mark.parametrize("model", ["bert", "gpt"])
+def test_a_model_with_the_files_of_older_tokenizers_only_is_read(
+    request, copied, model
 ) -> None:
-    folder = copied(bert_folder)
+    folder = copied(request.getfixturevalue(f"{model}_folder"))
     (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(
-        exact("bert", folder, "avg").encode(SENTENCES),
-        bert().encode(SENTENCES),
-        atol=1e-6,
-    )
-
-
-def test_a_gpt_with_vocabulary_and_merges_only_is_read(gpt_folder, copied, gpt) -> None:
-    folder = copied(gpt_folder)
-    (folder / "tokenizer.json").unlink()
-    np.testing.assert_allclose(
-        exact("gpt", folder, "avg").encode(SENTENCES),
-        gpt().encode(SENTENCES),
-        atol=1e-6,
-    )
+    expected = request.getfixturevalue(model)().encode(SENTENCES)
+    found = exact(model, folder, "avg").encode(SENTENCES)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("model", ["bert", "gpt"])

@@ -101,17 +101,6 @@ def batch() -> tuple[urae_network.Weights, list[np.ndarray], urae_network.Forest
     return double(3), words, urae_network.forest(trees)
 
 
-def test_nodes_are_those_of_the_recursive_definition(batch) -> None:
-    weights, words, forest = batch
-    found = urae_network.nodes(
-        weights, torch.from_numpy(np.concatenate(words)), forest
-    )[forest.roots].numpy()
-    expected = [
-        folded(weights, tree, rows) for tree, rows in zip(NESTED, words, strict=True)
-    ]
-    np.testing.assert_allclose(found, expected, rtol=1e-12)
-
-
 def test_the_unfolding_error_is_that_of_the_recursive_definition(batch) -> None:
     weights, words, forest = batch
     vectors = urae_network.nodes(
