@@ -492,3 +492,24 @@ def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
         SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"
     ):
         bootstrap.run(command)
+
+
+def test_pins_that_resolve_as_before_give_the_same_files(tmp_path, monkeypatch) -> None:
+    names = ("requirements.lock", "environment.yml", *bootstrap.DIRECT)
+    before = [(bootstrap.ROOT / name).read_bytes() for name in names]
+    for name in bootstrap.DIRECT:
+        shutil.copy(bootstrap.ROOT / name, tmp_path)
+    frozen = (
+        before[0].decode().replace("torch==2.13.0\n", "torch==2.13.0+cpu\n")
+        + "pip==25.0\n"
+    )
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    monkeypatch.setattr(bootstrap, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(
+        bootstrap, "build", lambda folder, requirements: folder.mkdir(parents=True)
+    )
+    monkeypatch.setattr(
+        bootstrap.subprocess, "check_output", lambda *arguments, **options: frozen
+    )
+    bootstrap.lock()
+    assert [(tmp_path / name).read_bytes() for name in names] == before

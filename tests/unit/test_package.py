@@ -8,14 +8,17 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
+from collections.abc import Iterator
 from importlib.metadata import PathDistribution
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from lib import corpora
-from lib.run import paths
+from lib import corpora, embedders, store
+from lib.run import cluster, paths
 
 PROGRAM = """
 import json
@@ -155,3 +158,70 @@ def test_without_notebooks_its_runner_and_a_notebook_say_so_in_a_sentence(
     opened = "from lib.run import parameters; parameters.check_notebook('01_n2o', {})"
     done = subprocess.run([sys.executable, "-c", opened], **options)
     assert sentence in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def scheduler(package, folder) -> Iterator[str]:
+    """The address of a scheduler with a worker.
+
+    Both have the package and start in an empty folder.
+    """
+    log = folder / "log"
+    here = {
+        "cwd": folder,
+        "env": variables(package),
+        "stdout": log.open("w"),
+        "stderr": subprocess.STDOUT,
+    }
+    found = folder / "scheduler.json"
+    dask = [sys.executable, "-m", "dask"]
+    place = [
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+        "--scheduler-file",
+        str(found),
+        "--no-dashboard",
+    ]
+    limits = [
+        "--nthreads",
+        "1",
+        "--memory-limit",
+        "0",
+        "--no-dashboard",
+        "--host",
+        "127.0.0.1",
+    ]
+    started = [subprocess.Popen([*dask, "scheduler", *place], **here)]
+    try:
+        started.append(
+            subprocess.Popen(
+                [*dask, "worker", "--scheduler-file", str(found), *limits], **here
+            )
+        )
+        end = time.monotonic() + 60
+        while not (found.exists() and found.stat().st_size):
+            assert time.monotonic() < end, log.read_text()
+            time.sleep(0.1)
+        yield json.loads(found.read_text())["address"]
+    finally:
+        for process in reversed(started):
+            process.terminate()
+            process.wait(30)
+
+
+# docs/cluster.md: "Scheduler and workers import `lib`"
+def test_a_worker_that_has_the_package_encodes_the_same_bytes(
+    package, scheduler, tmp_path
+) -> None:
+    corpus, embedder = corpora.load("lee"), embedders.load("wordllama")
+    alone = store.EmbeddingStore(tmp_path / "alone").embed(embedder, corpus)
+    with cluster.connect(scheduler) as client:
+        client.wait_for_workers(1, timeout=60)
+        shared = store.EmbeddingStore(tmp_path / "shared").embed(
+            embedder, corpus, client=client
+        )
+        (code,) = client.run(lambda: sys.modules["lib"].__file__).values()
+    np.testing.assert_array_equal(shared, alone)
+    assert Path(code).is_relative_to(package)
