@@ -53,8 +53,8 @@ test: $(READY) ## run the tests, every notebook in the smoke profile among them
 test-nightly: $(READY) ## run the tests at length: 10 kills a job, 2,000 cases of each wild input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
-lab: $(READY) ## open JupyterLab in notebooks/, on this machine only
-	@JUPYTER_PATH= JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 --LanguageServerManager.autodetect=False $(AS_ROOT) notebooks
+lab: $(READY) ## open JupyterLab at the first lesson, on this machine only
+	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
 
 data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here and how to get the rest  [ASSET=glove-6b|all]
 	@$(BIN)/python -m tools.data --asset="$$ASSET"

@@ -14,6 +14,7 @@ PARTS = (
     "notebooks",
     "params",
     "docs",
+    "tools/lab",
     "Makefile",
     "requirements.txt",
     "requirements.lock",

@@ -29,7 +29,8 @@ def test_the_kernel_is_the_projects_whatever_the_user_has_at_home(lab) -> None:
     )
 
 
-# README: "`make lab` opens JupyterLab on this machine only, with a token"
+# README: "`make lab` opens the first lesson in JupyterLab, on this machine only, with a
+# token"
 # SECURITY: "nobody else can connect: JupyterLab on 127.0.0.1 with a token"
 def test_only_this_machine_reaches_it_and_only_with_the_token(lab) -> None:
     family = [
@@ -51,6 +52,21 @@ def test_only_this_machine_reaches_it_and_only_with_the_token(lab) -> None:
         urllib.error.HTTPError, match="403"
     ):  # for a page elsewhere whose name is made to lead here
         lab.request("GET", "contents", Host="example.org")
+
+
+# README: "`make lab` opens the first lesson in JupyterLab"
+# docs/troubleshooting.md: "a notebook is saved only when you save it"
+def test_the_first_lesson_opens_and_is_saved_only_when_the_reader_saves_it(
+    lesson, lab
+) -> None:
+    page = lesson.page
+    page.goto(f"{lab.address}/?token={lab.token}")
+    page.get_by_role("tab", name="00_start_here.ipynb").wait_for()
+    lesson.wait_until_idle(60)
+    page.get_by_role("menuitem", name="Settings", exact=True).click()
+    autosave = page.locator(".lm-Menu-item", has_text="Autosave Documents")
+    autosave.wait_for()
+    assert autosave.get_attribute("aria-checked") in (None, "false")
 
 
 # README: "play with a notebook", "what you run there goes to `figures/interactive/`"

@@ -6,8 +6,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from html.parser import HTMLParser
+from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import IPython.display
@@ -15,12 +18,22 @@ import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
+from PIL import Image
 
 from lib import plotting
 from lib.run import paths
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page as Tab
+
 ALT = 'Two bars: "a" < b'
 LESSON = "notebooks/00_start_here.html"
+VERDICTS = "docs/replication.html"
+PHONE = {"width": 390, "height": 844}
+DESK = {"width": 1280, "height": 900}
+# Tables and code that are wider than their boxes, and do not look as if more followed.
+CUT = """boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1 &&
+    getComputedStyle(box).maskImage == "none").map(box => box.textContent)"""
 
 
 class Page(HTMLParser):
@@ -73,7 +86,7 @@ def write_results(folder: Path) -> None:
             IPython.display, "display", lambda data, **options: shown.append(data)
         )
         patch.setenv(paths.FIGURES_VARIABLE, str(folder.parent / "figures"))
-        plotting.show(plt.figure(figsize=(1, 1)), "toy", "toy", ALT)
+        plotting.show(plt.figure(figsize=(7, 1)), "toy", "toy", ALT)
     shown.append({"text/html": pd.DataFrame({"a": [1], "b": [2]}).to_html()})
     shown.append({"text/markdown": "Ours is **3**: $a < b$."})
     notebook = nbformat.read(paths.NOTEBOOKS / "00_start_here.ipynb", as_version=4)
@@ -183,7 +196,7 @@ def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
 def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
     browser, site
 ) -> None:
-    context = browser.new_context(offline=True, viewport={"width": 390, "height": 844})
+    context = browser.new_context(offline=True, viewport=PHONE)
     page = context.new_page()
     asked, complaints = [], []
     page.on("request", lambda request: asked.append(request.url))
@@ -197,6 +210,7 @@ def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
     for name in (
         "README.html",
         LESSON,
+        VERDICTS,
         "docs/data.html",
         "tools/site/api/lib.n2o.html",
     ):
@@ -204,8 +218,76 @@ def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
         assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.goto(f"{site.as_uri()}/search.html?q=twenty+sentences")
     page.locator("ul.search a[href*='00_start_here']").first.wait_for()
+    page.goto(f"{site.as_uri()}/search.html?q=SIF")
+    page.locator("ul.search a[href*='04_paraphrase_mrr']").first.wait_for()
     context.close()
     assert [
         address for address in asked if not address.startswith(("file:", "data:"))
     ] == []
     assert complaints == []
+
+
+@pytest.fixture
+def tab(browser) -> Iterator[Tab]:
+    """A page of the browser, on a phone."""
+    page = browser.new_page(viewport=PHONE)
+    yield page
+    page.close()
+
+
+def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site) -> None:
+    tab.goto(f"{site.as_uri()}/{LESSON}")
+    figure = tab.get_by_role("button", name=ALT)
+    small = figure.bounding_box()["width"]
+    assert small < PHONE["width"]
+    figure.click()
+    enlarged = tab.get_by_role("dialog").get_by_alt_text(ALT)
+    assert enlarged.bounding_box()["width"] > 1.8 * small
+    enlarged.click()
+    assert tab.get_by_role("dialog").count() == 0
+
+
+def test_what_is_wider_than_a_phone_fades_where_more_follows(tab, site) -> None:
+    for name in (LESSON, VERDICTS, "docs/data.html", "docs/cluster.html"):
+        tab.goto(f"{site.as_uri()}/{name}")
+        tab.wait_for_function("document.querySelector('.fits, .more-after')")
+        boxes = tab.locator("article :is(pre, .table-wrapper, .cell_output)")
+        assert boxes.evaluate_all(CUT) == []
+    code = tab.locator("article pre.more-after").first
+    code.evaluate("box => box.scrollTo(box.scrollWidth, 0)")
+    tab.locator("article pre.more-before:not(.more-after)").first.wait_for()
+
+
+def test_the_verdicts_fit_the_desk_and_their_header_stays_in_sight(tab, site) -> None:
+    tab.set_viewport_size(DESK)
+    tab.goto(f"{site.as_uri()}/{VERDICTS}")
+    tab.wait_for_function("document.querySelector('.fits')")
+    tables = tab.locator("article table")
+    rows = tables.evaluate_all("tables => tables.map(table => table.rows.length)")
+    longest = tables.nth(rows.index(max(rows)))
+    box = longest.bounding_box()
+    assert box["x"] + box["width"] <= DESK["width"]
+    longest.locator("tr").last.scroll_into_view_if_needed()
+    header = longest.locator("th").last.bounding_box()
+    assert 0 <= header["y"] < DESK["height"] / 2
+
+
+def test_the_sidebar_lists_pages_not_their_headings(tab, site) -> None:
+    tab.goto(f"{site.as_uri()}/notebooks/06_usif_derivation.html")
+    links = tab.locator(".sidebar-tree a").evaluate_all(
+        "links => links.map(link => link.getAttribute('href'))"
+    )
+    assert [link for link in links if re.search("#.", link)] == []
+    studies = tab.locator(".sidebar-tree ul").first.locator("a")
+    assert studies.count() == len([*paths.lessons(), *paths.replications()])
+
+
+def test_in_the_dark_no_figure_is_a_white_box(tab, site) -> None:
+    corners = {}
+    for scheme in ("light", "dark"):
+        tab.emulate_media(color_scheme=scheme)
+        tab.goto(f"{site.as_uri()}/{LESSON}")
+        picture = Image.open(BytesIO(tab.get_by_alt_text(ALT).screenshot()))
+        corners[scheme] = picture.convert("L").getpixel((20, 20))
+    assert corners["light"] == 255
+    assert corners["dark"] < 210

@@ -49,8 +49,9 @@ suppress_warnings = [
 ]  # lessons may begin with a small heading, classes share names
 
 html_theme = "furo"
-html_static_path = ["style.css"]
+html_static_path = ["style.css", "page.js"]
 html_css_files = ["style.css"]
+html_js_files = ["page.js"]
 html_extra_path = ["index.html"]
 html_math_renderer = "mathml"
 html_copy_source = False
@@ -90,6 +91,7 @@ def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.add_config_value("results", "figures/default", "env")
     app.connect("source-read", read)
+    app.connect("doctree-read", nest, priority=100)  # before the sidebar is made of it
     app.add_html_math_renderer("mathml", (formula, None), (formula, None))
 
 
@@ -123,6 +125,14 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
         nbformat.v4.new_markdown_cell("\n".join(["## Tables as files", "", *links]))
     )
     source[0] = nbformat.writes(notebook)
+
+
+def nest(app: Sphinx, page: nodes.document) -> None:
+    """Put all sections under the first, so that the sidebar lists pages alone."""
+    sections = [node for node in page.children if isinstance(node, nodes.section)]
+    for section in sections[1:]:
+        page.remove(section)
+        sections[0].append(section)
 
 
 def formula(translator: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
