@@ -6,7 +6,7 @@ import re
 
 import pytest
 import spacy
-from gensim.utils import tokenize
+from gensim import utils
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -46,7 +46,9 @@ def test_tokens_are_text_without_white_space(sentence) -> None:
 
 @given(anything)
 def test_gensim_tokens_are_those_of_gensim(sentence) -> None:
-    assert text.gensim_tokens(sentence) == list(tokenize(sentence, lowercase=True))
+    assert text.gensim_tokens(sentence) == list(
+        utils.tokenize(sentence, lowercase=True)
+    )
 
 
 def test_lone_surrogates_are_mended_and_nothing_else() -> None:

@@ -52,6 +52,7 @@ def build(output: Path, pyodide: Path | None) -> None:
     settings = json.dumps(configuration(pyodide is not None), indent=2)
     (source / "jupyter-lite.json").write_text(settings)
     _jupyterlite(source, output)
+    _list_contents(output)
     static = output / "static"
     static.mkdir(exist_ok=True)
     wheel.write(static)
@@ -101,7 +102,6 @@ def configuration(own_pyodide: bool) -> dict:
     data = {
         "appName": "Lesson 0 in the browser",
         "litePluginSettings": {KERNEL: kernel},
-        "disabledExtensions": ["@jupyterlab/apputils-extension:announcements"],
     }
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": data}
 
@@ -132,6 +132,37 @@ def _jupyterlite(source: Path, output: Path) -> None:
     command += ["--output-dir", output, "--apps", "lab", "--no-sourcemaps"]
     command += [f"--piplite-wheels={file}" for file in wheels]
     _run(command)
+
+
+def _list_contents(output: Path) -> None:
+    """Write what Jupyter's server would answer if it were asked for the files.
+
+    JupyterLite leaves that to the server's own package, which brings fifty others.
+    """
+    listed = []
+    for file in sorted((output / "files").iterdir()):
+        kind = "notebook" if file.suffix == ".ipynb" else "file"
+        listed.append(_described(kind, file.name, file.stat().st_size, None))
+    folder = output / "api" / "contents"
+    folder.mkdir(parents=True, exist_ok=True)
+    answer = _described("directory", "", None, listed) | {"format": "json"}
+    (folder / "all.json").write_text(json.dumps(answer))
+
+
+def _described(kind: str, name: str, size: int | None, content: list | None) -> dict:
+    """A file or folder in the words of Jupyter's interface."""
+    return {
+        "name": name,
+        "path": name,
+        "type": kind,
+        "size": size,
+        "content": content,
+        "format": None,
+        "mimetype": None,
+        "writable": True,
+        "created": "2026-01-01T00:00:00Z",
+        "last_modified": "2026-01-01T00:00:00Z",
+    }
 
 
 def _run(command: list) -> None:
