@@ -75,8 +75,7 @@ def address(built) -> Iterator[str]:
 @pytest.fixture
 def lesson(browser, address) -> Iterator[Lesson]:
     """The lesson, open, with its kernel; fails if anything outside is asked for."""
-    # Without service workers, every request is the page's or its kernel's, and seen.
-    context = browser.new_context(service_workers="block")
+    context = browser.new_context()
     context.set_default_timeout(240_000)
     asked = []
     context.on("request", lambda request: asked.append(request.url))
