@@ -40,12 +40,8 @@ __all__ = [
     "svm",
 ]
 
-GRID = (
-    0.1,
-    1.0,
-    10.0,
-    100.0,
-)  # penalties; beyond, separable groups get the same planes
+# Penalties; beyond, separable groups get the same planes.
+GRID = (0.1, 1.0, 10.0, 100.0)
 TOLERANCE = 1e-4  # of LIBLINEAR's dual solver; with 0.01 close decisions are still open
 ITERATIONS = 100_000  # a bound that is not reached; C = 100 takes up to some 5,000
 INNER_FOLDS = 2  # a group of three leaves two sentences to learn from

@@ -33,13 +33,11 @@ PENALTIES = {
 }
 ITERATIONS = 1000  # of L-BFGS, at most
 
-Sides = Sequence[
-    Embeddings
-]  # one matrix of sentences, or two of pairs: a row of each is a pair
+# One matrix of sentences, or two of pairs: a row of each is a pair.
+Sides = Sequence[Embeddings]
 Pairs = tuple[Embeddings, Embeddings, np.ndarray]  # the two sides and the gold scores
-Columns = tuple[
-    np.ndarray, np.ndarray
-]  # mean and standard deviation of each column, float64[d]
+# Mean and standard deviation of each column, float64[d].
+Columns = tuple[np.ndarray, np.ndarray]
 
 
 def ucp(

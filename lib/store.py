@@ -39,12 +39,8 @@ SHARD = 2048
 # learned again.
 STATE = 3
 VECTORS = "vectors.npy"
-CSR = (
-    "data.npy",
-    "indices.npy",
-    "indptr.npy",
-    "shape.npy",
-)  # in the order in which they are written
+# In the order in which they are written.
+CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")
 
 
 class EmbeddingStore:

@@ -99,9 +99,8 @@ def _sizes(assets: list[Asset]) -> dict[str, int | None]:
     for asset in assets:
         try:
             found[asset.id] = size(asset)
-        except (
-            download.UnreachableError
-        ):  # each of the others would keep the user waiting, too
+        except download.UnreachableError:
+            # Each of the others would keep the user waiting, too.
             found[asset.id], size = asset.size, attrgetter("size")
     return dict(sorted(found.items(), key=lambda item: item[1] or math.inf))
 

@@ -31,9 +31,8 @@ CHUNK = 1 << 20
 SECONDS = 30  # without an answer
 SECONDS_FOR_SIZE = 5  # without an answer to the question how large a file is
 LARGEST = 20e9  # bytes of a file whose size the catalog does not know
-MOST_TIMES = (
-    100  # of an archive's own size: text is packed to a tenth, a bomb to a thousandth
-)
+# How much larger unpacked: text is packed to a tenth, a bomb to a thousandth.
+MOST_TIMES = 100
 ALLOWED = ("https://",)  # how an address begins, that of a redirect too
 FIRST_BYTES = {
     "zip": b"PK\x03\x04",

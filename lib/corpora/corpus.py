@@ -181,9 +181,8 @@ def assemble(name: str, records: Iterable[Record]) -> Corpus:
             f"corpus: {name!r} holds no sentence; give a text with at least one"
         )
     encoded = table["sentence"].dictionary_encode().combine_chunks()
-    place = (
-        encoded.indices.to_numpy()
-    )  # of each record's sentence among the unique ones, by first appearance
+    # Of each record's sentence among the unique ones, by first appearance.
+    place = encoded.indices.to_numpy()
     first = np.unique(place, return_index=True)[1]
     document = table["document"].to_numpy()
     group = table["group"].to_numpy()

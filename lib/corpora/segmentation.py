@@ -19,9 +19,8 @@ from lib.corpora.text import squeeze
 from lib.run import progress
 
 CHUNK = 1 << 18  # characters
-WORDS = (
-    1 << 17
-)  # that spaCy remembers; from there on those of a chunk are forgotten after it
+# How many words spaCy remembers; beyond, those of a chunk are forgotten after it.
+WORDS = 1 << 17
 # Bytes of files from which on (about three seconds) there is a progress bar.
 LONG_WORK = 4_000_000
 # Bytes of files from which on several processes, which take three seconds to start, do

@@ -40,10 +40,8 @@ def load_model(
     import transformers
 
     quiet()
-    with (
-        as_input_error(folder, REMEDY),
-        torch.random.fork_rng(devices=[]),
-    ):  # what is missing is drawn at random
+    # Weights that are missing are drawn at random.
+    with as_input_error(folder, REMEDY), torch.random.fork_rng(devices=[]):
         model, info = transformers.AutoModel.from_pretrained(
             folder,
             dtype=torch.float32,

@@ -374,9 +374,8 @@ class PowerMeans(WordComposition):
     are mean, maximum and minimum in each dimension.
     """
 
-    batch_size = (
-        1024  # the words' vectors of a batch lie in memory, one after the other
-    )
+    # The words' vectors of a batch lie in memory, one after the other.
+    batch_size = 1024
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)

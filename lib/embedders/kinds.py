@@ -29,9 +29,8 @@ TRANSFORMER = "transformer"
 NO_TRAINING = "none"
 CONTEXT = "words in context"  # word2vec, GloVe, fastText, Sent2Vec, paragraph vectors
 LANGUAGE_MODEL = "language model"
-RECONSTRUCTION = (
-    "reconstruction"  # of the words, by an autoencoder or by principal components
-)
+# Words are reconstructed, by an autoencoder or by principal components.
+RECONSTRUCTION = "reconstruction"
 INFERENCE = "natural language inference"
 # Pairs that belong together against others; ranking translations, too.
 CONTRASTIVE = "contrastive"

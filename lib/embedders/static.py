@@ -202,9 +202,8 @@ def _ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray) -> np.n
     """float32[n, d]: the vectors of a word's n-grams, by start and then by length."""
     from gensim.models.fasttext import ft_ngram_hashes
 
-    if (
-        not isinstance(word, str) or word == "</s>"
-    ):  # fastText's mark at the end of a line
+    # "</s>" is fastText's mark at the end of a line.
+    if not isinstance(word, str) or word == "</s>":
         return buckets[:0]
     hashes = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
     return buckets[np.array(hashes, np.int64)]

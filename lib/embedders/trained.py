@@ -258,9 +258,8 @@ class ParagraphVectors(Embedder):
     parameters = ("inference_epochs", "alpha", "tokenize", "tolerance")
     needs_fit = True
     alpha = 0.1  # the learning rate of inference, which falls to 0.0001
-    inference_epochs = (
-        20  # passes over a sentence; with a tolerance, the first number that is tried
-    )
+    # Passes over a sentence; with a tolerance, the first number that is tried.
+    inference_epochs = 20
 
     def __init__(
         self,

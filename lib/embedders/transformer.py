@@ -85,9 +85,8 @@ class Transformer(Embedder):
     version = VERSION
     libraries = ("torch", "transformers")
     parameters = ("pooling", "precision", "device", "prompt", "tokenize")
-    batch_size = (
-        2048  # sentences whose batches are made of like lengths; a store's shard
-    )
+    # As many are sorted by length into batches; a shard of the store.
+    batch_size = 2048
 
     def __init__(
         self,

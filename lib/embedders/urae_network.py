@@ -232,9 +232,8 @@ def _merged(
         nodes[i : i + 2] = [len(words) + len(merges) - 1]
         vectors[i : i + 2] = [parents[i]]
         del parents[i], errors[i]
-        for pair in range(
-            max(i - 1, 0), min(i + 1, len(errors))
-        ):  # those with the merged part
+        with_merged = range(max(i - 1, 0), min(i + 1, len(errors)))
+        for pair in with_merged:
             parents[pair], errors[pair] = fold(np.concatenate(vectors[pair : pair + 2]))
     return np.array(merges, np.int64).reshape(-1, 2)
 

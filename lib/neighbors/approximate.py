@@ -160,9 +160,8 @@ class Index:
         queries, _, excluded = check(queries, self.corpus, k, exclude)
         q = len(queries)
         n = len(self.corpus)
-        hidden = (
-            excluded.queries * n + excluded.ids
-        )  # a query and an index in one number
+        # A query and an index in one number.
+        hidden = excluded.queries * n + excluded.ids
         width = k + int(excluded.sizes(q).max(initial=0))
         similarities = np.full((q, k), -np.inf)
         ids = np.full((q, k), NONE)
@@ -170,9 +169,8 @@ class Index:
             effort = self.default_effort
         for start in range(0, q, QUERY_BLOCK):
             directions = unit(queries[start : start + QUERY_BLOCK], "queries", start)
-            nonzero = np.flatnonzero(
-                directions.any(axis=1)
-            )  # a zero query has no direction
+            # A zero query has no direction.
+            nonzero = np.flatnonzero(directions.any(axis=1))
             directions = directions[nonzero]
             rows = start + nonzero
             candidates = self._candidates(directions, width, effort)
@@ -292,9 +290,8 @@ class Ivf(_Faiss):
             self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT
         )
         self.index.cp.seed = seed
-        self.index.cp.min_points_per_centroid = (
-            1  # fewer are the caller's choice; faiss would print a warning
-        )
+        # Fewer are the caller's choice; faiss would print a warning.
+        self.index.cp.min_points_per_centroid = 1
         sample = self._kept
         if n > nlist * MOST_PER_CELL:
             rng = np.random.default_rng(seed)

@@ -39,12 +39,10 @@ from lib.run.environment import computes_in_bfloat16, cores
 from lib.run.parameters import one_of
 from lib.vectors import unit
 
-WORTH_TORCH = (
-    10**10
-)  # below so many products of two numbers, loading torch takes longer than it saves
-TOO_MANY = (
-    1 / 16
-)  # of a block's rows: to score them again costs as much as a finer screen
+# Below so many products of two numbers, loading torch takes longer than it saves.
+WORTH_TORCH = 10**10
+# Of a block's rows: to score them again costs as much as a finer screen.
+TOO_MANY = 1 / 16
 
 
 def exact(

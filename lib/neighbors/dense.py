@@ -164,9 +164,8 @@ class Float32:
 
     unit_type: type = np.float32
     normalize = staticmethod(_unit_float32)
-    roundoff = (
-        2.0**-23
-    )  # one rounding of every number (2^-24), and those in float64 on the way to it
+    # One rounding of every number (2^-24), and those in float64 on the way to it.
+    roundoff = 2.0**-23
     roundoff_of_scores = 0.0
     hidden: float = -np.inf  # the score of what may not be returned
     numbers = 1_440_000  # of a block
@@ -192,9 +191,8 @@ class Float32:
         """Some vectors of the corpus; InputError for NaN or infinity among them."""
         rows = self.corpus[block.start : block.stop]
         units = getattr(self.memory, "units", rows[:0])
-        if len(units) < len(
-            rows
-        ):  # kept by each thread: fresh memory would take as long as the rounding
+        # Kept by each thread: fresh memory would take as long as the rounding.
+        if len(units) < len(rows):
             units = self.memory.units = np.empty(rows.shape, self.unit_type)
         precision = np.float32 if rows.dtype in (np.float16, np.float32) else np.float64
         loaded = self.block(np.ascontiguousarray(rows, precision), units[: len(rows)])

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
 
 SHARD_BYTES = 256 * 2**20  # so much of a corpus does a worker read at a time, at most
 SHARD_ROWS = 4096  # no piece is smaller without need
-SHARDS_PER_THREAD = (
-    8  # the last ones to finish leave little idle; what a dead worker loses is little
-)
+# The last ones to finish leave little idle; what a dead worker loses is little.
+SHARDS_PER_THREAD = 8
 MERGED = 8  # lists at a time
 
 

@@ -14,9 +14,8 @@ from lib.plotting.kinds import marks
 # Sizes of marks, in square points.
 POINT = 28
 HIGHLIGHTED = 70
-ROOM = np.array(
-    [0.22, 0.12]
-)  # for names around a map, as shares of its width and height
+# For names around a map, as shares of its width and height.
+ROOM = np.array([0.22, 0.12])
 
 
 def scatter_map(

@@ -117,9 +117,8 @@ def word_content(
 
 _QUOTES = re.compile(r"""["\u201c\u201d\u201e\u00ab\u00bb]|``|''""")
 _WHITE = re.compile(r"(\s+)")
-_END = re.compile(
-    r"[.?!:][^\w]*$"
-)  # of a sentence, inside of what the corpus calls one
+# The end of a sentence inside of what the corpus calls one.
+_END = re.compile(r"[.?!:][^\w]*$")
 
 
 def bigram_shift(

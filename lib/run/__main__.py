@@ -13,8 +13,7 @@ def leave(number: int, _: object) -> None:
 
 if __name__ == "__main__":
     for ending in (signal.SIGTERM, signal.SIGHUP):
-        if (
-            signal.getsignal(ending) is signal.SIG_DFL
-        ):  # what nohup ignores stays ignored
+        # What nohup ignores stays ignored.
+        if signal.getsignal(ending) is signal.SIG_DFL:
             signal.signal(ending, leave)
     sys.exit(main())

@@ -41,11 +41,8 @@ CONNECT_SECONDS = 5
 # again anyhow.
 RETRIES = 2
 AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
-PACKAGES = [
-    "scipy",
-    "torch",
-    "sentence-embedding-studies",
-]  # whose versions must agree, beside Dask's own list
+# Their versions must agree, beside those of Dask's own list.
+PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]
 
 
 @contextmanager
@@ -86,20 +83,17 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PB"})
     with _local(processes) if cluster == "local" else nullcontext(cluster) as scheduler:
         try:
-            if (
-                scheduler == cluster
+            if scheduler == cluster:
                 # A client that cannot connect is left half open, and Dask may hang on
-                # it later.
-            ):
+                # it later: look first.
                 place = urlsplit(cluster)
                 socket.create_connection(
                     (place.hostname, place.port), CONNECT_SECONDS
                 ).close()
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             try:
-                with warnings.catch_warnings(
-                    action="error", category=UserWarning
-                ):  # else Dask warns of other versions
+                # Of other versions Dask only warns.
+                with warnings.catch_warnings(action="error", category=UserWarning):
                     client.get_versions(check=True, packages=PACKAGES)
             except UserWarning:
                 client.close()
@@ -193,9 +187,8 @@ def _packed(value: Any) -> bytes:
         ) from error
 
 
-@lru_cache(
-    maxsize=1
-)  # a worker keeps the embedder that it has unpacked, for the next shard
+# A worker keeps the embedder that it has unpacked, for the next shard.
+@lru_cache(maxsize=1)
 def _unpacked(data: bytes) -> Any:
     from distributed.protocol.pickle import loads
 
@@ -301,9 +294,8 @@ def in_processes(
             "workers: one of several processes was killed, most often for lack of "
             "memory; give fewer, or free memory"
         ) from error
-    except (
-        BaseException
-    ):  # an interrupt, too: nobody waits for what is still being computed
+    except BaseException:
+        # An interrupt, too: nobody waits for what is still being computed.
         # Loky would look for work that its shutdown has removed, and fail aloud.
         pool._work_ids.queue.clear()
         pool.shutdown(wait=False, kill_workers=True)

@@ -135,12 +135,12 @@ def select(
 ) -> list[Job]:
     """The notebooks whose name starts with `prefix`, with checked parameters.
 
-    The parameters are the profile's and those in `given`. Without a `prefix` it is all
-    notebooks, in the profiles `OF_SOME` those that have a file there. Replications come after the
-    lessons, whose stored embeddings they use. `given` holds texts ``name=value``,
-    `output` the place of the results in ``figures/``, where it is not the profile.
-    Raises InputError if there is no such notebook or none at all, and for an unknown
-    profile.
+    The parameters are the profile's and those in `given`. Without a `prefix` all
+    notebooks are chosen; in the profiles `OF_SOME`, those that have a file there.
+    Replications come after the lessons, whose stored embeddings they use. `given` holds
+    texts ``name=value``, `output` the place of the results in ``figures/``, where it is
+    not the profile. Raises InputError if there is no such notebook or none at all, and
+    for an unknown profile.
     """
     paths.check_notebooks()
     notebooks = {
@@ -202,9 +202,8 @@ def library_files(sources: Iterable[str]) -> list[Path]:
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:
         finder.scan_code(compile(source, "cell", "exec"), finder.add_module("__main__"))
-    finder.import_hook(
-        "lib.embedders", None, ["*"]
-    )  # which imports its modules by their names
+    # It imports its modules by their names.
+    finder.import_hook("lib.embedders", None, ["*"])
     modules = [
         Path(module.__file__) for module in finder.modules.values() if module.__file__
     ]

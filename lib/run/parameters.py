@@ -94,9 +94,8 @@ def _check(name: str, value: Any, own: Any, bounds: Mapping[str, Bounds]) -> Non
 
 
 def _check_list(name: str, value: Any, own: list, limits: Bounds) -> None:
-    is_list = isinstance(value, list | tuple) and (
-        value or not own
-    )  # empty only where the notebook's own one is
+    # An empty one is accepted only where the notebook's own one is empty.
+    is_list = isinstance(value, list | tuple) and (value or not own)
     if not is_list or any(value.count(member) > 1 for member in value):
         raise _refused(name, value, "a list of different values")
     for member in value:

@@ -83,7 +83,6 @@ def check_notebooks() -> None:
 
 def from_root(path: str | Path) -> Path:
     """A user's path; a relative one counts from ROOT, wherever the notebook runs."""
-    path = Path(
-        os.path.expanduser(path)
-    )  # unlike Path.expanduser, also of a user whom nobody knows
+    # Unlike Path.expanduser, it takes a user whom nobody knows, too.
+    path = Path(os.path.expanduser(path))
     return path if path.is_absolute() else ROOT / path

@@ -13,10 +13,9 @@ import pandas as pd
 from lib.run import files, paths
 from lib.run.jobs import Job
 
-ABSOLUTE, RELATIVE = (
-    0.002,
-    0.01,
-)  # numbers agree that differ by no more than one of the two
+# Numbers agree that differ by no more than one of the two.
+ABSOLUTE = 0.002
+RELATIVE = 0.01
 PARAMETERS = "parameters.json"
 # What measures time, and what copies much of the text.
 OMITTED = ("timings", "lost.csv")

@@ -80,9 +80,8 @@ def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
     )
 
 
-UNDEFINED = Interval(
-    np.nan, np.nan, np.nan
-)  # of what the chosen embedders or the text do not allow to compute
+# The interval of what the chosen embedders or the text do not allow to compute.
+UNDEFINED = Interval(np.nan, np.nan, np.nan)
 
 
 def bootstrap(

@@ -6,9 +6,8 @@ import numpy as np
 
 from lib.stats import Interval, Measured
 
-UNMEASURED = Interval(
-    0.0, -np.inf, np.inf
-)  # the chosen embedders or tasks do not allow it
+# The interval where the chosen embedders or tasks do not allow one.
+UNMEASURED = Interval(0.0, -np.inf, np.inf)
 
 
 # -- rankings --------------------------------------------------------------------------

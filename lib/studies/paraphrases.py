@@ -41,10 +41,9 @@ from lib.vectors import Embeddings
 LINES = "lines:"
 FOR_A_CORRELATION = 4  # embedders
 WORD = re.compile(r"[A-Za-z]+")
-GENRE, LOWEST_SCORE = (
-    "main-news",
-    4.0,
-)  # the paper's choice among the pairs of the STS Benchmark
+# The paper's choice among the pairs of the STS Benchmark.
+GENRE = "main-news"
+LOWEST_SCORE = 4.0
 
 
 class Pairs(NamedTuple):

@@ -17,9 +17,8 @@ from lib.corpora import Corpus, text
 from lib.run import parameters
 from lib.run.errors import InputError
 
-Ids = Mapping[
-    str, np.ndarray
-]  # the neighbors of the same queries under each embedder, int64[q, k], nearest first
+# The neighbors of the same queries under each embedder, int64[q, k], nearest first.
+Ids = Mapping[str, np.ndarray]
 
 
 def find(corpus: Corpus, query: str) -> int:

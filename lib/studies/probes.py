@@ -19,9 +19,8 @@ from lib.stats import Measured
 from lib.studies.transfer import Splits, stratified_sample
 
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
-RELIABLE = (
-    0.5  # Spearman of a task's scores on two halves: below, a task is not interpreted
-)
+# Spearman of a task's scores on two halves: below, a task is not interpreted.
+RELIABLE = 0.5
 
 
 def probing_tasks(

@@ -23,21 +23,15 @@ from lib.stats import Interval, Sampling, intervals
 from lib.vectors import Embeddings
 
 Vectors = Mapping[str, Embeddings]  # of one corpus, under each embedder
-Ids = dict[
-    str, np.ndarray
-]  # the neighbors of the same queries under each embedder, int64[q, k], nearest first
+# The neighbors of the same queries under each embedder, int64[q, k], nearest first.
+Ids = dict[str, np.ndarray]
 
 RANKED = 3  # pairs that have a ranking: those of three embedders
-DEALS, LEAST_DRAWS = (
-    100,
-    20,
-)  # deals of the queries into samples, bootstrap draws for each of them
-EFFORTS = (
-    1,
-    4,
-    16,
-    64,
-)  # of an index, in steps above the least that it can be searched with
+# How often the queries are dealt into samples, and bootstrap draws for each deal.
+DEALS = 100
+LEAST_DRAWS = 20
+# How hard an index looks: steps above the least that it can be searched with.
+EFFORTS = (1, 4, 16, 64)
 BENCHMARK = paths.ROOT / "docs" / "benchmarks" / "growth.csv"
 PAPERS_CORPUS = 8_000_000 * 300  # numbers: sentences times dimensions
 

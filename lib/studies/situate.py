@@ -35,11 +35,8 @@ if TYPE_CHECKING:
 
 FORMAT = "sentence-neighbors"  # also the key of the description in the file's metadata
 VERSION = 1  # raised when older programs could not read the file any more
-KEY = [
-    "embedder",
-    "query",
-    "rank",
-]  # the columns that name a row; the others are neighbor and similarity
+# The columns that name a row; the others are neighbor and similarity.
+KEY = ["embedder", "query", "rank"]
 ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
 WORDS = r"[\w .,+:()/-]{1,120}"  # names of embedders and families
 

@@ -229,9 +229,8 @@ _made("Translations", local.translations)
 _made("Books", local.books)
 _made("Questions", local.questions)
 
-CLASSIFIED = [
-    name for name in _SETS if name not in RATED
-]  # with a class for each sentence or pair
+# With a class for each sentence or pair.
+CLASSIFIED = [name for name in _SETS if name not in RATED]
 
 _MRPC_FILES = ("msr_paraphrase_train.txt", "msr_paraphrase_test.txt")
 _closure = partial(readers.closure_of_paraphrases, _mrpc)

@@ -101,9 +101,8 @@ def books() -> ClassificationTask:
     rng = np.random.default_rng(0)
     versions = _versions()
     book = versions["number"] // BOOK - bible.MATTHEW // BOOK
-    in_one = (
-        book.groupby(versions["group"]).transform("nunique") == 1
-    )  # what two books share has no right answer
+    # What two books share has no right answer.
+    in_one = book.groupby(versions["group"]).transform("nunique") == 1
     labelled = []
     for code in range(BOOKS):
         verses_of_book = versions[in_one & (book == code)]
@@ -121,9 +120,8 @@ def questions() -> ClassificationTask:
     """
     sentences = _sentences()
     known = sentences["group"] != corpora.UNKNOWN_GROUP
-    alone = (
-        sentences.index + sentences["group"].max() + 1
-    )  # the groups of those whose group is unknown
+    # Each sentence whose group is unknown is a group of its own.
+    alone = sentences.index + sentences["group"].max() + 1
     sentences["group"] = sentences["group"].where(known, alone)
     marked = sentences.loc[sentences["text"].str.contains("?", regex=False), "group"]
     questions = sentences[sentences["text"].str.match(_QUESTION)]

@@ -324,9 +324,8 @@ def numbered(groups: Iterable[Sequence[str]], at_least: int) -> ParaphraseGroups
 
 
 def _cleaned(sentence: str) -> str:
-    return sentence.replace(
-        "&amp;", "&"
-    )  # "How Well Sentence Embeddings Capture Meaning", section 4.2
+    # "How Well Sentence Embeddings Capture Meaning", section 4.2.
+    return sentence.replace("&amp;", "&")
 
 
 def _unquoted(cell: str) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 def faults(file: Path) -> list[str]:
     """What is wrong with a table; empty if nothing is.
 
-    A table has rows. An interval, the columns ``low`` and ``high`` or ``X_low`` and
+    A table has rows, and its header is one line of names. An interval, the columns ``low`` and ``high`` or ``X_low`` and
     ``X_high``, holds its estimate: the column before ``low``, or ``X``. It has a width
     unless a column ``constant`` says that the data are constant.
     """
@@ -19,6 +19,9 @@ def faults(file: Path) -> list[str]:
     if table.empty:
         return [f"{file}: a header alone"]
     found = []
+    header = pd.read_csv(file, header=None, nrows=1, dtype=str).loc[0]
+    if header.isna().any() or header.duplicated().any():
+        found.append(f"{file}: a column without a name of its own")
     for estimate, low, high in intervals(table):
         numbers = table[[estimate, low, high]].apply(pd.to_numeric, errors="coerce")
         known = numbers.dropna()
