@@ -102,7 +102,7 @@ def tables(lesson: Lesson) -> list[pd.DataFrame]:
     return found
 
 
-# docs/hosting.md: "its tables agree with the reference", "asks nothing outside"
+# docs/hosting.md: "compare its tables with the reference", "asks nothing outside"
 def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
     lesson.run_all(seconds=600)
     assert lesson.errors() == []
