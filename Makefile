@@ -24,10 +24,11 @@ NEW_POOLING ?=
 OLD_PROMPT ?=
 NEW_PROMPT ?=
 NEIGHBORS ?= figures/default/01_n2o/neighbors.parquet
+PYODIDE ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON TORCH_INDEX PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS \
-	OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT
+	OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -36,7 +37,7 @@ READY := .venv/complete
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
-.PHONY: help figures reference exercises student test test-nightly lab data situate swap finetune bench page site lint lock cache prune clean
+.PHONY: help figures reference exercises student test test-nightly lab data situate swap finetune bench page site lite lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -82,6 +83,9 @@ page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]
 	@rm -rf .cache/site tools/site/api && $(BIN)/sphinx-build -q -j auto -c tools/site -d .cache/site/doctrees -D results="figures/$$PROFILE" . .cache/site/html && rm -rf site && mv .cache/site/html site && echo "open site/index.html"
+
+lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browser  [PYODIDE=folder: ask nothing outside]
+	@$(BIN)/python -m tools.lite
 
 lint: $(READY) ## check style, docstrings, which part of lib imports which, and spelling
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests && $(BIN)/lint-imports && $(BIN)/codespell

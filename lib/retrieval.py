@@ -7,17 +7,17 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lib.neighbors import dense, sparse
-from lib.neighbors.brute_force import each_block, scored
-from lib.neighbors.contract import Exclude, Vectors, exclusions, places, same_kind
 from lib.run.errors import InputError
 from lib.vectors import as_integers, unit
+
+if TYPE_CHECKING:
+    from lib.neighbors.contract import Exclude, Vectors
 
 # Similarities that differ by no more are tied: below it there is nothing but the order
 # of summation.
@@ -75,6 +75,10 @@ def ranks(
         Unequal shapes, NaN or infinity, or an index in `exclude` that the corpus does
         not have.
     """
+    from lib.neighbors import dense, sparse
+    from lib.neighbors.brute_force import each_block, scored
+    from lib.neighbors.contract import exclusions, places, same_kind
+
     queries, corpus = same_kind(queries, corpus)
     needles, corpus = same_kind(needles, corpus, "needles")
     if needles.shape != queries.shape:

@@ -160,7 +160,7 @@ def narrow(matrix: sp.csr_array) -> sp.csr_array:
     """The matrix with int32 indices, as some libraries need, unless it is too large."""
     try:
         index = sp.safely_cast_index_arrays(matrix)
-    except ValueError:
+    except (ValueError, AttributeError):  # Pyodide's SciPy has no such function
         return matrix
     return sp.csr_array((matrix.data, *index), shape=matrix.shape)
 

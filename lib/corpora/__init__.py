@@ -45,8 +45,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import feather
 
 from lib import catalog
 from lib.corpora import bible, newswire, running_text, segmentation
@@ -179,6 +177,9 @@ def _groups(part: str) -> dict[str, int]:
 
 
 def _save(entry: CacheEntry, corpus: Corpus) -> dict[str, Any]:
+    import pyarrow as pa
+    from pyarrow import feather
+
     opens = np.isin(np.arange(len(corpus)), corpus.ledes)
     columns = [corpus.sentences.array, corpus.documents, corpus.groups, opens]
     table = pa.table(columns, ["sentences", "documents", "groups", "opens"])
@@ -190,6 +191,8 @@ def _save(entry: CacheEntry, corpus: Corpus) -> dict[str, Any]:
 
 
 def _read(entry: CacheEntry, counts: dict[str, int]) -> Corpus:
+    from pyarrow import feather
+
     table = feather.read_table(entry.folder / _FILE, memory_map=True)
     sentences, documents, groups, opens = (column.chunk(0) for column in table.columns)
     ledes = np.flatnonzero(opens.to_numpy(zero_copy_only=False)).astype(np.int32)

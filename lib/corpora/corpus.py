@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import compute
 
 from lib.corpora import text
 from lib.corpora.closure import groups_from_pairs
 from lib.run.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNKNOWN_GROUP = -1
 FEW_DOCUMENTS = 10  # with fewer, sentences are halved and resampled one by one
@@ -150,16 +151,6 @@ class Record(NamedTuple):
     opens: bool = True
 
 
-SCHEMA = pa.schema(
-    [
-        ("sentence", pa.large_string()),
-        ("document", pa.int32()),
-        ("group", pa.int32()),
-        ("opens", pa.bool_()),
-    ]
-)
-
-
 def assemble(name: str, records: Iterable[Record]) -> Corpus:
     """A corpus of the sentences of a source, each once.
 
@@ -167,11 +158,22 @@ def assemble(name: str, records: Iterable[Record]) -> Corpus:
     the two groups become one, and if a later one opens a document, the first is a lede.
     Raises InputError if there is no sentence.
     """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    schema = pa.schema(
+        [
+            ("sentence", pa.large_string()),
+            ("document", pa.int32()),
+            ("group", pa.int32()),
+            ("opens", pa.bool_()),
+        ]
+    )
     remaining = iter(records)
-    tables = [SCHEMA.empty_table()]
+    tables = [schema.empty_table()]
     while batch := list(islice(remaining, BATCH)):
         columns = list(zip(*batch, strict=True))
-        tables.append(pa.table(columns, schema=SCHEMA))
+        tables.append(pa.table(columns, schema=schema))
     everything = pa.concat_tables(tables)
     table = everything.filter(compute.not_equal(everything["sentence"], ""))
     if not len(table):

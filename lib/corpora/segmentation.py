@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from lib.corpora.corpus import Record
 from lib.corpora.text import squeeze
 from lib.run import progress
-from lib.run.cluster import in_processes
 
 CHUNK = 1 << 18  # characters
 # How many words spaCy remembers; beyond, those of a chunk are forgotten after it.
@@ -103,6 +102,8 @@ def segmented(
     processes : int
         How many work at it; 0 for one a core.
     """
+    from lib.run.cluster import in_processes
+
     chunks = ((chunk,) for chunk in _chunks(passages))
     for part in in_processes(_segment_chunk, chunks, processes):
         yield from part

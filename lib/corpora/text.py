@@ -25,6 +25,7 @@ def squeeze(text: str) -> str:
 
 _SPACE_LACKS = re.compile(r"(?<=[a-z])([,;?!])(?=[A-Za-z])")
 _SPACE_TOO_MANY = re.compile(r"(?<=\w) (?=[,;:?!](?: |$))")
+_LETTERS = re.compile(r"(?:(?!\d)\w)+")  # gensim.utils.PAT_ALPHABETIC
 
 
 def spaced(text: str) -> str:
@@ -127,9 +128,7 @@ def content_types(sentence: str) -> frozenset[str]:
 
 def gensim_tokens(sentence: str) -> list[str]:
     """gensim's tokens, runs of letters in lower case, as in the N2O paper's tf-idf."""
-    from gensim.utils import tokenize
-
-    return list(tokenize(sentence, lowercase=True))
+    return _LETTERS.findall(sentence.lower())
 
 
 @lru_cache(maxsize=1)

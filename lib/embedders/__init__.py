@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
-from lib.embedders import hub
+from lib.embedders import hub, stored
 from lib.embedders.base import Concatenation, Embedder
 from lib.embedders.kinds import UNKNOWN, Kind
 from lib.embedders.registry import (
@@ -47,6 +47,7 @@ WITHOUT_ENTRIES = {
     "kinds",
     "own",
     "returned",
+    "stored",
     "urae_network",
     "words",
 }
@@ -117,7 +118,11 @@ def select(
 def missing(chosen: Sequence[str], parameter: str = "embedder") -> dict[str, str]:
     """What each embedder that cannot be loaded lacks, and how to get it."""
     lacking = {name: parse(parameter, name).missing for name in chosen}
-    return {name: reason for name, reason in lacking.items() if reason}
+    return {
+        name: reason
+        for name, reason in lacking.items()
+        if reason and not stored.has(name)
+    }
 
 
 def family(name: str) -> str:
@@ -176,6 +181,8 @@ def load(name: str, **options: Any) -> Embedder:
         and the folder to put it in.
     """
     parsed = parse("embedder", name)
+    if stored.has(name):
+        return stored.Stored(name)
     if reason := parsed.missing:
         raise InputError(f"embedder: {name} is not available; {reason}")
     try:

@@ -6,10 +6,12 @@ Also what embedders that compose word vectors have in common.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
@@ -65,6 +67,9 @@ class KnownWords(NamedTuple):
 
         There is a row for each distinct word.
         """
+        if find_spec("torch") is None:  # in a browser, where sentences are few
+            shape = len(self.known), len(rows)
+            return sp.csr_array((weights, self.ids, self.starts), shape=shape) @ rows
         return self._pooled(rows, "sum", weights)
 
     def maxima(self, rows: np.ndarray) -> np.ndarray:

@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -69,6 +68,8 @@ def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
 
 
 def _triangle(table: pd.DataFrame, axes: Axes) -> None:
+    import seaborn as sns
+
     lower = np.tri(*table.shape, k=-1, dtype=bool)
     shown = table.where(lower).iloc[1:, :-1]
     written = {"fmt": "", "annot_kws": {"size": 6}}
@@ -125,6 +126,8 @@ def _shaded(
     **options: Any,
 ) -> None:
     """A heat map with something written into each cell; other options are seaborn's."""
+    import seaborn as sns
+
     sns.heatmap(
         values,
         annot=written,

@@ -11,7 +11,12 @@ from matplotlib.axes import Axes
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
 # Light to dark in even steps: readable in grey and with every color vision.
-SEQUENTIAL = "mako_r"
+try:
+    import seaborn  # noqa: F401 - registers its color maps
+
+    SEQUENTIAL = "mako_r"
+except ImportError:  # lesson 00 in a browser (`make lite`)
+    SEQUENTIAL = "YlGnBu"
 # Okabe and Ito's palette, each color with a marker of its own so that grey print tells
 # them apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

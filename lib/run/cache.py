@@ -30,7 +30,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from lib.run import files, paths, progress
 from lib.run.errors import InputError, command
@@ -56,6 +55,8 @@ def locked(path: Path, doing: str) -> AbstractContextManager:
         What its holder does, such as "encoding glove-6b-50d", for another run that
         waits.
     """
+    from filelock import FileLock, Timeout
+
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path)
     try:
@@ -206,6 +207,8 @@ class CacheEntry:
 
 def delete(folder: Path) -> None:
     """Delete a folder; InputError if another run is at work in it."""
+    from filelock import FileLock, Timeout
+
     for lock in folder.rglob("*.lock"):
         try:
             FileLock(lock).acquire(timeout=0).lock.release()

@@ -20,8 +20,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-import yaml
-
 from lib.run import paths
 from lib.run.errors import InputError, one_line
 
@@ -201,6 +199,8 @@ def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
     Values other than text are written as in YAML. Raises InputError for a parameter
     that the notebook does not have, and for a value that is not accepted.
     """
+    import yaml
+
     known = of_notebook(notebook)
     bounds = bounds_of(paths.notebook_name(notebook))
     values = {}
@@ -220,6 +220,8 @@ def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
 
 def read_yaml(file: Path) -> dict[str, Any]:
     """The ``name: value`` lines of a YAML file; InputError for anything else."""
+    import yaml
+
     try:
         given = yaml.safe_load(file.read_bytes()) or {}
     except yaml.YAMLError as error:

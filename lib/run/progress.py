@@ -10,12 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Any
-
-from tqdm.auto import tqdm as tqdm_auto
-from tqdm.std import tqdm as tqdm_std
+from typing import TYPE_CHECKING, Any
 
 from lib.run import paths
+
+if TYPE_CHECKING:
+    from tqdm.std import tqdm
 
 SECONDS_BETWEEN_LINES = 5.0
 CURSOR_UP = "\x1b[A"  # tqdm moves between nested bars with it
@@ -31,19 +31,23 @@ def bar(
     unit: str = "sentences",
     initial: int = 0,
     show: bool = True,
-) -> tqdm_std:
+) -> tqdm | _Hidden:
     """A progress bar to be used in a ``with`` statement and moved with ``update(n)``.
 
     In a terminal or in JupyterLab it is drawn in place. Where nobody watches (a
     notebook executed headlessly, output sent to a file) it becomes plain lines, one
     every few seconds, for `say`.
     """
+    if not show:
+        return _Hidden()
+    from tqdm.auto import tqdm as tqdm_auto
+    from tqdm.std import tqdm as tqdm_std
+
     options = {
         "total": total,
         "initial": initial,
         "desc": description,
         "unit": f" {unit}",
-        "disable": not show,
     }
     if paths.LOG_VARIABLE not in os.environ and (_in_jupyter() or sys.stderr.isatty()):
         return tqdm_auto(**options)
@@ -105,6 +109,24 @@ def say(line: str) -> None:
 def _in_jupyter() -> bool:
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
     return bool(shell) and shell.__class__.__name__ == "ZMQInteractiveShell"
+
+
+class _Hidden:
+    """A bar that nobody sees and that counts nothing."""
+
+    n = 0
+
+    def __enter__(self) -> _Hidden:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing to close."""
+
+    def update(self, number: int = 1) -> None:
+        """Nothing to draw."""
+
+    def set_description_str(self, description: str, refresh: bool = True) -> None:
+        """Nothing to describe."""
 
 
 class _Lines:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 import spacy
+from gensim import utils
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -41,6 +42,13 @@ def test_tokens_are_text_without_white_space(sentence) -> None:
             token and not re.search(r"\s", token) for token in tokenize(sentence)
         )
     assert all(text.treebank_tokens(sentence))
+
+
+@given(anything)
+def test_gensim_tokens_are_those_of_gensim(sentence) -> None:
+    assert text.gensim_tokens(sentence) == list(
+        utils.tokenize(sentence, lowercase=True)
+    )
 
 
 def test_lone_surrogates_are_mended_and_nothing_else() -> None:

@@ -1,0 +1,58 @@
+"""Stored vectors, in place of an embedder that cannot run where the lesson is read.
+
+`make lite` puts ``stored.npz`` beside this module for lesson 00 in a browser, which has
+neither PyTorch nor the models. A checkout has no such file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from lib.corpora import text
+from lib.embedders.base import Embedder
+from lib.run.errors import InputError
+
+FILE = Path(__file__).with_name("stored.npz")
+
+
+def key(name: str, sentences: Sequence[str]) -> str:
+    """The name in the file of the vectors that an embedder has for some sentences."""
+    return f"{name}/{text.fingerprint(sentences)}"
+
+
+@cache
+def _arrays() -> Mapping[str, np.ndarray]:
+    """float16[n, dim] by `key`; empty if nothing is stored."""
+    if not FILE.exists():
+        return {}
+    with np.load(FILE, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def has(name: str) -> bool:
+    """Whether there are stored vectors of an embedder."""
+    return any(stored.rpartition("/")[0] == name for stored in _arrays())
+
+
+class Stored(Embedder):
+    """The stored vectors of an embedder.
+
+    Raises InputError for other sentences than those it has vectors of.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        vectors = _arrays().get(key(self.name, sentences))
+        if vectors is None:
+            raise InputError(
+                f"embedder: {self.name} cannot run in a browser, and of these "
+                "sentences no vectors are stored; use tfidf, or open the lesson "
+                "with `make lab`"
+            )
+        return vectors.astype(np.float32)

