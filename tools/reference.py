@@ -90,7 +90,7 @@ def renew(job: Job) -> Path:
         )
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
     (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
-    text = page(nbformat.read(job.executed, as_version=4), job.name)
+    text = page(nbformat.read(job.executed, as_version=4), job.name, job.profile)
     (folder / "README.md").write_text(withhold(text, instead), encoding="utf-8")
     return folder
 
@@ -133,23 +133,26 @@ def withhold(text: str, instead: dict[str, str]) -> str:
     return text
 
 
-def page(notebook: nbformat.NotebookNode, name: str) -> str:
+def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -> str:
     """An executed notebook as Markdown; its pictures are links.
 
-    `name` is the one that `paths.notebook_name` gives.
+    `name` is the one that `paths.notebook_name` gives. Links to lessons lead to their
+    default results: they have no others.
     """
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            shown = (_shown(output, name) for output in cell.outputs)
+            shown = (_shown(output, name, profile) for output in cell.outputs)
             cell.outputs = [output for output in shown if output is not None]
         else:
-            cell.source = _with_links_moved(cell.source, name)
+            cell.source = _with_links_moved(cell.source, name, profile)
     text, _ = MarkdownExporter().from_notebook_node(notebook)
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
-def _shown(output: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode | None:
+def _shown(
+    output: nbformat.NotebookNode, name: str, profile: str
+) -> nbformat.NotebookNode | None:
     """An output as a page shows it, or None if it cannot.
 
     Pictures become links, and tables lose their style.
@@ -166,7 +169,7 @@ def _shown(output: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode | 
             else f"*A figure:* {alt}"
         )
     elif "text/markdown" in data:
-        text = _with_links_moved(data["text/markdown"], name)
+        text = _with_links_moved(data["text/markdown"], name, profile)
     elif "text/html" in data:
         text = STYLE.sub("", data["text/html"])
     else:
@@ -174,22 +177,23 @@ def _shown(output: nbformat.NotebookNode, name: str) -> nbformat.NotebookNode | 
     return nbformat.v4.new_output("display_data", {"text/markdown": f"\n{text}\n"})
 
 
-def _with_links_moved(text: str, name: str) -> str:
+def _with_links_moved(text: str, name: str, profile: str) -> str:
     """A notebook's text with its links as they are on its page.
 
     Links to notebooks lead to their pages.
     """
-    results = (
-        "figures/reference/default"  # the folders of all profiles are equally deep
-    )
+    results = "figures/reference"
+    here = f"{results}/{profile}/{name}"
     folder = posixpath.dirname(f"notebooks/{name}")
 
     def moved(link: re.Match[str]) -> str:
         target, hash_mark, anchor = link[2].partition("#")
         target = posixpath.normpath(f"{folder}/{target}")
         if notebook := NOTEBOOK.fullmatch(target):
-            target = f"{results}/{notebook[1]}/README.md"
-        target = posixpath.relpath(target, f"{results}/{name}")
+            is_replication = notebook[1].startswith(f"{paths.REPLICATION}/")
+            where = profile if is_replication else "default"
+            target = f"{results}/{where}/{notebook[1]}/README.md"
+        target = posixpath.relpath(target, here)
         return f"{link[1]}{target}{hash_mark}{anchor}{link[3]}"
 
     return LINK.sub(moved, text)

@@ -228,6 +228,18 @@ def test_a_link_of_a_lesson_or_a_replication_leads_to_the_same_place_from_its_pa
     assert page(nbformat.v4.new_notebook(cells=cells), name) == f"[there]({expected})\n"
 
 
+def test_a_replication_in_the_paper_profile_leads_to_lessons_as_run_by_default() -> (
+    None
+):
+    target = "[there](../02_robustness.ipynb) and [there](usif.ipynb)"
+    cells = [nbformat.v4.new_markdown_cell(target)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    assert page(notebook, "replication/n2o", "paper") == (
+        "[there](../../../default/02_robustness/README.md) and "
+        "[there](../usif/README.md)\n"
+    )
+
+
 @pytest.mark.parametrize(
     "notebook", [*paths.lessons(), *paths.replications()], ids=paths.notebook_name
 )
