@@ -86,7 +86,10 @@ def decisive(claims: pd.DataFrame) -> pd.Series:
                 numbers = tuple(map(float, re.findall(NUMBER, measured["numbers"])))
                 errors.append(certainty(numbers, condition))
         if errors:
-            found[claim.id] = min(errors) if verdict == "holds" else max(errors)
+            # One part suffices to hold, or, of most claims, to fail.
+            any_holds = (rules.loc[[claim.id], "combine"] == "one").any()
+            suffices = (verdict == "holds") == any_holds
+            found[claim.id] = max(errors) if suffices else min(errors)
     return pd.Series(found, dtype=float)
 
 

@@ -15,11 +15,8 @@ from lib.run.errors import InputError
 from tests.refusals import refused
 from tests.trust import wild
 
-HERE = [
-    name
-    for name in embedders.names()
-    if name not in embedders.missing(embedders.names())
-]
+MISSING = embedders.missing(embedders.names())
+HERE = [name for name in embedders.names() if name not in MISSING]
 # README: "any set of word vectors takes a composition as a suffix"
 COMPOSED = [
     *(
