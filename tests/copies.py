@@ -14,7 +14,7 @@ PARTS = (
     "notebooks",
     "params",
     "docs",
-    "tools/lab",
+    "tools",
     "Makefile",
     "requirements.txt",
     "requirements.lock",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -176,7 +175,6 @@ class Classroom:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.variables = copy_project(folder)
-        shutil.copytree(paths.ROOT / "tools", folder / "tools")
         one = [] if NIGHTLY else ["--notebook", RUN[0]]
         self.run("tools.student", "--profile", "smoke", *one)
 

@@ -35,6 +35,7 @@ def test_the_weakest_part_carries_a_claim_that_holds_and_the_strongest_one_that_
     tmp_path, monkeypatch
 ):
     rule = {"kind": "interval", "decides": "yes", "holds": "> 0", "fails": "< 0"}
+    rule["combine"] = ""
     rules = [
         rule | {"id": id, "part": part} for id in ("up", "down") for part in ("a", "b")
     ]
