@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import argparse
 import platform
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -118,6 +120,37 @@ def summary(numbers: pd.DataFrame, *names: str, form: str = "{:,.0f}") -> pd.Dat
         ratios(numbers).map("{:.2f}".format),
     )
     return pd.DataFrame(dict(zip(names, columns, strict=False)))
+
+
+# -- memory ----------------------------------------------------------------------------
+
+
+def own_memory(process: psutil.Process) -> int:
+    """Bytes of a process that are no pages of files; 0 if it has ended."""
+    try:
+        memory = process.memory_info()
+    except psutil.NoSuchProcess:
+        return 0
+    return memory.rss - memory.shared
+
+
+@contextmanager
+def sampled(read: Callable[[], Any], every: float) -> Iterator[list[Any]]:
+    """What `read` returns before and, by so many seconds, meanwhile."""
+    values = [read()]
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(every):
+            values.append(read())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield values
+    finally:
+        ended.set()
+        watcher.join()
 
 
 # -- the page --------------------------------------------------------------------------

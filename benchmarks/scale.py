@@ -13,10 +13,8 @@ import os
 import resource
 import shutil
 import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from itertools import chain
 from multiprocessing import get_context
@@ -98,7 +96,7 @@ def embed_and_search(folder: Path, size: int, workers: int) -> dict[str, Any]:
     asked = np.random.default_rng(1).choice(size, QUERIES, replace=False)
     with (
         cluster.connect("local" if workers else "none", workers or None) as client,
-        peak_memory() as peaks,
+        measure.sampled(memory, every=0.5) as sizes,
     ):
         if client is not None:
             client.run(limit_memory)
@@ -116,11 +114,12 @@ def embed_and_search(folder: Path, size: int, workers: int) -> dict[str, Any]:
             found = distributed.exact(queries, vectors, K, exclude=asked, client=client)
         searched = time.perf_counter()
     compare(found, vectors, asked)
+    own, largest = np.max(sizes, axis=0)
     return {
         "embed": embedded - start,
         "search": searched - embedded,
-        "this process": peaks[0] / 2**30,
-        "worker": peaks[1] / 2**30,
+        "this process": own / 2**30,
+        "worker": largest / 2**30,
         "found": hashlib.sha256(found.ids.tobytes()).hexdigest(),
         "bytes": vectors.nbytes,
     }
@@ -146,34 +145,11 @@ def limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
 
 
-@contextmanager
-def peak_memory() -> Iterator[list[int]]:
-    """The most memory of its own that this process had, and the largest worker."""
-    peaks = [0, 0]
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(0.5):
-            own = [private(psutil.Process())]
-            others = map(private, psutil.Process().children(recursive=True))
-            peaks[:] = np.maximum(peaks, [own[0], max(others, default=0)]).tolist()
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield peaks
-    finally:
-        ended.set()
-        watcher.join()
-
-
-def private(process: psutil.Process) -> int:
-    """Bytes of a process that are no pages of files; 0 if it has ended."""
-    try:
-        memory = process.memory_info()
-    except psutil.NoSuchProcess:
-        return 0
-    return memory.rss - memory.shared
+def memory() -> tuple[int, int]:
+    """Bytes of its own that this process has, and that the largest worker has."""
+    process = psutil.Process()
+    workers = map(measure.own_memory, process.children(recursive=True))
+    return measure.own_memory(process), max(workers, default=0)
 
 
 # -- all ways, and the page ------------------------------------------------------------

@@ -12,10 +12,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -267,7 +265,9 @@ def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
         partial(subprocess.run, dd, check=True, stderr=subprocess.DEVNULL)
     )
     forget(file)
-    with anonymous_memory() as memory:
+    process = psutil.Process()
+    own = partial(measure.own_memory, process)
+    with measure.sampled(own, every=0.005) as memory:
         cold = measure.seconds(search)
         least, warm, most = sorted(measure.seconds(search) for _ in range(3))
     device = "not measured, none was there"
@@ -304,32 +304,6 @@ def forget(file: Path) -> None:
     """Drop a file from the page cache."""
     with file.open("rb") as stream:
         os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-
-
-@contextmanager
-def anonymous_memory() -> Iterator[list[int]]:
-    """Bytes of the process's own memory, before and repeatedly meanwhile.
-
-    A file that it maps does not count.
-    """
-    process = psutil.Process()
-    done = threading.Event()
-    sizes = []
-
-    def watch() -> None:
-        while True:
-            memory = process.memory_info()
-            sizes.append(memory.rss - memory.shared)
-            if done.wait(0.005):
-                return
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield sizes
-    finally:
-        done.set()
-        watcher.join()
 
 
 if __name__ == "__main__":

@@ -36,11 +36,6 @@ def tagged(notebook: Path, tag: str) -> list[str]:
     ]
 
 
-def is_class(notebook: Path) -> bool:
-    """Whether a lesson has the form of a class, with an open task at its end."""
-    return "**Open task" in prose(notebook)
-
-
 def prose(notebook: Path) -> str:
     return "\n".join(cells(notebook, "markdown"))
 

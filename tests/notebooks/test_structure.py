@@ -18,7 +18,6 @@ from tests.notebooks import replication as rules
 from tests.notebooks.lesson import (
     FOLDED,
     cells,
-    is_class,
     prose,
     solutions,
     tagged,
@@ -113,8 +112,6 @@ def test_opens_with_title_question_paper_and_reading_time_and_says_its_limits(
 def test_a_class_says_what_it_teaches_and_presupposes_and_how_90_minutes_pass(
     lesson,
 ) -> None:
-    if not is_class(lesson):
-        pytest.skip("still in the form of a report")
     first = cells(lesson, "markdown")[0]
     assert "**After this lesson you can** " in first
     assert "**You need** " in first
@@ -130,11 +127,9 @@ def test_a_class_says_what_it_teaches_and_presupposes_and_how_90_minutes_pass(
 
 
 def test_cells_are_short(lesson) -> None:
-    most = 13 if is_class(lesson) else 15
-    assert max(source.count("\n") for source in cells(lesson, "code")) < most
-    if is_class(lesson):
-        lines = "\n".join(cells(lesson, "code")).splitlines()
-        assert [line for line in lines if len(line) > 80] == []
+    assert max(source.count("\n") for source in cells(lesson, "code")) < 13
+    lines = "\n".join(cells(lesson, "code")).splitlines()
+    assert [line for line in lines if len(line) > 80] == []
 
 
 def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
@@ -142,13 +137,12 @@ def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
 ) -> None:
     _, _, exercises = prose(lesson).partition("## Exercises\n")
     numbers = re.findall(r"^\*\*(\d|Open task)", exercises, re.MULTILINE)
-    last = "Open task" if is_class(lesson) else "3"
-    assert numbers == ["1", "2", last]
+    assert numbers == ["1", "2", "Open task"]
     folded = FOLDED.findall(prose(lesson))
     assert len(folded) == 3
     for solution, blocks in zip(folded, solutions(lesson), strict=True):
         assert len(blocks) <= 1
-        most = 30 if solution == folded[-1] and is_class(lesson) else 15
+        most = 30 if solution == folded[-1] else 15
         assert "".join(blocks).count("\n") < most
         assert not blocks or re.search(r"(\A|\n\n)```python\n", solution), (
             "a blank line is missing before a block of code"
