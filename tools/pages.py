@@ -225,14 +225,14 @@ def image(file: Path, folder: Path) -> str:
 
 def _study(notebook: Path) -> dict[str, str]:
     opening = _prose(notebook)[0]
-    (title,) = re.findall(r"^# (.+)", opening)
+    (title,) = re.findall(r"^# ([^:\n]+)", opening)
     (question,) = re.findall(r"\*\*Question\.\*\* (.+)", opening)
     (minutes,) = re.findall(r"\*\*Reading time:\*\* about (\d+) minutes", opening)
     results = Path("figures/reference/default", notebook.stem)
     return {
         "study": f"[{title}]({results}/README.md)",
         "question": question,
-        "reading time": f"about {minutes} min",
+        "to read": f"{minutes} min",
         "to run": f"[notebook](notebooks/{notebook.name})",
         "": image(paths.ROOT / results / f"{COVERS[notebook.stem]}.png", paths.ROOT),
     }
