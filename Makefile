@@ -51,10 +51,10 @@ reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, th
 test: $(READY) ## run the tests, every notebook in the smoke profile among them
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test-nightly: $(READY) ## run the tests at length: 10 kills a job, 2,000 cases of each wild input, coverage of lib
+test-nightly: $(READY) ## run the tests at length: 10 kills per job, 2,000 cases of each wild input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
-lab: $(READY) ## open JupyterLab at the first lesson, on this machine only
+lab: $(READY) ## open the first lesson in JupyterLab, on this machine only
 	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
 
 data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here and how to get the rest  [ASSET=glove-6b|all]
@@ -69,7 +69,7 @@ swap: $(READY) ## ask what users notice if one embedder takes another's place  [
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
-bench: $(READY) ## compare speed with the peers and write docs/benchmarks/: half an hour
+bench: $(READY) ## measure speed beside the peers and write docs/benchmarks/: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec urae localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
@@ -78,7 +78,7 @@ exercises: $(READY) ## execute the lessons with the solutions of their exercises
 student: $(READY) ## write copies of the lessons without answers in notebooks/student/ and with them in notebooks/teacher/, both ignored by git  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-page: $(READY) ## write what is made from the catalogs and the notebooks: docs/{data,embedders,glossary}.md, README.md's table
+page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{data,embedders,glossary}.md, README.md's table
 	@$(BIN)/python -m tools.pages
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]
@@ -90,10 +90,10 @@ lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browse
 lint: $(READY) ## check style, docstrings, which part of lib imports which, and spelling
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check lib tests && $(BIN)/lint-imports && $(BIN)/codespell
 
-lock: ## resolve the direct pins again and write requirements.lock and environment.yml
+lock: ## resolve the direct pins again and rewrite requirements.lock and environment.yml
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py lock
 
-cache: ## show the cache's place and size
+cache: ## show where the cache is and how large it is
 	@du -hd1 "$${SENTENCE_CACHE:-.cache}" 2>/dev/null || echo "no cache in $${SENTENCE_CACHE:-.cache}"
 
 prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
