@@ -1,4 +1,7 @@
-"""Any sentence encoder by its id on the model hub, or by its folder."""
+"""Any sentence encoder by its id on the model hub, or by its folder.
+
+``hub.csv`` lists those that have a row in the catalog.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,20 @@ from re import fullmatch
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lib.embedders import kinds
-from lib.embedders.base import Embedder, as_input_error, digest_of_model, finite
-from lib.embedders.checkpoints import cut, quiet
+from lib.embedders.base import Embedder
+from lib.embedders.checkpoints import (
+    as_input_error,
+    cut,
+    digest_of_model,
+    finite,
+    quiet,
+)
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, CatalogEntry
-from lib.embedders.transformer import PAIRS, POOLINGS, Transformer
+from lib.embedders.transformer import POOLINGS, Transformer
 from lib.run import paths
 from lib.run.errors import InputError, one_line
 
@@ -283,57 +293,19 @@ def entry(name: str) -> HubEntry:
     )
 
 
-E5 = {"prompt": "query: "}
-NOMIC = {"prompt": "search_query: "}
-SIMCSE = {"pooling": "cls"}
-WEB = "pairs of the web"
-# Id, dimensions, license, method, text, what it is and how much is fetched, options.
-LISTED = [
-    (
-        "sentence-transformers/all-MiniLM-L12-v2", 384, "Apache-2.0", "MiniLM", PAIRS,
-        "MiniLM, 12 layers; 133 MB", {},
-    ),
-    (
-        "sentence-transformers/all-mpnet-base-v2", 768, "Apache-2.0", "MPNet", PAIRS,
-        "MPNet; 438 MB", {},
-    ),
-    ("BAAI/bge-small-en-v1.5", 384, "MIT", "BGE", "C-MTP", "BGE, small; 133 MB", {}),
-    ("BAAI/bge-base-en-v1.5", 768, "MIT", "BGE", "C-MTP", "BGE, base; 438 MB", {}),
-    ("intfloat/e5-small-v2", 384, "MIT", "E5", "CCPairs", "E5, small; 133 MB", E5),
-    ("intfloat/e5-base-v2", 768, "MIT", "E5", "CCPairs", "E5, base; 438 MB", E5),
-    ("thenlper/gte-small", 384, "MIT", "GTE", WEB, "GTE, small; 67 MB", {}),
-    (
-        "Alibaba-NLP/gte-modernbert-base", 768, "Apache-2.0", "GTE ModernBERT", WEB,
-        "GTE over ModernBERT; 298 MB", {},
-    ),
-    (
-        "nomic-ai/modernbert-embed-base", 768, "Apache-2.0", "Nomic", WEB,
-        "Nomic over ModernBERT; 596 MB", NOMIC,
-    ),
-    (
-        "princeton-nlp/unsup-simcse-bert-base-uncased", 768, "MIT (program)", "SimCSE",
-        "Wikipedia", "SimCSE, unsupervised; 438 MB", SIMCSE,
-    ),
-    (
-        "sentence-transformers/LaBSE", 768, "Apache-2.0", "LaBSE", "translations",
-        "LaBSE, 109 languages; 1.9 GB", {},
-    ),
-    (
-        "sentence-transformers/static-retrieval-mrl-en-v1", 1024, "Apache-2.0", STATIC,
-        "pairs for retrieval", "static embeddings; 125 MB", {},
-    ),
-]  # fmt: skip
-for name, dim, license, method, text, source, options in LISTED:
-    family = STATIC if method == STATIC else CONTEXTUAL
-    architecture = STATIC_AVERAGE if method == STATIC else TRANSFORMER
-    of_model = Kind(
-        architecture,
-        CONTRASTIVE,
-        reads_order=method != STATIC,
-        method=method,
-        text=text,
-    )
-    row = {"command": COMMAND, "preset": options}
-    ENTRIES[name] = HubEntry(
-        load, name, family, dim, source, (), of_model, license, **row
+table = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=False)
+for row in table.itertuples():
+    is_static = row.architecture == STATIC_AVERAGE
+    options = {"pooling": row.pooling, "prompt": row.prompt}
+    ENTRIES[row.name] = HubEntry(
+        load,
+        row.name,
+        STATIC if is_static else CONTEXTUAL,
+        row.dim,
+        row.source,
+        (),
+        Kind(row.architecture, CONTRASTIVE, not is_static, row.method, row.text),
+        row.license,
+        command=COMMAND,
+        preset={name: value for name, value in options.items() if value},
     )

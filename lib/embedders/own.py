@@ -7,7 +7,6 @@ with all the rights of this program: give only what you would run yourself.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -19,16 +18,25 @@ from importlib import import_module
 from pathlib import Path
 from runpy import run_path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.std import tqdm
 
 from lib.embedders import form_of, hub, kinds, parse
-from lib.embedders.base import Embedder, as_input_error, in_batches, mended
+from lib.embedders.base import (
+    CONTRACT,
+    Embedder,
+    check_form,
+    checked,
+    dense,
+    form,
+    in_batches,
+    mended,
+)
+from lib.embedders.checkpoints import as_input_error
 from lib.embedders.kinds import Kind
 from lib.embedders.registry import ENTRIES, CatalogEntry
-from lib.embedders.returned import CONTRACT, MADE, check_form, checked, dense, form
 from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import OWN_NAME
@@ -85,21 +93,16 @@ def load(
         Nothing there, a model that cannot be read, code that fails, or a name that is
         one of the registry's.
     """
-    inner, label, made_of, kind_of = _find(spec, pooling, prompt)
-    label = name or as_label(label)
+    found = _find(spec, pooling, prompt)
+    label = name or re.sub(r"[^\w.-]", "_", found.label)[:40]
     check_name(label)
-    digest = hashlib.blake2b(made_of.encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(found.made_of.encode(), digest_size=8).hexdigest()
     return Checked(
-        inner,
+        found.embedder,
         label,
-        kind_of or kinds.unknown(label),
+        found.kind or kinds.unknown(label),
         f"{name}-{digest}" if name else None,
     )
-
-
-def as_label(text: str) -> str:
-    """A name for an embedder out of any text."""
-    return re.sub(r"[^\w.-]", "_", text)[:40]
 
 
 def check_name(name: str) -> None:
@@ -118,68 +121,73 @@ def check_name(name: str) -> None:
     )
 
 
-def _find(
-    spec: str | Path | Any, pooling: str, prompt: str
-) -> tuple[Any, str, str, Kind | None]:
-    """The embedder itself, its name, what it is made of, and its kind.
+class _Found(NamedTuple):
+    """An embedder.
 
-    The kind is None if its files do not state it.
+    Attributes
+    ----------
+    embedder : callable or object
+    label : str
+        What it is called where the user gives no name.
+    made_of : str
+        Changes when its vectors may.
+    kind : Kind or None
+        None if its files do not state it.
     """
+
+    embedder: Any
+    label: str
+    made_of: str = ""
+    kind: Kind | None = None
+
+
+def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
     spec = str(spec) if isinstance(spec, Path) else spec
     if not isinstance(spec, str):
-        return spec, getattr(spec, "__name__", type(spec).__name__), "", None
+        return _Found(spec, getattr(spec, "__name__", type(spec).__name__))
     base, at, suffix = spec.rpartition("@")
     if at and not re.search("[/:]", suffix):
         maker, numbers = form_of("embedder", spec, suffix)
-        inner, label, _, kind_of = _find(base, pooling, prompt)
-        full = inner if isinstance(inner, Embedder) else Own(base)
-        form = maker(full, *numbers)
-        return form, label, json.dumps(form.settings, sort_keys=True), kind_of
-    place, _, attribute = spec.rpartition(":")
-    if not (place and attribute):
-        is_folder = spec and os.path.isdir(paths.from_root(spec))
-        if not is_folder and not re.fullmatch(hub.ID, spec):
-            if re.split("[+@]", spec)[0] in ENTRIES:
-                raise InputError(
-                    f"embedder: {spec!r} is one of the registry's; "
-                    f"in Python, give embedders.load({spec!r})"
-                )
+        full = _find(base, pooling, prompt)
+        is_ours = isinstance(full.embedder, Embedder)
+        shrunk = maker(full.embedder if is_ours else Own(base), *numbers)
+        return full._replace(embedder=shrunk, made_of=_settings(shrunk))
+    if re.fullmatch(".+:[^:]+", spec):
+        return _in_code(spec)
+    is_folder = spec and os.path.isdir(paths.from_root(spec))
+    if not is_folder and not re.fullmatch(hub.ID, spec):
+        if re.split("[+@]", spec)[0] in ENTRIES:
             raise InputError(
-                f"embedder: {spec!r} is no folder and no id of the model hub; "
-                f"give {WAYS}"
+                f"embedder: {spec!r} is one of the registry's; "
+                f"in Python, give embedders.load({spec!r})"
             )
-        given = {"pooling": pooling, "prompt": prompt}
-        entry = ENTRIES.get(spec) or hub.entry(spec)
-        embedder = entry.make(
-            spec, **{key: value for key, value in given.items() if value}
+        raise InputError(
+            f"embedder: {spec!r} is no folder and no id of the model hub; give {WAYS}"
         )
-        return (
-            embedder,
-            Path(spec).name,
-            json.dumps(embedder.settings, sort_keys=True),
-            entry.kind,
-        )
-    return *_in_code(spec, place, attribute), None
+    given = {"pooling": pooling, "prompt": prompt}
+    entry = ENTRIES.get(spec) or hub.entry(spec)
+    model = entry.make(spec, **{key: value for key, value in given.items() if value})
+    return _Found(model, Path(spec).name, _settings(model), entry.kind)
+
+
+def _settings(embedder: Embedder) -> str:
+    return json.dumps(embedder.settings, sort_keys=True)
 
 
 # -- from code -------------------------------------------------------------------------
 
 
-def _in_code(spec: str, place: str, attribute: str) -> tuple[Any, str, str]:
+def _in_code(spec: str) -> _Found:
+    """What ``place:attribute`` says; a class is called without arguments."""
+    place, _, attribute = spec.rpartition(":")
     with as_input_error(f"embedder: {spec}", MEND):
-        module = (
-            _run(paths.from_root(place))
-            if place.endswith(".py")
-            else import_module(place)
-        )
+        is_file = place.endswith(".py")
+        module = _run(paths.from_root(place)) if is_file else import_module(place)
         thing = getattr(module, attribute)
         thing = thing() if isinstance(thing, type) else thing
     file = Path(getattr(module, "__file__", None) or "")
-    return (
-        thing,
-        Path(place).stem,
-        f"{spec} {files.sha256(file)}" if file.is_file() else spec,
-    )
+    made_of = f"{spec} {files.sha256(file)}" if file.is_file() else spec
+    return _Found(thing, Path(place).stem, made_of)
 
 
 def _run(file: Path) -> ModuleType:
@@ -212,9 +220,10 @@ class Own(Embedder):
     batch_size = 2048
 
     def __init__(self, name: str) -> None:
-        inner, _, self.made_of, _ = _find(name, "", "")
+        found = _in_code(name)
         self.name = name
-        self._checked = Checked(inner, name, kinds.unknown(name))
+        self.made_of = found.made_of
+        self._checked = Checked(found.embedder, name, kinds.unknown(name))
 
     def _encode(self, sentences: Sequence[str]) -> Embeddings:
         return self._checked.encode(sentences)
@@ -267,14 +276,7 @@ class Checked:
         self._inner = inner
         self._function = getattr(inner, "encode", inner)
         if not callable(self._function):
-            raise InputError(
-                f"{name}: is of type {type(inner).__name__}; "
-                f"{CONTRACT}, or an object with such an encode"
-            )
-        if not _takes_sentences(self._function):
-            raise InputError(
-                f"{name}: cannot be called with a list of sentences; {MADE}"
-            )
+            raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}")
         self.name = name
         self.kind = kind
         self.cached_as = cached_as
@@ -366,14 +368,3 @@ class Checked:
         check_form(vectors, self.name, self._form)
         self._form = form(vectors)
         return vectors
-
-
-def _takes_sentences(function: Any) -> bool:
-    """Whether it can be called with one argument; True where Python cannot tell."""
-    try:
-        inspect.signature(function).bind([])
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True
