@@ -256,7 +256,7 @@ def mended(sentences: Sequence[str]) -> list[str]:
 
     Raises InputError if they are not a sequence of str.
     """
-    # A generator could be read but once.
+    # A generator could be read only once.
     if isinstance(sentences, str) or not (
         hasattr(sentences, "__len__") and hasattr(sentences, "__getitem__")
     ):
@@ -322,7 +322,7 @@ def checked(returned: Any, name: str, sentences: Sequence[str]) -> Embeddings:
 
 
 def form(vectors: Embeddings) -> str:
-    """What all vectors of an embedder have in common, in words."""
+    """A description of what all vectors of an embedder have in common."""
     storage = "sparse" if sp.issparse(vectors) else "dense"
     return f"{storage} vectors of {vectors.shape[1]} dimensions"
 
@@ -333,14 +333,14 @@ def check_form(vectors: Embeddings, name: str, before: str) -> None:
     if before and now != before:
         raise InputError(
             f"{name}: returned {now}, and {before} on an earlier call; "
-            "give always the same"
+            "always return the same kind"
         )
 
 
 def _array(returned: Any, name: str) -> Embeddings:
     """A float32 copy, since the embedder may reuse its memory.
 
-    PyTorch's tensors are copied from their device.
+    PyTorch tensors are copied from their device.
     """
     try:
         if sp.issparse(returned):
@@ -357,5 +357,5 @@ def _array(returned: Any, name: str) -> Embeddings:
 
 
 def dense(vectors: Embeddings) -> np.ndarray:
-    """The vectors as an array, whatever they are."""
+    """The vectors as a dense array."""
     return vectors.toarray() if sp.issparse(vectors) else vectors

@@ -85,7 +85,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 
 def _web_page_in(source: Path) -> str:
-    """What to say of a web page in place of a file or in a folder; empty if none."""
+    """Which file is a saved web page, in words; empty if none is."""
     for path in (source, *source.rglob("*")):
         if path.is_file() and files.is_web_page(path):
             return f"{path.name} is a saved web page"
@@ -95,7 +95,7 @@ def _web_page_in(source: Path) -> str:
 def digest_of_model(folder: Path, pattern: str = "*") -> str:
     """32 hexadecimal digits that identify a model's files.
 
-    They change with the name below `folder` or any byte of a file there.
+    They change with any file's name below `folder` or any byte of it.
     """
     total = hashlib.blake2b(digest_size=16)
     for file in sorted(folder.glob(pattern)):

@@ -130,7 +130,8 @@ def _read(folder: Path, files: str) -> Any:
             "model_kwargs": {"dtype": "float32"},
         }
         model = SentenceTransformer(str(folder), device="cpu", **options)
-    return model.to(get_device_name())  # a device without room is not the files' fault
+    # Outside: too little memory on the device is not the files' fault.
+    return model.to(get_device_name())
 
 
 # -- the hub ---------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def find(model: str) -> Path:
 
     A model that is not in the cache is fetched into it.
 
-    Raises InputError for a model that cannot be had.
+    Raises InputError for a model that is not available.
     """
     folder = paths.from_root(model)
     if folder.is_dir():
@@ -163,10 +164,10 @@ def cached(model: str) -> Path | None:
 
 
 def missing(model: str) -> str:
-    """Why a model cannot be had here, in one phrase; empty if it can.
+    """Why a model is not available, in one phrase; empty if it is.
 
-    It can if it is in the hub's cache or can be fetched. Where the hub did not answer,
-    it is asked again by the next call.
+    It is available if it is in the hub's cache or can be fetched. If the hub did not
+    answer, the next call asks it again.
     """
     if paths.from_root(model).is_dir():
         return ""
@@ -226,8 +227,7 @@ MODULES = {
 def kind(model: str) -> Kind:
     """The kind of a model by its modules.json, or else its config.json.
 
-    It is unknown where these files are not here. Neither file says what the model was
-    trained for.
+    Without these files it is unknown. Neither file states the training objective.
     """
     unknown = kinds.unknown(model, TEXT)
     folder = paths.from_root(model)
@@ -268,7 +268,7 @@ class HubEntry(CatalogEntry):
 
     @property
     def missing(self) -> str:
-        """Why the model cannot be had here; empty if it can."""
+        """Why the model is not available; empty if it is."""
         return missing(self.name)
 
     @property

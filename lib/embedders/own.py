@@ -63,7 +63,7 @@ DIFFERENT = (
 def load(
     spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str = ""
 ) -> Checked:
-    """The embedder that `spec` says, with a check of all that it returns (`Checked`).
+    """The embedder that `spec` names; all that it returns is checked (`Checked`).
 
     Parameters
     ----------
@@ -73,25 +73,25 @@ def load(
         - the folder of a model, or its id on the model hub (`lib.embedders.hub.load`);
         - ``path/to/file.py:function``: a function from a list of sentences to an array
           of shape (sentences, dimensions); or a class, which is made without arguments,
-          or an object with such an ``encode``. The file is run anew by each `load`, so
-          that an edited one counts; what it imports is not;
+          or an object with such an ``encode``. Each `load` runs the file again, so an
+          edited file counts at once; what it imports is not run again;
         - ``module:function``, the same in a module that Python finds;
         - such a function or object itself.
 
         A relative path counts from the project's folder.
     name : str
-        What to call it. Then `lib.store` may keep its vectors, under this name and a
-        digest of the model's files, or of the file with the function (not of what that
-        imports: choose another name when it changes). Empty: it is called after `spec`,
-        and nothing is kept.
+        What to call it. `lib.store` then keeps its vectors, under this name and a
+        digest of the model's files, or of the file with the function (not of its
+        imports: choose another name when they change). If empty, the name is taken from
+        `spec`, and nothing is kept.
     pooling, prompt : str
-        Of a model in a folder or on the hub.
+        For a model in a folder or on the hub.
 
     Raises
     ------
     InputError
-        Nothing there, a model that cannot be read, code that fails, or a name that is
-        one of the registry's.
+        Nothing is there, the model cannot be read, the code fails, or the registry has
+        an embedder of that name.
     """
     found = _find(spec, pooling, prompt)
     label = name or re.sub(r"[^\w.-]", "_", found.label)[:40]
@@ -193,8 +193,8 @@ def _in_code(spec: str) -> _Found:
 def _run(file: Path) -> ModuleType:
     """A module made of a file as it is now.
 
-    Stored bytecode may outlive an edit, so it is neither read nor left. As for a
-    program that is started, what lies beside the file can be imported.
+    Stored bytecode may be older than an edit, so none is read or written. Modules
+    beside the file can be imported, as from a script.
     """
     if not file.is_file():
         raise InputError(f"embedder: {file}: no such file; give {WAYS}")
@@ -212,8 +212,8 @@ class Own(Embedder):
     """A function or object of the user's.
 
     Its name is ``path/to/file.py:function`` or ``module:function``. Its vectors are
-    kept as those of the registry's embedders are, until its file changes (not what that
-    imports).
+    stored like those of the registry's embedders, until its file changes (its imports
+    do not count).
     """
 
     parameters = ("made_of",)
@@ -234,7 +234,7 @@ class OwnEntry(CatalogEntry):
 
     @property
     def missing(self) -> str:
-        """Nothing; InputError for code that cannot be run."""
+        """Empty; InputError for code that cannot be run."""
         Own(self.name)
         return ""
 
@@ -250,7 +250,7 @@ def entry(name: str) -> OwnEntry:
 
 
 class Checked:
-    """An embedder from outside the registry, with a name and checked results.
+    """An embedder from outside the registry, whose results are checked.
 
     Parameters
     ----------
@@ -260,14 +260,14 @@ class Checked:
     name : str
         What it is called in tables, figures and errors.
     kind : Kind
-        What comparisons by kind know of it.
+        How comparisons by kind classify it.
     cached_as : str, optional
         The name under which `lib.store` may keep its vectors; by default it keeps none.
 
     Attributes
     ----------
     sentences, seconds : int, float
-        How many sentences `encode` has given to it, and how long it took over them.
+        How many sentences it has encoded, and how long that took.
     """
 
     def __init__(
@@ -287,9 +287,9 @@ class Checked:
         self._bar = None
 
     def fit(self, sentences: Sequence[str]) -> Checked:
-        """Let it learn from the text that it will encode; returns itself.
+        """Fit an Embedder that needs it on the text that it will encode.
 
-        This does nothing unless it is an Embedder that needs to be fitted.
+        Returns itself; any other embedder is left as it is.
         """
         if getattr(self._inner, "needs_fit", False):
             self._inner.fit(sentences)
@@ -315,7 +315,7 @@ class Checked:
 
     @contextmanager
     def moving(self, bar: tqdm) -> Iterator[None]:
-        """Let every batch move a progress bar."""
+        """Advance a progress bar after every batch."""
         self._bar = bar
         try:
             yield
@@ -337,9 +337,9 @@ class Checked:
         return vectors
 
     def spot_check(self, sentences: Sequence[str]) -> list[str]:
-        """Try it on a few of these sentences; returns a sentence for each doubt.
+        """Encode a few of these sentences together and one by one.
 
-        They are encoded together and one by one.
+        Returns a warning, in a list, if the vectors differ.
 
         Raises InputError if all of them get the same vector.
         """
@@ -356,9 +356,9 @@ class Checked:
             )
         if moved.any():
             doubt = (
-                "gives a sentence another vector from call to call, or in other company"
+                "gives a sentence another vector from call to call, or in another batch"
             )
-            return [f"{self.name} {doubt}: its neighbors are only as certain as that."]
+            return [f"{self.name} {doubt}: its neighbors are only as reliable as that."]
         return []
 
     def _call(self, sentences: list[str]) -> Embeddings:

@@ -112,7 +112,7 @@ def max_over_time(lstm: Any, sentences: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class WordComposition(Embedder):
-    """An embedder that composes a sentence's vector of those of its words.
+    """An embedder that composes a sentence's vector from those of its words.
 
     Parameters
     ----------

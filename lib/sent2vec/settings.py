@@ -68,12 +68,12 @@ class Settings:
     l1 : float
         τ of the paper's appendix B; 0 for none.
     threads : int
-        At most; no more are used than the machine has cores. With more than one the
-        result differs from run to run.
+        At most; never more than the machine has cores. With more than one, results
+        differ from run to run.
     seed : int
         Of everything random.
     variant : {"reference", "paper"}
-        Where program and paper differ, which of them is followed.
+        Which to follow where the program and the paper differ.
     max_vocabulary : int
         Words at most, the most frequent, ``<PLACEHOLDER>`` and ``</s>`` among them; -1
         for all.
@@ -123,8 +123,8 @@ class Settings:
         return self.bucket if self.word_ngrams > 1 else 0
 
 
-# Table 5, and appendix B for L1. Its lr and negatives are the defaults; a row of words
-# only drops nothing.
+# Table 5, and appendix B for L1. Its lr and negatives are the defaults; models of words
+# alone drop nothing.
 COMMON = {"dropout_k": 0}
 # `bucket` is not in the table: it is the authors' for Wikipedia.
 BIGRAMS = {"word_ngrams": 2, "bucket": 4_000_000}

@@ -34,12 +34,13 @@ VERSION = 2
 STEPS = 200  # about as many entries has a history
 ROUND = 256  # blocks for each thread between two chances of a checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
-# A mean loss of as many times what chance has, log 2 for each word scored, comes from
-# weights that only grow.
+# Chance has a loss of log 2 for each word scored. A mean loss this many times higher
+# means that the weights only grow.
 DIVERGED = 10.0
 LINE = 16  # float32 in a line of the processor's cache
 CHUNK = 1 << 20  # numbers that are worked on at once
-# Negatives in the table at most, as in the program; a small vocabulary does with.
+# At most so many negatives are in the table, as in the program; fewer for a small
+# vocabulary.
 TABLE = 10_000_000
 PER_WORD = 1000  # for each word
 
@@ -133,7 +134,7 @@ def train(
 
 
 class _Training:
-    """A training at some block: all of its state, and how it goes on."""
+    """The state of a training after some block, and the steps that follow."""
 
     def __init__(
         self, dictionary: Dictionary, corpus: CorpusIds, settings: Settings
@@ -243,7 +244,7 @@ class _Training:
     # -- checkpoints -------------------------------------------------------------------
 
     def _restore(self) -> None:
-        """Go to where the checkpoint stands, or to the beginning."""
+        """Resume from the checkpoint, or start from random weights."""
         try:
             with self.checkpoint.open("rb") as stream:
                 state = json.loads(stream.readline())
@@ -294,7 +295,7 @@ def _order(blocks: int, settings: Settings) -> np.ndarray:
 
 
 def method_of(dictionary: Dictionary, settings: Settings) -> Method:
-    """What a training is done by. Raises InputError if no word may be a target."""
+    """How to choose contexts and targets; InputError if no word may be a target."""
     counts = dictionary.counts[: dictionary.n_words]
     eligible = dictionary.is_word & (counts >= settings.min_target_count)
     if not eligible.any():
@@ -354,7 +355,7 @@ def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
     return table
 
 
-# -- matrices: rows of whole lines of the cache, so that threads and vector registers li
+# -- matrices, whose rows are whole cache lines ----------------------------------------
 
 
 def padded(rows: int, dim: int) -> np.ndarray:
