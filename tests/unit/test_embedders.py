@@ -129,7 +129,7 @@ def test_encode_before_fit_is_an_error(name) -> None:
 # README: "What is trained inside a study ... is trained on the text at hand, with one
 # thread, and named so."
 @pytest.mark.parametrize(
-    "name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"]
+    "name", ["w2v-corpus", "fasttext-corpus-sub", "urae-corpus-balanced-20d"]
 )
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (

@@ -213,10 +213,12 @@ def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> N
     embedder = embedders.load(name)
     assert embedder.name == name
     vectors = embedder.encode(list(expected))
+    alone = np.vstack([embedder.encode([sentence]) for sentence in expected])
     largest = max(np.abs(vector).max() for vector in expected.values())
-    np.testing.assert_allclose(
-        vectors, [*expected.values()], atol=1e-5 * max(1, largest)
-    )
+    for found in (vectors, alone):
+        np.testing.assert_allclose(
+            found, [*expected.values()], atol=1e-5 * max(1, largest)
+        )
 
 
 def test_a_file_of_another_size_under_the_official_name_is_refused(data) -> None:

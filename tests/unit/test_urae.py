@@ -158,14 +158,6 @@ def test_it_encodes_as_the_definition_says(trees) -> None:
     assert not found[2:].any()
 
 
-def test_the_same_seed_gives_the_same_bytes_and_another_one_others() -> None:
-    first, again, other = (
-        URAE(word_vectors(), seed=seed, **SMALL).fit_encode(TEXT) for seed in (1, 1, 2)
-    )
-    assert first.tobytes() == again.tobytes()
-    assert first.tobytes() != other.tobytes()
-
-
 # -- bad input -------------------------------------------------------------------------
 
 
