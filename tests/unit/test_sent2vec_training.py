@@ -5,13 +5,12 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lib.catalog import published
 from lib.run import paths
 from lib.run.environment import cores
 from lib.sent2vec import Settings, preset, text, training
@@ -215,27 +214,26 @@ def test_bad_settings_get_a_sentence() -> None:
 # -- presets ---------------------------------------------------------------------------
 
 
-COLUMNS = {
-    "dim": "dim",
-    "min_count": "min_word_count",
-    "min_target_count": "min_target_word_count",
-    "lr": "learning_rate",
-    "epochs": "epochs",
-    "subsample": "subsampling",
-    "negatives": "negatives",
-}
-
-
-def test_presets_are_the_rows_of_table_5() -> None:
-    table = published.load("sent2vec_table5").set_index("model")
-    corpora = {"books": "book corpus", "wiki": "wiki", "twitter": "twitter"}
-    for corpus, shown in corpora.items():
-        for kind, suffix in (("unigrams", "uni."), ("bigrams", "uni. + bi.")):
-            settings = asdict(preset(f"{corpus}-{kind}"))
-            row = table.loc[f"Sent2Vec {shown} {suffix}"]
-            for name, column in COLUMNS.items():
-                assert settings[name] == float(row[column])
-            bigrams = kind == "bigrams"
-            assert settings["word_ngrams"] == 1 + bigrams
-            assert settings["dropout_k"] == (row["bigrams_dropped"] if bigrams else 0)
-    assert preset("wiki-bigrams-l1", seed=3).l1 == 0.0005  # appendix B
+def test_presets_are_the_rows_of_table_5_and_of_appendix_b() -> None:
+    twitter = Settings(
+        dim=700,
+        min_count=20,
+        min_target_count=20,
+        epochs=3,
+        subsample=1e-6,
+        dropout_k=0,
+    )
+    assert preset("twitter-unigrams") == twitter
+    wiki = Settings(
+        dim=700,
+        min_count=8,
+        min_target_count=20,
+        epochs=9,
+        subsample=5e-6,
+        dropout_k=4,
+        word_ngrams=2,
+        bucket=4_000_000,
+        l1=0.0005,
+        seed=3,
+    )
+    assert preset("wiki-bigrams-l1", seed=3) == wiki
