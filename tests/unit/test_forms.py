@@ -8,7 +8,6 @@ import pytest
 from lib import embedders
 from lib.embedders import own
 from lib.embedders.shrunk import Shrunk
-from lib.neighbors import exact
 from lib.plotting import display_name
 from lib.run import paths
 from lib.store import EmbeddingStore, fit
@@ -32,9 +31,11 @@ def encode(sentences):
 
 @pytest.fixture
 def mine(tmp_path, monkeypatch) -> str:
-    (tmp_path / "mine.py").write_text(CODE)
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    return f"{tmp_path / 'mine.py'}:encode"
+    file = tmp_path / "me@home" / "mine.py"  # a path may have an @, too
+    file.parent.mkdir()
+    file.write_text(CODE)
+    return f"{file}:encode"
 
 
 @pytest.fixture
@@ -156,14 +157,6 @@ def test_situate_and_own_take_forms_too(mine) -> None:
         own.load("minilm-avg@int8")
 
 
-def test_a_folder_may_have_an_at_sign(tmp_path) -> None:
-    folder = tmp_path / "me@home"
-    folder.mkdir()
-    (folder / "mine.py").write_text(CODE)
-    assert embedders.load(f"{folder}/mine.py:encode@2d").encode(["a"]).shape == (1, 2)
-    assert embedders.load(f"{folder}/mine.py:encode").encode(["a"]).shape == (1, 4)
-
-
 # -- refused ---------------------------------------------------------------------------
 
 
@@ -186,12 +179,3 @@ def test_a_form_that_cannot_be_gets_a_sentence(name, message) -> None:
 def test_a_number_too_large_for_16_bits_is_refused() -> None:
     with refused("beyond 65504"):
         form("float16", np.ones((2, 2))).shrink(np.array([[1e6, 0.0]]))
-
-
-def test_the_cosine_of_signs_ranks_as_the_hamming_distance(vectors) -> None:
-    signs = form("binary", vectors).shrink(vectors)
-    found = exact(signs, signs, 5, exclude=np.arange(len(signs))).ids
-    differ = (signs[:, None] != signs[None]).sum(axis=2).astype(float)
-    np.fill_diagonal(differ, np.inf)
-    expected = np.argsort(differ, axis=1, kind="stable")[:, :5]
-    np.testing.assert_array_equal(found, expected)
