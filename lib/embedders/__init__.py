@@ -25,7 +25,7 @@ import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
 from lib.embedders import hub, stored
-from lib.embedders.base import Concatenation, Embedder
+from lib.embedders.base import Embedder
 from lib.embedders.kinds import UNKNOWN, Kind
 from lib.embedders.registry import (
     COMPOSITIONS,
@@ -37,19 +37,16 @@ from lib.embedders.registry import (
     Composition,
     expand,
 )
+from lib.embedders.words import Concatenation
 from lib.run.errors import InputError
 from lib.run.parameters import nearest, one_of, texts
 
-# They register nothing, and are imported where they are used.
+# They register nothing, and import much; they are imported where they are used.
 WITHOUT_ENTRIES = {
     "bert",
     "finetuning",
-    "kinds",
     "own",
-    "returned",
-    "stored",
     "urae_network",
-    "words",
 }
 
 for module in pkgutil.iter_modules(__path__):

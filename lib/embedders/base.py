@@ -6,28 +6,19 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from lib.corpora import text
 from lib.run import files, progress
-from lib.run.errors import InputError, one_line
+from lib.run.errors import InputError
 from lib.vectors import Embeddings, stack
 
 Tokenizer = Callable[[str], list[str]]
-FORMATS = {
-    ".json",
-    ".txt",
-    ".model",
-    ".safetensors",
-    ".bin",
-    ".pb",
-    ".index",
-}  # of a model's files
 
 
 class Embedder(ABC):
@@ -170,50 +161,19 @@ class Embedder(ABC):
         return self
 
 
-class Concatenation(Embedder):
-    """The concatenated vectors of several embedders, float32[n, sum of dimensions].
+def inside(place: str, embedder: Embedder) -> dict[str, np.ndarray]:
+    """What an embedder has learned, as part of another one's state."""
+    return {f"{place}/{key}": array for key, array in embedder.state().items()}
 
-    Parameters
-    ----------
-    name : str
-    parts : sequence of Embedder
-        With dense vectors, at least two.
-    """
 
-    def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
-        self.name = name
-        self.parts = parts
-        self.needs_fit = any(part.needs_fit for part in parts)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        parts = []
-        for part in self.parts:
-            parts.append({"name": part.name, "version": part.version} | part.settings)
-        return {"parts": parts}
-
-    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
-        for part in self.parts:
-            part.fit(sentences, show_progress_bar)
-
-    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        return np.hstack([part.encode(sentences) for part in self.parts])
-
-    def state(self) -> dict[str, np.ndarray]:
-        arrays = {}
-        for i, part in enumerate(self.parts):
-            arrays |= {f"{i}/{key}": array for key, array in part.state().items()}
-        return arrays
-
-    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        for i, part in enumerate(self.parts):
-            own = {
-                key.removeprefix(f"{i}/"): array
-                for key, array in state.items()
-                if key.startswith(f"{i}/")
-            }
-            part.restore(own, fitted_on)
-        return super().restore(state, fitted_on)
+def taken_out(place: str, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What `inside` has put into a state."""
+    start = f"{place}/"
+    return {
+        key.removeprefix(start): array
+        for key, array in state.items()
+        if key.startswith(start)
+    }
 
 
 # -- settings --------------------------------------------------------------------------
@@ -278,19 +238,6 @@ def in_batches(
     return stack(parts)
 
 
-def finite(vectors: np.ndarray, weights: Path) -> np.ndarray:
-    """The vectors, if all of them are finite.
-
-    Raises InputError, naming their weights (a file or folder), if they hold NaN or
-    infinity.
-    """
-    if not np.isfinite(vectors).all():
-        raise InputError(
-            f"{weights}: its vectors are NaN or infinite; get the file again"
-        )
-    return vectors
-
-
 # -- text ------------------------------------------------------------------------------
 
 
@@ -309,7 +256,7 @@ def mended(sentences: Sequence[str]) -> list[str]:
 
     Raises InputError if they are not a sequence of str.
     """
-    # A generator could be read but once.
+    # A generator could be read only once.
     if isinstance(sentences, str) or not (
         hasattr(sentences, "__len__") and hasattr(sentences, "__getitem__")
     ):
@@ -343,65 +290,72 @@ def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
         yield batch
 
 
-# -- files that others made ------------------------------------------------------------
+# -- what an embedder returns ----------------------------------------------------------
+
+CONTRACT = (
+    "give a function that takes a list of strings and returns an array of shape "
+    "(sentences, dimensions), or a class or an object with such an encode"
+)
 
 
-@contextmanager
-def as_input_error(source: Path | str, remedy: str) -> Iterator[None]:
-    """Turn whatever a file's reader or somebody else's code raises into one sentence.
+def checked(returned: Any, name: str, sentences: Sequence[str]) -> Embeddings:
+    """What `encode` has returned for these sentences, as float32[n, dim] or CSR.
 
-    Parameters
-    ----------
-    source : Path or str
-        The file or folder that is read; or the code that runs, as users call it.
-    remedy : str
-        What would be right, such as "download it again".
+    Raises an InputError with the embedder's `name` for anything but an array of finite
+    numbers with a row for each sentence.
+    """
+    vectors = _array(returned, name)
+    rows = len(sentences)
+    if vectors.ndim != 2 or vectors.shape[0] != rows or not vectors.shape[1]:
+        raise InputError(
+            f"{name}: returned shape {vectors.shape} for {rows} sentences; "
+            f"give ({rows}, dim)"
+        )
+    # A sum is finite just where all of its row is.
+    finite = np.isfinite(vectors.sum(axis=1, dtype=np.float64))
+    if not finite.all():
+        raise InputError(
+            f"{name}: returned NaN or infinity for "
+            f"{sentences[finite.argmin()][:60]!r}; give finite numbers"
+        )
+    return vectors
 
-    Raises
-    ------
-    InputError
-        In place of any other exception: damaged bytes can raise nearly anything. Where
-        memory runs out, the sentence says so and not `remedy`.
+
+def form(vectors: Embeddings) -> str:
+    """A description of what all vectors of an embedder have in common."""
+    storage = "sparse" if sp.issparse(vectors) else "dense"
+    return f"{storage} vectors of {vectors.shape[1]} dimensions"
+
+
+def check_form(vectors: Embeddings, name: str, before: str) -> None:
+    """Raise InputError unless vectors have the form of earlier ones, if any."""
+    now = form(vectors)
+    if before and now != before:
+        raise InputError(
+            f"{name}: returned {now}, and {before} on an earlier call; "
+            "always return the same kind"
+        )
+
+
+def _array(returned: Any, name: str) -> Embeddings:
+    """A float32 copy, since the embedder may reuse its memory.
+
+    PyTorch tensors are copied from their device.
     """
     try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        problem = f"raised {reason}"
-        if is_out_of_memory(error):
-            problem = f"needs more memory than there is ({reason})"
-            remedy = "free some, or give something smaller"
-        elif isinstance(source, Path):
-            problem = f"cannot be read ({_web_page_in(source) or reason})"
-        raise InputError(f"{source}: {problem}; {remedy}") from error
+        if sp.issparse(returned):
+            return sp.csr_array(returned, dtype=np.float32, copy=True)
+        if hasattr(returned, "detach"):
+            returned = returned.detach().float().cpu().numpy()
+        with np.errstate(over="ignore"):  # infinity is refused afterwards
+            return np.array(returned).astype(np.float32, casting="same_kind")
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            f"{name}: returned no array of numbers (type {type(returned).__name__}); "
+            f"{CONTRACT}"
+        ) from error
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Whether an exception says that memory, or a GPU's memory, did not suffice."""
-    text = f"{type(error).__name__}: {error}".lower()
-    phrases = ("outofmemory", "out of memory", "not enough memory", "allocate memory")
-    return isinstance(error, MemoryError) or any(phrase in text for phrase in phrases)
-
-
-def _web_page_in(source: Path) -> str:
-    """What to say of a web page in place of a file or in a folder; empty if none."""
-    for path in (source, *source.rglob("*")):
-        if path.is_file() and files.is_web_page(path):
-            return f"{path.name} is a saved web page"
-    return ""
-
-
-def digest_of_model(folder: Path, pattern: str = "*") -> str:
-    """32 hexadecimal digits that identify a model's files.
-
-    They change with the name below `folder` or any byte of a file there.
-    """
-    total = hashlib.blake2b(digest_size=16)
-    for file in sorted(folder.glob(pattern)):
-        if file.suffix in FORMATS:
-            total.update(
-                f"{file.relative_to(folder).as_posix()} {files.sha256(file)}\n".encode()
-            )
-    return total.hexdigest()
+def dense(vectors: Embeddings) -> np.ndarray:
+    """The vectors as a dense array."""
+    return vectors.toarray() if sp.issparse(vectors) else vectors

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lib.embedders.base import as_input_error
+import numpy as np
+
+from lib.run import environment, files
+from lib.run.errors import InputError, one_line
 from lib.run.files import read_json
 
 if TYPE_CHECKING:
@@ -21,10 +27,99 @@ LIMITS = {
     "config.json": "max_position_embeddings",
     "sentence_bert_config.json": "max_seq_length",
 }
+FORMATS = {
+    ".json",
+    ".txt",
+    ".model",
+    ".safetensors",
+    ".bin",
+    ".pb",
+    ".index",
+}  # of a model's files
 REMEDY = (
     "give the folder of one model that encodes: config.json, weights (safetensors) and "
     "a tokenizer"
 )
+
+
+# -- files that others made ------------------------------------------------------------
+
+
+@contextmanager
+def as_input_error(source: Path | str, remedy: str) -> Iterator[None]:
+    """Turn whatever a file's reader or somebody else's code raises into one sentence.
+
+    Parameters
+    ----------
+    source : Path or str
+        The file or folder that is read; or the code that runs, as users call it.
+    remedy : str
+        What would be right, such as "download it again".
+
+    Raises
+    ------
+    InputError
+        In place of any other exception: damaged bytes can raise nearly anything. Where
+        memory runs out, the sentence says so and not `remedy`.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        problem = f"raised {reason}"
+        if is_out_of_memory(error):
+            problem = f"needs more memory than there is ({reason})"
+            remedy = "free some, or give something smaller"
+        elif isinstance(source, Path):
+            problem = f"cannot be read ({_web_page_in(source) or reason})"
+        raise InputError(f"{source}: {problem}; {remedy}") from error
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an exception says that memory, or a GPU's memory, did not suffice."""
+    text = f"{type(error).__name__}: {error}".lower()
+    phrases = ("outofmemory", "out of memory", "not enough memory", "allocate memory")
+    return isinstance(error, MemoryError) or any(phrase in text for phrase in phrases)
+
+
+def _web_page_in(source: Path) -> str:
+    """Which file is a saved web page, in words; empty if none is."""
+    for path in (source, *source.rglob("*")):
+        if path.is_file() and files.is_web_page(path):
+            return f"{path.name} is a saved web page"
+    return ""
+
+
+def digest_of_model(folder: Path, pattern: str = "*") -> str:
+    """32 hexadecimal digits that identify a model's files.
+
+    They change with any file's name below `folder` or any byte of it.
+    """
+    total = hashlib.blake2b(digest_size=16)
+    for file in sorted(folder.glob(pattern)):
+        if file.suffix in FORMATS:
+            total.update(
+                f"{file.relative_to(folder).as_posix()} {files.sha256(file)}\n".encode()
+            )
+    return total.hexdigest()
+
+
+def finite(vectors: np.ndarray, weights: Path) -> np.ndarray:
+    """The vectors, if all of them are finite.
+
+    Raises InputError, naming their weights (a file or folder), if they hold NaN or
+    infinity.
+    """
+    if not np.isfinite(vectors).all():
+        raise InputError(
+            f"{weights}: its vectors are NaN or infinite; get the file again"
+        )
+    return vectors
+
+
+# -- transformers ----------------------------------------------------------------------
 
 
 @lru_cache(maxsize=2)
@@ -165,3 +260,30 @@ def quiet() -> None:
 
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+
+
+# -- where they run --------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1)
+def fastest_device() -> str:
+    """The device that models run on by default, such as "cuda" or "cpu"."""
+    # The processor-only build says so in its version: no need to import it where all
+    # vectors are stored already.
+    if version("torch").endswith("+cpu"):
+        return "cpu"
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    return accelerator.type if accelerator else "cpu"
+
+
+def fastest_precision(device: str) -> str:
+    """A device's precision: "bfloat16" if it computes in that, else "float32"."""
+    if device == "cuda":
+        import torch
+
+        lowered = torch.cuda.is_bf16_supported(including_emulation=False)
+    else:
+        lowered = device == "cpu" and environment.computes_in_bfloat16()
+    return "bfloat16" if lowered else "float32"

@@ -101,14 +101,14 @@ class SIF(WordComposition):
         they are weighted: divided by the dimension's L2 norm across the sentence (a
         dimension of zeros stays zero), or multiplied by it.
     removal : {"whole", "share"}
-        How much of the projection on component i is taken away: all, or the share
+        How much of the projection on component i is removed: all, or the share
         s_i**2 / sum_j s_j**2, with s the singular values of the m components.
     one_word : {"normalize", "keep"}
         Whether a sentence of one known word, which "divide" turns into a vector of -1,
         0 and 1, keeps its vector.
     unlisted : {"rarest", "skip"}
-        What becomes of a word with a vector that `probabilities` lacks: it counts as
-        the rarest word there is, or is skipped.
+        How to treat a word that has a vector but no probability: as the rarest word, or
+        skip it.
 
     The singular value decomposition is not centered, as in the authors' program. A
     sentence without known words has a zero vector.
@@ -116,7 +116,7 @@ class SIF(WordComposition):
     Raises
     ------
     InputError
-        Options that are not accepted; probabilities that are none; from `fit`, fewer
+        Options that are not accepted; probabilities outside (0, 1]; from `fit`, fewer
         sentences than `m`, or vectors that are not finite.
     """
 
@@ -160,7 +160,7 @@ class SIF(WordComposition):
 
     @cached_property
     def given_digest(self) -> str | None:
-        """What settings show of the probabilities, a third of a million words."""
+        """The digest of the probabilities, of a third of a million words."""
         return described(self.given)
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
@@ -185,7 +185,7 @@ class SIF(WordComposition):
             )
         self.probabilities = probabilities
         self.listed = values
-        # The weight of a word that never ceases to occur is 0, so that it is skipped.
+        # An infinite probability gives a weight of 0, so the word is skipped.
         self._of_unlisted = values.min() if self.unlisted == "rarest" else np.inf
 
     def _probability(self, word: str) -> float:
@@ -206,7 +206,7 @@ class SIF(WordComposition):
         self._find_components(sentences, show_progress_bar)
 
     def _derive_weights(self, sentences: Sequence[str]) -> None:
-        """What the weights take from the fitted text besides probabilities."""
+        """Learn what the weights need besides probabilities."""
 
     def _find_components(
         self, sentences: Sequence[str], show_progress_bar: bool
@@ -268,8 +268,8 @@ class USIF(SIF):
     """Unsupervised smoothed inverse frequency (Ethayarajh 2018, Algorithm 1).
 
     Weights a / (p(w) + a/2), with `a` derived from the vocabulary by equation (11),
-    then piecewise common component removal: of the projection on component i the share
-    s_i**2 / sum_j s_j**2 is taken away.
+    then piecewise common component removal, which removes the share
+    s_i**2 / sum_j s_j**2 of the projection on component i.
 
     Parameters
     ----------

@@ -17,13 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import (
-    Embedder,
-    Tokenizer,
-    as_input_error,
-    finite,
-    longest_first,
-)
+from lib.embedders.base import Embedder, Tokenizer, longest_first
+from lib.embedders.checkpoints import as_input_error, finite
 from lib.embedders.kinds import LANGUAGE_MODEL, RECURRENT, Kind
 from lib.embedders.registry import CONTEXTUAL, embedder
 

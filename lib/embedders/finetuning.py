@@ -44,8 +44,7 @@ import transformers
 from lib import catalog, tasks
 from lib.catalog import published
 from lib.corpora import text
-from lib.embedders.base import as_input_error, digest_of_model
-from lib.embedders.checkpoints import REMEDY, quiet
+from lib.embedders.checkpoints import REMEDY, as_input_error, digest_of_model, quiet
 from lib.run import cache, files, parameters, paths
 from lib.run.errors import InputError, command, one_line
 
@@ -113,9 +112,7 @@ def read_multinli(file: Path) -> list[Pair]:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """How to fine-tune; the defaults are those of run_classifier.py.
-
-    The N2O paper uses these defaults, too (appendix A).
+    """How to fine-tune; the defaults are the paper's (appendix A).
 
     All but the last are arguments of transformers' Trainer
     (``transformers.TrainingArguments``).
@@ -153,11 +150,6 @@ class TrainingSettings:
     max_length: int = 128
 
 
-def default_output(task: str) -> Path:
-    """The folder for a task's model, where the registry of embedders looks for it."""
-    return paths.DATA / f"bert-ft-{task}"
-
-
 def finetune(
     task: str,
     model: str | Path = "",
@@ -179,8 +171,8 @@ def finetune(
         Folder with config.json, weights and a tokenizer; by default BERT base, cased,
         of the catalog.
     output : str or Path, optional
-        Folder, moved into place when it is complete; by default `default_output`. While
-        it is in the making, its checkpoints lie beside it.
+        Folder, moved into place when it is complete; by default ``data/bert-ft-TASK``,
+        where the registry of embedders looks for it. Checkpoints lie beside it.
     show_progress_bar : bool
     **settings
         What `TrainingSettings` takes.
@@ -188,9 +180,8 @@ def finetune(
     Returns
     -------
     dict
-        The content of finetune.json: task, classes, settings, base (digest of the
-        files), pairs, steps, scores, published_accuracy (None where the paper has none)
-        and versions. `scores` has for each split what `score` returns.
+        The content of finetune.json: what was done, on what, and for each split what
+        `score` returns. `published_accuracy` is None where the paper has none.
 
     Raises
     ------
@@ -205,7 +196,7 @@ def finetune(
         if model
         else catalog.file("bert-base-cased/config.json").parent
     )
-    target = paths.from_root(output) if output else default_output(task)
+    target = paths.from_root(output) if output else paths.DATA / f"bert-ft-{task}"
     train = load_pairs(task, "train")
     tested = {split: load_pairs(task, split) for split in TASKS[task].evaluated}
     report = _description(task, base, train, chosen)
@@ -375,11 +366,7 @@ def score(
 
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line.
-
-    Returns 0 when done, 2 for wrong input (one sentence on standard error), 130 when
-    interrupted.
-    """
+    """The command line."""
     parser = transformers.HfArgumentParser(
         TrainingSettings,
         prog="python -m lib.embedders.finetuning",
@@ -397,11 +384,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     report = finetune(**vars(given), show_progress_bar=True)
-    print(
-        json.dumps(report, indent=1),
-        f"written to {given.output or default_output(given.task)}",
-        sep="\n",
-    )
+    print(json.dumps(report, indent=1))
+    print(f"written to {given.output or f'data/bert-ft-{given.task}'}")
     return 0
 
 

@@ -1,4 +1,7 @@
-"""Any sentence encoder by its id on the model hub, or by its folder."""
+"""Any sentence encoder by its id on the model hub, or by its folder.
+
+``hub.csv`` lists those that have a row in the catalog.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,20 @@ from re import fullmatch
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lib.embedders import kinds
-from lib.embedders.base import Embedder, as_input_error, digest_of_model, finite
-from lib.embedders.checkpoints import cut, quiet
+from lib.embedders.base import Embedder
+from lib.embedders.checkpoints import (
+    as_input_error,
+    cut,
+    digest_of_model,
+    finite,
+    quiet,
+)
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, CatalogEntry
-from lib.embedders.transformer import PAIRS, POOLINGS, Transformer
+from lib.embedders.transformer import POOLINGS, Transformer
 from lib.run import paths
 from lib.run.errors import InputError, one_line
 
@@ -120,7 +130,8 @@ def _read(folder: Path, files: str) -> Any:
             "model_kwargs": {"dtype": "float32"},
         }
         model = SentenceTransformer(str(folder), device="cpu", **options)
-    return model.to(get_device_name())  # a device without room is not the files' fault
+    # Outside: too little memory on the device is not the files' fault.
+    return model.to(get_device_name())
 
 
 # -- the hub ---------------------------------------------------------------------------
@@ -131,7 +142,7 @@ def find(model: str) -> Path:
 
     A model that is not in the cache is fetched into it.
 
-    Raises InputError for a model that cannot be had.
+    Raises InputError for a model that is not available.
     """
     folder = paths.from_root(model)
     if folder.is_dir():
@@ -153,10 +164,10 @@ def cached(model: str) -> Path | None:
 
 
 def missing(model: str) -> str:
-    """Why a model cannot be had here, in one phrase; empty if it can.
+    """Why a model is not available, in one phrase; empty if it is.
 
-    It can if it is in the hub's cache or can be fetched. Where the hub did not answer,
-    it is asked again by the next call.
+    It is available if it is in the hub's cache or can be fetched. If the hub did not
+    answer, the next call asks it again.
     """
     if paths.from_root(model).is_dir():
         return ""
@@ -216,8 +227,7 @@ MODULES = {
 def kind(model: str) -> Kind:
     """The kind of a model by its modules.json, or else its config.json.
 
-    It is unknown where these files are not here. Neither file says what the model was
-    trained for.
+    Without these files it is unknown. Neither file states the training objective.
     """
     unknown = kinds.unknown(model, TEXT)
     folder = paths.from_root(model)
@@ -258,7 +268,7 @@ class HubEntry(CatalogEntry):
 
     @property
     def missing(self) -> str:
-        """Why the model cannot be had here; empty if it can."""
+        """Why the model is not available; empty if it is."""
         return missing(self.name)
 
     @property
@@ -283,57 +293,19 @@ def entry(name: str) -> HubEntry:
     )
 
 
-E5 = {"prompt": "query: "}
-NOMIC = {"prompt": "search_query: "}
-SIMCSE = {"pooling": "cls"}
-WEB = "pairs of the web"
-# Id, dimensions, license, method, text, what it is and how much is fetched, options.
-LISTED = [
-    (
-        "sentence-transformers/all-MiniLM-L12-v2", 384, "Apache-2.0", "MiniLM", PAIRS,
-        "MiniLM, 12 layers; 133 MB", {},
-    ),
-    (
-        "sentence-transformers/all-mpnet-base-v2", 768, "Apache-2.0", "MPNet", PAIRS,
-        "MPNet; 438 MB", {},
-    ),
-    ("BAAI/bge-small-en-v1.5", 384, "MIT", "BGE", "C-MTP", "BGE, small; 133 MB", {}),
-    ("BAAI/bge-base-en-v1.5", 768, "MIT", "BGE", "C-MTP", "BGE, base; 438 MB", {}),
-    ("intfloat/e5-small-v2", 384, "MIT", "E5", "CCPairs", "E5, small; 133 MB", E5),
-    ("intfloat/e5-base-v2", 768, "MIT", "E5", "CCPairs", "E5, base; 438 MB", E5),
-    ("thenlper/gte-small", 384, "MIT", "GTE", WEB, "GTE, small; 67 MB", {}),
-    (
-        "Alibaba-NLP/gte-modernbert-base", 768, "Apache-2.0", "GTE ModernBERT", WEB,
-        "GTE over ModernBERT; 298 MB", {},
-    ),
-    (
-        "nomic-ai/modernbert-embed-base", 768, "Apache-2.0", "Nomic", WEB,
-        "Nomic over ModernBERT; 596 MB", NOMIC,
-    ),
-    (
-        "princeton-nlp/unsup-simcse-bert-base-uncased", 768, "MIT (program)", "SimCSE",
-        "Wikipedia", "SimCSE, unsupervised; 438 MB", SIMCSE,
-    ),
-    (
-        "sentence-transformers/LaBSE", 768, "Apache-2.0", "LaBSE", "translations",
-        "LaBSE, 109 languages; 1.9 GB", {},
-    ),
-    (
-        "sentence-transformers/static-retrieval-mrl-en-v1", 1024, "Apache-2.0", STATIC,
-        "pairs for retrieval", "static embeddings; 125 MB", {},
-    ),
-]  # fmt: skip
-for name, dim, license, method, text, source, options in LISTED:
-    family = STATIC if method == STATIC else CONTEXTUAL
-    architecture = STATIC_AVERAGE if method == STATIC else TRANSFORMER
-    of_model = Kind(
-        architecture,
-        CONTRASTIVE,
-        reads_order=method != STATIC,
-        method=method,
-        text=text,
-    )
-    row = {"command": COMMAND, "preset": options}
-    ENTRIES[name] = HubEntry(
-        load, name, family, dim, source, (), of_model, license, **row
+table = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=False)
+for row in table.itertuples():
+    is_static = row.architecture == STATIC_AVERAGE
+    options = {"pooling": row.pooling, "prompt": row.prompt}
+    ENTRIES[row.name] = HubEntry(
+        load,
+        row.name,
+        STATIC if is_static else CONTEXTUAL,
+        row.dim,
+        row.source,
+        (),
+        Kind(row.architecture, CONTRASTIVE, not is_static, row.method, row.text),
+        row.license,
+        command=COMMAND,
+        preset={name: value for name, value in options.items() if value},
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 UNKNOWN = "unknown"
 
 # Architectures. A static average is the plain mean of the vectors of a sentence's
-# words, which are the same in every sentence; the vectors of one that learns n-grams,
-# too, depend on the order of the words.
+# words, which are the same in every sentence. If n-grams have vectors, too, the average
+# depends on the order of the words.
 WORD_COUNTS = "word counts"
 PROJECTED_COUNTS = "projected word counts"
 STATIC_AVERAGE = "static average"
@@ -32,7 +32,7 @@ LANGUAGE_MODEL = "language model"
 # Words are reconstructed, by an autoencoder or by principal components.
 RECONSTRUCTION = "reconstruction"
 INFERENCE = "natural language inference"
-# Pairs that belong together against others; ranking translations, too.
+# Pairs that belong together against other pairs; also ranking translations.
 CONTRASTIVE = "contrastive"
 SEVERAL_TASKS = "several tasks"
 
@@ -49,10 +49,9 @@ class Kind:
     Parameters
     ----------
     architecture, objective : str
-        One of the constants above, `UNKNOWN` where nobody says.
+        One of the constants above, `UNKNOWN` if nobody says which.
     reads_order : bool or None
-        Whether the same words in another order have another vector; None where nobody
-        says.
+        Whether reordering the words changes the vector; None if nobody says.
     method, text : str
         How it was trained, and on what: `HERE` where it learns from the text at hand.
         Embedders that share both are near copies.
@@ -73,17 +72,17 @@ class Kind:
 
 
 def unknown(name: str, text: str = UNKNOWN) -> Kind:
-    """The kind of an embedder of which nothing is known, related only to itself."""
+    """The kind of an unknown embedder, which is related only to itself."""
     return Kind(UNKNOWN, UNKNOWN, None, name, text)
 
 
 def composed(
     words: list[Kind], architecture: str, objective: str, reads_order: bool
 ) -> Kind:
-    """That of a composition of word vectors, of one set or of several side by side.
+    """The kind of a composition of one or several sets of word vectors.
 
-    `objective` is what the composition itself is trained for on the text at hand,
-    `NO_TRAINING` if it is not; then that of the words is kept.
+    `objective` is the composition's own training objective on the text at hand; with
+    `NO_TRAINING`, it keeps the objective of the words.
     """
     texts = [kind.text for kind in words]
     text = HERE if HERE in texts else _joined(texts)

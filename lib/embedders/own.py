@@ -7,7 +7,6 @@ with all the rights of this program: give only what you would run yourself.
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import re
@@ -19,16 +18,25 @@ from importlib import import_module
 from pathlib import Path
 from runpy import run_path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.std import tqdm
 
 from lib.embedders import form_of, hub, kinds, parse
-from lib.embedders.base import Embedder, as_input_error, in_batches, mended
+from lib.embedders.base import (
+    CONTRACT,
+    Embedder,
+    check_form,
+    checked,
+    dense,
+    form,
+    in_batches,
+    mended,
+)
+from lib.embedders.checkpoints import as_input_error
 from lib.embedders.kinds import Kind
 from lib.embedders.registry import ENTRIES, CatalogEntry
-from lib.embedders.returned import CONTRACT, MADE, check_form, checked, dense, form
 from lib.run import files, paths
 from lib.run.errors import InputError
 from lib.run.parameters import OWN_NAME
@@ -55,7 +63,7 @@ DIFFERENT = (
 def load(
     spec: str | Path | Any, name: str = "", pooling: str = "", prompt: str = ""
 ) -> Checked:
-    """The embedder that `spec` says, with a check of all that it returns (`Checked`).
+    """The embedder that `spec` names; all that it returns is checked (`Checked`).
 
     Parameters
     ----------
@@ -65,41 +73,36 @@ def load(
         - the folder of a model, or its id on the model hub (`lib.embedders.hub.load`);
         - ``path/to/file.py:function``: a function from a list of sentences to an array
           of shape (sentences, dimensions); or a class, which is made without arguments,
-          or an object with such an ``encode``. The file is run anew by each `load`, so
-          that an edited one counts; what it imports is not;
+          or an object with such an ``encode``. Each `load` runs the file again, so an
+          edited file counts at once; what it imports is not run again;
         - ``module:function``, the same in a module that Python finds;
         - such a function or object itself.
 
         A relative path counts from the project's folder.
     name : str
-        What to call it. Then `lib.store` may keep its vectors, under this name and a
-        digest of the model's files, or of the file with the function (not of what that
-        imports: choose another name when it changes). Empty: it is called after `spec`,
-        and nothing is kept.
+        What to call it. `lib.store` then keeps its vectors, under this name and a
+        digest of the model's files, or of the file with the function (not of its
+        imports: choose another name when they change). If empty, the name is taken from
+        `spec`, and nothing is kept.
     pooling, prompt : str
-        Of a model in a folder or on the hub.
+        For a model in a folder or on the hub.
 
     Raises
     ------
     InputError
-        Nothing there, a model that cannot be read, code that fails, or a name that is
-        one of the registry's.
+        Nothing is there, the model cannot be read, the code fails, or the registry has
+        an embedder of that name.
     """
-    inner, label, made_of, kind_of = _find(spec, pooling, prompt)
-    label = name or as_label(label)
+    found = _find(spec, pooling, prompt)
+    label = name or re.sub(r"[^\w.-]", "_", found.label)[:40]
     check_name(label)
-    digest = hashlib.blake2b(made_of.encode(), digest_size=8).hexdigest()
+    digest = hashlib.blake2b(found.made_of.encode(), digest_size=8).hexdigest()
     return Checked(
-        inner,
+        found.embedder,
         label,
-        kind_of or kinds.unknown(label),
+        found.kind or kinds.unknown(label),
         f"{name}-{digest}" if name else None,
     )
-
-
-def as_label(text: str) -> str:
-    """A name for an embedder out of any text."""
-    return re.sub(r"[^\w.-]", "_", text)[:40]
 
 
 def check_name(name: str) -> None:
@@ -118,75 +121,80 @@ def check_name(name: str) -> None:
     )
 
 
-def _find(
-    spec: str | Path | Any, pooling: str, prompt: str
-) -> tuple[Any, str, str, Kind | None]:
-    """The embedder itself, its name, what it is made of, and its kind.
+class _Found(NamedTuple):
+    """An embedder.
 
-    The kind is None if its files do not state it.
+    Attributes
+    ----------
+    embedder : callable or object
+    label : str
+        What it is called where the user gives no name.
+    made_of : str
+        Changes when its vectors may.
+    kind : Kind or None
+        None if its files do not state it.
     """
+
+    embedder: Any
+    label: str
+    made_of: str = ""
+    kind: Kind | None = None
+
+
+def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
     spec = str(spec) if isinstance(spec, Path) else spec
     if not isinstance(spec, str):
-        return spec, getattr(spec, "__name__", type(spec).__name__), "", None
+        return _Found(spec, getattr(spec, "__name__", type(spec).__name__))
     base, at, suffix = spec.rpartition("@")
     if at and not re.search("[/:]", suffix):
         maker, numbers = form_of("embedder", spec, suffix)
-        inner, label, _, kind_of = _find(base, pooling, prompt)
-        full = inner if isinstance(inner, Embedder) else Own(base)
-        form = maker(full, *numbers)
-        return form, label, json.dumps(form.settings, sort_keys=True), kind_of
-    place, _, attribute = spec.rpartition(":")
-    if not (place and attribute):
-        is_folder = spec and os.path.isdir(paths.from_root(spec))
-        if not is_folder and not re.fullmatch(hub.ID, spec):
-            if re.split("[+@]", spec)[0] in ENTRIES:
-                raise InputError(
-                    f"embedder: {spec!r} is one of the registry's; "
-                    f"in Python, give embedders.load({spec!r})"
-                )
+        full = _find(base, pooling, prompt)
+        is_ours = isinstance(full.embedder, Embedder)
+        shrunk = maker(full.embedder if is_ours else Own(base), *numbers)
+        return full._replace(embedder=shrunk, made_of=_settings(shrunk))
+    if re.fullmatch(".+:[^:]+", spec):
+        return _in_code(spec)
+    is_folder = spec and os.path.isdir(paths.from_root(spec))
+    if not is_folder and not re.fullmatch(hub.ID, spec):
+        if re.split("[+@]", spec)[0] in ENTRIES:
             raise InputError(
-                f"embedder: {spec!r} is no folder and no id of the model hub; "
-                f"give {WAYS}"
+                f"embedder: {spec!r} is one of the registry's; "
+                f"in Python, give embedders.load({spec!r})"
             )
-        given = {"pooling": pooling, "prompt": prompt}
-        entry = ENTRIES.get(spec) or hub.entry(spec)
-        embedder = entry.make(
-            spec, **{key: value for key, value in given.items() if value}
+        raise InputError(
+            f"embedder: {spec!r} is no folder and no id of the model hub; give {WAYS}"
         )
-        return (
-            embedder,
-            Path(spec).name,
-            json.dumps(embedder.settings, sort_keys=True),
-            entry.kind,
-        )
-    return *_in_code(spec, place, attribute), None
+    given = {"pooling": pooling, "prompt": prompt}
+    entry = ENTRIES.get(spec) or hub.entry(spec)
+    model = entry.make(spec, **{key: value for key, value in given.items() if value})
+    return _Found(model, Path(spec).name, _settings(model), entry.kind)
+
+
+def _settings(embedder: Embedder) -> str:
+    return json.dumps(embedder.settings, sort_keys=True)
 
 
 # -- from code -------------------------------------------------------------------------
 
 
-def _in_code(spec: str, place: str, attribute: str) -> tuple[Any, str, str]:
+def _in_code(spec: str) -> _Found:
+    """What ``place:attribute`` says; a class is called without arguments."""
+    place, _, attribute = spec.rpartition(":")
     with as_input_error(f"embedder: {spec}", MEND):
-        module = (
-            _run(paths.from_root(place))
-            if place.endswith(".py")
-            else import_module(place)
-        )
+        is_file = place.endswith(".py")
+        module = _run(paths.from_root(place)) if is_file else import_module(place)
         thing = getattr(module, attribute)
         thing = thing() if isinstance(thing, type) else thing
     file = Path(getattr(module, "__file__", None) or "")
-    return (
-        thing,
-        Path(place).stem,
-        f"{spec} {files.sha256(file)}" if file.is_file() else spec,
-    )
+    made_of = f"{spec} {files.sha256(file)}" if file.is_file() else spec
+    return _Found(thing, Path(place).stem, made_of)
 
 
 def _run(file: Path) -> ModuleType:
     """A module made of a file as it is now.
 
-    Stored bytecode may outlive an edit, so it is neither read nor left. As for a
-    program that is started, what lies beside the file can be imported.
+    Stored bytecode may be older than an edit, so none is read or written. Modules
+    beside the file can be imported, as from a script.
     """
     if not file.is_file():
         raise InputError(f"embedder: {file}: no such file; give {WAYS}")
@@ -204,17 +212,18 @@ class Own(Embedder):
     """A function or object of the user's.
 
     Its name is ``path/to/file.py:function`` or ``module:function``. Its vectors are
-    kept as those of the registry's embedders are, until its file changes (not what that
-    imports).
+    stored like those of the registry's embedders, until its file changes (its imports
+    do not count).
     """
 
     parameters = ("made_of",)
     batch_size = 2048
 
     def __init__(self, name: str) -> None:
-        inner, _, self.made_of, _ = _find(name, "", "")
+        found = _in_code(name)
         self.name = name
-        self._checked = Checked(inner, name, kinds.unknown(name))
+        self.made_of = found.made_of
+        self._checked = Checked(found.embedder, name, kinds.unknown(name))
 
     def _encode(self, sentences: Sequence[str]) -> Embeddings:
         return self._checked.encode(sentences)
@@ -225,7 +234,7 @@ class OwnEntry(CatalogEntry):
 
     @property
     def missing(self) -> str:
-        """Nothing; InputError for code that cannot be run."""
+        """Empty; InputError for code that cannot be run."""
         Own(self.name)
         return ""
 
@@ -241,7 +250,7 @@ def entry(name: str) -> OwnEntry:
 
 
 class Checked:
-    """An embedder from outside the registry, with a name and checked results.
+    """An embedder from outside the registry, whose results are checked.
 
     Parameters
     ----------
@@ -251,14 +260,14 @@ class Checked:
     name : str
         What it is called in tables, figures and errors.
     kind : Kind
-        What comparisons by kind know of it.
+        How comparisons by kind classify it.
     cached_as : str, optional
         The name under which `lib.store` may keep its vectors; by default it keeps none.
 
     Attributes
     ----------
     sentences, seconds : int, float
-        How many sentences `encode` has given to it, and how long it took over them.
+        How many sentences it has encoded, and how long that took.
     """
 
     def __init__(
@@ -267,14 +276,7 @@ class Checked:
         self._inner = inner
         self._function = getattr(inner, "encode", inner)
         if not callable(self._function):
-            raise InputError(
-                f"{name}: is of type {type(inner).__name__}; "
-                f"{CONTRACT}, or an object with such an encode"
-            )
-        if not _takes_sentences(self._function):
-            raise InputError(
-                f"{name}: cannot be called with a list of sentences; {MADE}"
-            )
+            raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}")
         self.name = name
         self.kind = kind
         self.cached_as = cached_as
@@ -285,9 +287,9 @@ class Checked:
         self._bar = None
 
     def fit(self, sentences: Sequence[str]) -> Checked:
-        """Let it learn from the text that it will encode; returns itself.
+        """Fit an Embedder that needs it on the text that it will encode.
 
-        This does nothing unless it is an Embedder that needs to be fitted.
+        Returns itself; any other embedder is left as it is.
         """
         if getattr(self._inner, "needs_fit", False):
             self._inner.fit(sentences)
@@ -313,7 +315,7 @@ class Checked:
 
     @contextmanager
     def moving(self, bar: tqdm) -> Iterator[None]:
-        """Let every batch move a progress bar."""
+        """Advance a progress bar after every batch."""
         self._bar = bar
         try:
             yield
@@ -335,9 +337,9 @@ class Checked:
         return vectors
 
     def spot_check(self, sentences: Sequence[str]) -> list[str]:
-        """Try it on a few of these sentences; returns a sentence for each doubt.
+        """Encode a few of these sentences together and one by one.
 
-        They are encoded together and one by one.
+        Returns a warning, in a list, if the vectors differ.
 
         Raises InputError if all of them get the same vector.
         """
@@ -354,9 +356,9 @@ class Checked:
             )
         if moved.any():
             doubt = (
-                "gives a sentence another vector from call to call, or in other company"
+                "gives a sentence another vector from call to call, or in another batch"
             )
-            return [f"{self.name} {doubt}: its neighbors are only as certain as that."]
+            return [f"{self.name} {doubt}: its neighbors are only as reliable as that."]
         return []
 
     def _call(self, sentences: list[str]) -> Embeddings:
@@ -366,14 +368,3 @@ class Checked:
         check_form(vectors, self.name, self._form)
         self._form = form(vectors)
         return vectors
-
-
-def _takes_sentences(function: Any) -> bool:
-    """Whether it can be called with one argument; True where Python cannot tell."""
-    try:
-        inspect.signature(function).bind([])
-    except TypeError:
-        return False
-    except ValueError:
-        return True
-    return True

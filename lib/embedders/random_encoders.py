@@ -1,7 +1,4 @@
-"""Untrained encoders: random projections of word vectors.
-
-They are those of Wieting and Kiela (2019).
-"""
+"""Untrained encoders: random projections of word vectors (Wieting and Kiela 2019)."""
 
 from __future__ import annotations
 
@@ -103,9 +100,9 @@ class BOREP(_RandomEncoder):
 class RandomLSTM(_RandomEncoder):
     """A bidirectional LSTM with random weights (section 3.1.2).
 
-    It reads the word vectors, and the maximum of its states is taken. Half of the
+    A sentence's vector is the maximum of the states over its words. Half of the
     dimensions come from each direction. Every sentence starts from a zero state, and
-    padding takes part in nothing.
+    padding is ignored.
     """
 
     batch_size = 1024

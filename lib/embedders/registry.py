@@ -241,35 +241,27 @@ def embedder(
     return register
 
 
-def composition(
-    suffix: str,
-    what: str,
-    source: str,
-    *,
-    architecture: str,
-    objective: str,
-    reads_order: bool,
-    **fields: Any,
-) -> Callable:
+def composition(suffix: str, what: str, source: str, **fields: Any) -> Callable:
     """Register the decorated class under a suffix of word vectors.
 
     `Composition` says what the fields are.
     """
 
     def register(maker: Callable) -> Callable:
-        COMPOSITIONS[suffix] = Composition(
-            maker, what, source, architecture, objective, reads_order, **fields
-        )
+        COMPOSITIONS[suffix] = Composition(maker, what, source, **fields)
         return maker
 
     return register
 
 
-def form(suffix: str, what: str, source: str, size: str) -> Callable:
-    """Register the decorated class as a form of other embedders' vectors."""
+def form(what: str, source: str, size: str) -> Callable:
+    """Register the decorated class as a form of other embedders' vectors.
+
+    The class says its suffix.
+    """
 
     def register(maker: Callable) -> Callable:
-        FORMS.append(Form(maker, suffix, what, source, size))
+        FORMS.append(Form(maker, maker.suffix, what, source, size))
         return maker
 
     return register

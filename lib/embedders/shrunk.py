@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib.embedders.base import Embedder
+from lib.embedders.base import Embedder, inside, taken_out
 from lib.embedders.registry import form
 from lib.run.errors import InputError
 from lib.vectors import Embeddings
@@ -31,22 +31,21 @@ class Shrunk(Embedder):
     ----------
     base : Embedder
         With dense vectors.
-    suffix : str
-        What its name has after ``@``.
 
     Attributes
     ----------
+    suffix : str
+        What its name has after ``@``.
     learns : bool
         Whether the form depends on the vectors of the fitted text.
     """
 
+    suffix: str
     learns = False
 
-    def __init__(self, base: Embedder, suffix: str) -> None:
+    def __init__(self, base: Embedder) -> None:
         self.base = base
-        self.suffix = suffix
-        self.name = f"{base.name}@{suffix}"
-        self.bits = base.bits
+        self.name = f"{base.name}@{self.suffix}"
         self.needs_fit = base.needs_fit or self.learns
 
     @property
@@ -102,26 +101,19 @@ class Shrunk(Embedder):
         return self.shrink(self.base.encode(sentences))
 
     def state(self) -> dict[str, np.ndarray]:
-        of_base = {f"base/{key}": array for key, array in self.base.state().items()}
-        return super().state() | of_base
+        return super().state() | inside("base", self.base)
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        of_base = {
-            key.removeprefix("base/"): array
-            for key, array in state.items()
-            if key.startswith("base/")
-        }
-        self.base.restore(of_base, fitted_on)
+        self.base.restore(taken_out("base", state), fitted_on)
         return super().restore(state, fitted_on)
 
 
-@form("float16", "numbers of 16 bits", "IEEE 754 half precision", "2 d")
+@form("numbers of 16 bits", "IEEE 754 half precision", "2 d")
 class Float16(Shrunk):
     """Every number rounded to 16 bits."""
 
-    def __init__(self, base: Embedder) -> None:
-        super().__init__(base, "float16")
-        self.bits = 16
+    suffix = "float16"
+    bits = 16
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
@@ -144,10 +136,7 @@ class Coded(Shrunk):
 
     learns = True
     learned = ("lowest", "step")
-
-    def __init__(self, base: Embedder, suffix: str) -> None:
-        super().__init__(base, suffix)
-        self.bits = 8
+    bits = 8
 
     def _learn(self, vectors: np.ndarray) -> None:
         if len(vectors) < 2:
@@ -166,7 +155,6 @@ class Coded(Shrunk):
 
 
 @form(
-    "int8",
     "8-bit codes, decoded for the comparison (scalar quantization)",
     "codes as from sentence-transformers' `quantize_embeddings`",
     "d",
@@ -174,8 +162,7 @@ class Coded(Shrunk):
 class Int8(Coded):
     """Codes of 8 bits, each decoded to the middle of its step before it is compared."""
 
-    def __init__(self, base: Embedder) -> None:
-        super().__init__(base, "int8")
+    suffix = "int8"
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         middle = self.codes(vectors).astype(np.float32) - LOWEST + np.float32(0.5)
@@ -183,7 +170,6 @@ class Int8(Coded):
 
 
 @form(
-    "int8-codes",
     "the same codes, compared as they are",
     "sentence-transformers' `semantic_search_usearch`",
     "d",
@@ -194,15 +180,13 @@ class Int8Codes(Coded):
     Each dimension has been shifted and stretched in its own way, which changes angles.
     """
 
-    def __init__(self, base: Embedder) -> None:
-        super().__init__(base, "int8-codes")
+    suffix = "int8-codes"
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         return self.codes(vectors).astype(np.float32)
 
 
 @form(
-    "binary",
     "the sign of each number",
     "sentence-transformers' `quantize_embeddings`",
     "d / 8",
@@ -213,20 +197,20 @@ class Binary(Shrunk):
     The cosine of two of them is 1 - 2 h / d, with h the number of bits that differ.
     """
 
-    def __init__(self, base: Embedder) -> None:
-        super().__init__(base, "binary")
-        self.bits = 1
+    suffix = "binary"
+    bits = 1
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         return np.where(vectors > 0, np.float32(1), np.float32(-1))
 
 
 class Fewer(Shrunk):
-    """A form with a given number of dimensions."""
+    """A form with a given number of dimensions, which is N in its suffix."""
 
-    def __init__(self, base: Embedder, suffix: str, dim: int) -> None:
-        super().__init__(base, suffix)
+    def __init__(self, base: Embedder, dim: int) -> None:
+        self.suffix = self.suffix.replace("N", str(dim))
         self.dim = dim
+        super().__init__(base)
 
     def _dense(self, vectors: Embeddings) -> np.ndarray:
         dense = super()._dense(vectors)
@@ -238,22 +222,24 @@ class Fewer(Shrunk):
         return dense
 
 
-@form("Nd", "the first N dimensions", "Matryoshka: Kusupati et al. 2022", "4 N")
+@form("the first N dimensions", "Matryoshka: Kusupati et al. 2022", "4 N")
 class First(Fewer):
     """The first dimensions.
 
     Models trained for it keep the most important ones there.
     """
 
+    suffix = "Nd"
+
     def __init__(self, base: Embedder, dim: int) -> None:
-        super().__init__(base, f"{dim}d", dim)
+        super().__init__(base, dim)
+        self.bits = base.bits
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         return vectors[:, : self.dim]
 
 
 @form(
-    "pcaN",
     "N principal components of the text's vectors",
     "sentence-transformers' example of dimensionality reduction",
     "4 N",
@@ -265,12 +251,9 @@ class Components(Fewer):
     subtracted from what is projected, so that the origin of all angles stays in place.
     """
 
+    suffix = "pcaN"
     learns = True
     learned = ("directions",)
-
-    def __init__(self, base: Embedder, dim: int) -> None:
-        super().__init__(base, f"pca{dim}", dim)
-        self.bits = 32
 
     def _learn(self, vectors: np.ndarray) -> None:
         if len(vectors) <= self.dim:

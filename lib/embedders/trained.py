@@ -70,7 +70,7 @@ CBOW = {"kind": _words_kind(method="continuous bag of words")}
     preset=SUBWORDS,
 )
 class WordTraining:
-    """Word vectors that are still to be trained on a text.
+    """Word vectors that are yet to be trained on a text.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ class WordTraining:
 
     Notes
     -----
-    What has been trained on a text is kept in the cache: the average, SIF and uSIF of
-    one set train it once.
+    The cache keeps what was trained on a text, so the average, SIF and uSIF of one set
+    train it once.
     """
 
     def __init__(
@@ -248,9 +248,9 @@ class ParagraphVectors(Embedder):
         From a sentence to its tokens.
     name : str
     tolerance : float, optional
-        If given, the passes are doubled, from zero each time, until that turns the
-        vector by less (1 minus the cosine of both), at most to 320. Its length goes on
-        growing, since nothing holds it back.
+        If given, the number of passes is doubled, starting from zero each time, until
+        the vector turns by less than this (1 minus the cosine), at most to 320 passes.
+        Its length keeps growing, since nothing limits it.
     """
 
     version = 1

@@ -16,9 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, digest_of_model, finite, longest_first, mended
-from lib.embedders.checkpoints import GPT, cut, load_model
-from lib.embedders.devices import fastest_device, fastest_precision
+from lib.embedders.base import Embedder, longest_first, mended
+from lib.embedders.checkpoints import (
+    GPT,
+    cut,
+    digest_of_model,
+    fastest_device,
+    fastest_precision,
+    finite,
+    load_model,
+)
 from lib.embedders.kinds import (
     CONTRASTIVE,
     INFERENCE,

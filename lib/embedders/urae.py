@@ -4,31 +4,28 @@ The root of a binary tree over the words stands for the sentence.
 
 Socher, Huang, Pennington, Ng and Manning 2011, "Dynamic pooling and unfolding recursive
 autoencoders for paraphrase detection". From the paper: one layer p = tanh(W_e [c1; c2]
-+ b_e) folds two parts into one, another unfolds it, down to the words, and what is
-minimized is the squared distance between the words below a node and what it unfolds to,
-summed over all inner nodes of a tree. The paper takes the trees of a parser, and
++ b_e) folds two parts into one, and another unfolds it, down to the words. Training
+minimizes the squared distance between the words below a node and what the node unfolds
+to, summed over all inner nodes of a tree. The paper uses the trees of a parser, and
 L-BFGS.
 
-Decided here: word vectors are fixed, of unit length (as those of the published
-network); words without a vector are left out; weights are regularized by L2, start from
-averaging, and take Adam; trees are greedy, as in the authors' "Semi-supervised
-recursive autoencoders" (2011), or balanced.
+Decided here: word vectors are fixed and of unit length; words without a vector are left
+out; weights are regularized by L2, start from averaging, and are trained by Adam; trees
+are greedy, as in the authors' "Semi-supervised recursive autoencoders" (2011), or
+balanced.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lib.corpora import text
-from lib.embedders.base import Tokenizer, as_input_error, finite
+from lib.embedders.base import Tokenizer
 from lib.embedders.kinds import HERE, RECONSTRUCTION, RECURSIVE, Kind
-from lib.embedders.registry import CORPUS, ENCODER, composition, embedder
+from lib.embedders.registry import CORPUS, composition, embedder
 from lib.embedders.trained import WordTraining
 from lib.embedders.words import WordComposition
 from lib.run import progress
@@ -80,7 +77,6 @@ class URAE(WordComposition):
     needs_fit = True
     learned = ("_arrays",)
     batch_size = 512
-    unit_length = True
 
     def __init__(
         self,
@@ -103,9 +99,7 @@ class URAE(WordComposition):
 
         words = self._words(sentences)
         leaves = [torch.from_numpy(words.vectors_of(i)) for i in range(len(sentences))]
-        if self.unit_length:
-            leaves = [normalize(vectors) for vectors in leaves]
-        return leaves
+        return [normalize(vectors) for vectors in leaves]
 
     def _grown(self, weights: Weights, words: Sequence[Tensor]) -> list[np.ndarray]:
         """The trees over the words of sentences that have some."""
@@ -165,140 +159,6 @@ class URAE(WordComposition):
                 nodes = urae_network.nodes(weights, torch.cat(words), forest)
                 encoded[worded] = nodes[forest.roots].numpy()
         return encoded
-
-
-# -- the published network -------------------------------------------------------------
-
-UNKNOWN = "*UNKNOWN*"
-BRACKETS = {
-    "(": "-lrb-",
-    ")": "-rrb-",
-    "[": "-lsb-",
-    "]": "-rsb-",
-    "{": "-lcb-",
-    "}": "-rcb-",
-}
-REMEDY = "give the file of the package codeRAEVectorsNIPS2011"
-PUBLISHED = Kind(**TREE, method="URAE", text="Gigaword")
-
-
-@embedder(
-    "urae",
-    ENCODER,
-    100,
-    "unfolding recursive autoencoder, Socher et al. 2011",
-    "urae",
-    kind=PUBLISHED,
-)
-class PublishedURAE(URAE):
-    """The network that Socher et al. published, read from its MATLAB files.
-
-    It is used as it came, without further training. A word that it does not know has
-    the vector of ``*UNKNOWN*``, as in the authors' program; a sentence of such words
-    alone has a zero vector, as everywhere here. Their trees were the Stanford parser's:
-    the balanced ones that it has here give other vectors.
-
-    Parameters
-    ----------
-    vectors : str or Path
-        ``vars.normalized.100.mat`` of the package ``codeRAEVectorsNIPS2011``:
-        ``words``, a cell array of v strings in lower case, ``*UNKNOWN*`` among them;
-        ``We``, double[100, v], their vectors (Collobert and Weston's in Turian's
-        version), each of unit length.
-    params : str or Path
-        ``params.mat`` of the same: ``W1`` and ``W2``, double[100, 100], and ``b1``,
-        double[100, 1]: a node is tanh(W1 c1 + W2 c2 + b1). ``We``, empty, or
-        double[100, v], what training has added to the word vectors. What may be there
-        besides, which unfolds, is not read.
-    name : str
-    tokenize : callable
-        From a sentence to its lower-cased tokens.
-
-    Raises
-    ------
-    InputError
-        A file that is not MATLAB's, is damaged, lacks a variable or has one of another
-        shape.
-
-    Notes
-    -----
-    The variables are what public programs that use the package read from it. We have
-    not seen the files themselves, and have tried the reader on small files of this
-    form. The semantic localization paper says 200 dimensions; the vectors that the
-    package writes have 100, and the reader takes any number.
-    """
-
-    version = 1
-    parameters = ("tokenize", "file", "params")
-    needs_fit = False
-    unit_length = False
-
-    def __init__(
-        self,
-        vectors: str | Path,
-        params: str | Path,
-        name: str = "urae",
-        tokenize: Tokenizer = text.lower_word_tokens,
-    ) -> None:
-        self.file = Path(vectors)
-        self.params = Path(params)
-        table, weights = read(self.file, self.params)
-        super().__init__(table, tokenize, name, trees="balanced")
-        self._arrays = weights
-
-    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
-        encoded = super()._encode(sentences)
-        for row, sentence in enumerate(sentences):
-            is_known = any(token in self.vectors for token in self.tokenize(sentence))
-            if not is_known:
-                encoded[row] = 0
-        return finite(encoded, self.params)
-
-
-class _WithUnknown(dict):
-    """Word vectors in which an unknown word has that of ``*UNKNOWN*``."""
-
-    def get(self, word: str, default: object = None) -> np.ndarray:
-        return self[word if word in self else UNKNOWN]
-
-
-def read(vectors: Path, params: Path) -> tuple[_WithUnknown, list[np.ndarray]]:
-    """The word vectors, and what folds: float32[d, 2 d] and float32[d]."""
-    with as_input_error(vectors, REMEDY):
-        variables = _variables(vectors)
-        cells = variables["words"].ravel()
-        words = [cell.item() if cell.size else "" for cell in cells]
-        matrix = variables["We"].reshape(-1, len(words))
-        words.index(UNKNOWN)  # an error, if it is not there
-    with as_input_error(params, REMEDY):
-        network = _variables(params)
-        if network.get("We", matrix[:0]).size:
-            matrix = matrix + network["We"]
-        d = len(matrix)
-        encode = np.hstack([network["W1"], network["W2"]]).reshape(d, 2 * d)
-        bias = network["b1"].reshape(d)
-        arrays = [np.ascontiguousarray(array, np.float32) for array in (encode, bias)]
-    rows = np.ascontiguousarray(matrix.T, np.float32)
-    table = dict(zip(words, rows, strict=True))
-    brackets = {
-        bracket: table[word] for bracket, word in BRACKETS.items() if word in table
-    }
-    return _WithUnknown(table | brackets), arrays
-
-
-def _variables(file: Path) -> dict[str, np.ndarray]:
-    """The variables of a MATLAB file, which another process tries first.
-
-    Wrong bytes can crash SciPy's reader.
-    """
-    from scipy.io import loadmat
-
-    program = "import scipy.io, sys; scipy.io.loadmat(sys.argv[1])"
-    command = [sys.executable, "-c", program, str(file)]
-    trial = subprocess.run(command, capture_output=True, check=False)
-    if trial.returncode < 0:
-        raise ValueError("it is damaged")
-    return loadmat(file)
 
 
 # -- the registry ----------------------------------------------------------------------

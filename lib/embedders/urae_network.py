@@ -113,13 +113,12 @@ class Weights(NamedTuple):
     ----------
     encode, encode_bias : float[d, 2 d] and float[d]
     decode, decode_bias : float[2 d, d] and float[2 d]
-        None where nothing is to be unfolded.
     """
 
     encode: Tensor
     encode_bias: Tensor
-    decode: Tensor | None = None
-    decode_bias: Tensor | None = None
+    decode: Tensor
+    decode_bias: Tensor
 
 
 def initial(dim: int, seed: int, noise: float = 0.01) -> Weights:

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from lib.embedders.base import Embedder, as_input_error, digest_of_model
+from lib.embedders.base import Embedder
+from lib.embedders.checkpoints import as_input_error, digest_of_model
 from lib.embedders.kinds import (
     CONVOLUTIONAL,
     NGRAM_AVERAGE,

@@ -34,7 +34,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from lib.corpora.text import decoded
-from lib.embedders.base import as_input_error
+from lib.embedders.checkpoints import as_input_error
 from lib.run import paths
 from lib.run.errors import InputError
 

@@ -1,6 +1,7 @@
 """The words of sentences with their vectors and weights.
 
-Also what embedders that compose word vectors have in common.
+Also what embedders that compose word vectors have in common, and several sets of word
+vectors side by side.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer
+from lib.embedders.base import Embedder, Tokenizer, inside, taken_out
 from lib.embedders.trained import WordTraining
 from lib.run.errors import InputError
 
@@ -111,7 +112,7 @@ def max_over_time(lstm: Any, sentences: Sequence[np.ndarray]) -> np.ndarray:
 
 
 class WordComposition(Embedder):
-    """An embedder that composes a sentence's vector of those of its words.
+    """An embedder that composes a sentence's vector from those of its words.
 
     Parameters
     ----------
@@ -182,4 +183,45 @@ class WordComposition(Embedder):
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         if isinstance(self.source, WordTraining):  # which keeps the vectors
             self.vectors = self.source.trained(fitted_on)
+        return super().restore(state, fitted_on)
+
+
+class Concatenation(Embedder):
+    """The concatenated vectors of several embedders, float32[n, sum of dimensions].
+
+    Parameters
+    ----------
+    name : str
+    parts : sequence of Embedder
+        With dense vectors, at least two.
+    """
+
+    def __init__(self, name: str, parts: Sequence[Embedder]) -> None:
+        self.name = name
+        self.parts = parts
+        self.needs_fit = any(part.needs_fit for part in parts)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        parts = []
+        for part in self.parts:
+            parts.append({"name": part.name, "version": part.version} | part.settings)
+        return {"parts": parts}
+
+    def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
+        for part in self.parts:
+            part.fit(sentences, show_progress_bar)
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        return np.hstack([part.encode(sentences) for part in self.parts])
+
+    def state(self) -> dict[str, np.ndarray]:
+        arrays = {}
+        for i, part in enumerate(self.parts):
+            arrays |= inside(str(i), part)
+        return arrays
+
+    def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
+        for i, part in enumerate(self.parts):
+            part.restore(taken_out(str(i), state), fitted_on)
         return super().restore(state, fitted_on)

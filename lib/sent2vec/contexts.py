@@ -212,7 +212,8 @@ def list_elements(words, method, workspace):
 
     The number includes dropped n-grams.
     """
-    longest, size = method.word_ngrams, len(words)
+    longest = method.word_ngrams
+    size = len(words)
     for i in range(len(words)):
         workspace.firsts[i] = size
         size += min(longest, len(words) - i) - 1
@@ -307,15 +308,15 @@ def change_context(words, target, method, workspace):
 
     Returns how many elements it lost and how many it gained.
     """
-    lost, gained = np.int64(1), np.int64(0)
-    workspace.lost[0], workspace.changed[0] = target, words[target]
+    lost = np.int64(1)
+    gained = np.int64(0)
+    workspace.lost[0] = target
+    workspace.changed[0] = words[target]
     if method.word_ngrams == 1:
         return lost, gained
-    chosen = (
-        choose_dropped(len(words), len(words) - 2, method, workspace)
-        if method.reference
-        else 0
-    )
+    chosen = 0
+    if method.reference:
+        chosen = choose_dropped(len(words), len(words) - 2, method, workspace)
     was_dropped = workspace.dropped[target]
     if not was_dropped:
         workspace.dropped[target] = True
@@ -334,7 +335,8 @@ def change_context(words, target, method, workspace):
 @njit_inline
 def _lose_ngrams(position, n, method, workspace, lost):
     """The n-grams of which this is the first dropped word."""
-    start, longest = position, method.word_ngrams
+    start = position
+    longest = method.word_ngrams
     while (
         start >= 0
         and start > position - longest
@@ -343,10 +345,8 @@ def _lose_ngrams(position, n, method, workspace, lost):
         for end in range(max(position, start + 1), min(start + longest, n)):
             element = workspace.firsts[start] + end - start - 1
             if workspace.rows[element] != ABSENT:
-                workspace.lost[lost], workspace.changed[lost] = (
-                    element,
-                    workspace.rows[element],
-                )
+                workspace.lost[lost] = element
+                workspace.changed[lost] = workspace.rows[element]
                 lost += 1
         start -= 1
     return lost
@@ -358,7 +358,9 @@ def _gain_ngrams(words, target, method, workspace, lost):
 
     None of them holds a dropped word.
     """
-    start, longest, gained = target, method.word_ngrams, 0
+    start = target
+    longest = method.word_ngrams
+    gained = 0
     while start >= 0 and start > target - longest and not workspace.dropped[start]:
         hashed = np.uint64(PLACEHOLDER if start == target else words[start])
         for end in range(start + 1, min(start + longest, len(words))):

@@ -88,7 +88,8 @@ def choose_targets(words, method, workspace):
 @njit_inline
 def draw_negatives(target, method, workspace, drawn):
     """Write to `drawn` the target and its negatives, which are never the target."""
-    table, cursor = method.negatives, workspace.cursor
+    table = method.negatives
+    cursor = workspace.cursor
     drawn[0] = target
     k = 1
     while k < len(drawn):
@@ -137,18 +138,22 @@ def update_outputs(drawn, following, lr, l1, outputs, workspace):
     Their gradients are summed in the workspace. The rows of `following` are fetched
     meanwhile. Returns False if a score is not a number.
     """
-    hidden, gradient, report = workspace.hidden, workspace.gradient, workspace.report
+    hidden = workspace.hidden
+    gradient = workspace.gradient
+    report = workspace.report
     gradient[:] = 0
     k = 0
     while k < len(drawn):
-        row, both = outputs[drawn[k]], k + 1 < len(drawn) and drawn[k + 1] != drawn[k]
+        row = outputs[drawn[k]]
+        both = k + 1 < len(drawn) and drawn[k + 1] != drawn[k]
         prefetch_row(outputs, following[k])
         if both:  # two different rows at once: the same as one behind the other
             other = outputs[drawn[k + 1]]
             prefetch_row(outputs, following[k + 1])
             score, other_score = dots(row, other, hidden)
         else:
-            score, other_score = dot(row, hidden), np.float32(0)
+            score = dot(row, hidden)
+            other_score = np.float32(0)
         if np.isnan(score + other_score):
             return False
         step = _step(score, k == 0, lr, report)
@@ -182,7 +187,9 @@ def learn_targets(words, positions, lr, model, method, workspace):
 
     Returns False if a score is not a number.
     """
-    inputs, drawn, fine = model.inputs, workspace.drawn, True
+    inputs = model.inputs
+    drawn = workspace.drawn
+    fine = True
     _draw(words, positions, 0, method, workspace)
     size = contexts.list_elements(words, method, workspace)
     present, squares = contexts.count_rows(size, workspace)
@@ -191,10 +198,8 @@ def learn_targets(words, positions, lr, model, method, workspace):
     for t in range(len(positions)):
         _draw(words, positions, t + 1, method, workspace)
         lost, gained = contexts.change_context(words, positions[t], method, workspace)
-        part, excess = (
-            np.float32(1 / (present - lost + gained)),
-            _excess(lost, gained, workspace),
-        )
+        part = np.float32(1 / (present - lost + gained))
+        excess = _excess(lost, gained, workspace)
         _average(lost, gained, excess, part, inputs, workspace)
         fine = update_outputs(
             drawn[t % 2], drawn[(t + 1) % 2], lr, method.l1, model.outputs, workspace
@@ -342,14 +347,14 @@ def learn_block(lines, rate, model, method, seed, stream, workspace):
         positions = choose_targets(words, method, workspace)
         first = 0
         while first < len(positions):
-            left, right, until = 0, len(words), len(positions)
+            left = 0
+            right = len(words)
+            until = len(positions)
             if method.window > 0:
                 reach = 1 + below(workspace.state, method.window)
-                left, right, until = (
-                    max(0, positions[first] - reach),
-                    positions[first] + reach + 1,
-                    first + 1,
-                )
+                left = max(0, positions[first] - reach)
+                right = positions[first] + reach + 1
+                until = first + 1
                 positions[first] -= left
             if not learn_targets(
                 words[left:right], positions[first:until], lr, model, method, workspace

@@ -94,7 +94,9 @@ def exchange_two(one, two, step, other_step, vector, total):
     The multiples are the same.
     """
     for j in range(len(vector)):
-        first, second, value = one[j], two[j], vector[j]
+        first = one[j]
+        second = two[j]
+        value = vector[j]
         total[j] += step * first + other_step * second
         one[j] = first + step * value
         two[j] = second + other_step * value
@@ -172,10 +174,9 @@ def _prefetch(typing_context, array, row, column):
         function = cgutils.get_or_insert_function(
             builder.module, function_type, "llvm.prefetch.p0"
         )
-        read, keep, data = integer(0), integer(3), integer(1)
-        builder.call(
-            function, [builder.bitcast(item, cgutils.voidptr_t), read, keep, data]
-        )
+        address = builder.bitcast(item, cgutils.voidptr_t)
+        # To be read, kept in all caches, data.
+        builder.call(function, [address, integer(0), integer(3), integer(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp, types.intp), generate

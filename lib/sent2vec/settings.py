@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from lib.catalog import published
 from lib.run.environment import cores
 from lib.run.parameters import in_range, one_of
 
@@ -68,12 +69,12 @@ class Settings:
     l1 : float
         τ of the paper's appendix B; 0 for none.
     threads : int
-        At most; no more are used than the machine has cores. With more than one the
-        result differs from run to run.
+        At most; never more than the machine has cores. With more than one, results
+        differ from run to run.
     seed : int
         Of everything random.
     variant : {"reference", "paper"}
-        Where program and paper differ, which of them is followed.
+        Which to follow where the program and the paper differ.
     max_vocabulary : int
         Words at most, the most frequent, ``<PLACEHOLDER>`` and ``</s>`` among them; -1
         for all.
@@ -123,35 +124,33 @@ class Settings:
         return self.bucket if self.word_ngrams > 1 else 0
 
 
-# Table 5, and appendix B for L1. Its lr and negatives are the defaults; a row of words
-# only drops nothing.
-COMMON = {"dropout_k": 0}
+# -- presets: the rows of the paper's Table 5, and appendix B for L1 -------------------
+
+PRESETS = (
+    "books-unigrams",
+    "books-bigrams",
+    "books-bigrams-l1",
+    "wiki-unigrams",
+    "wiki-bigrams",
+    "wiki-bigrams-l1",
+    "twitter-unigrams",
+    "twitter-bigrams",
+)
+# Parts of their names in the table.
+CORPORA = {"books": "book corpus", "wiki": "wiki", "twitter": "twitter"}
+NGRAMS = {"unigrams": "uni.", "bigrams": "uni. + bi."}
+COLUMNS = {
+    "dim": "dim",
+    "epochs": "epochs",
+    "lr": "learning_rate",
+    "dropout_k": "bigrams_dropped",
+    "negatives": "negatives",
+    "subsample": "subsampling",
+    "min_count": "min_word_count",
+    "min_target_count": "min_target_word_count",
+}
 # `bucket` is not in the table: it is the authors' for Wikipedia.
 BIGRAMS = {"word_ngrams": 2, "bucket": 4_000_000}
-BOOKS = {"dim": 700, "min_count": 5}
-WIKI = {"min_count": 8, "min_target_count": 20, "epochs": 9}
-TWITTER = {
-    "dim": 700,
-    "min_count": 20,
-    "min_target_count": 20,
-    "epochs": 3,
-    "subsample": 1e-6,
-}
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "books-unigrams": BOOKS | {"min_target_count": 8, "epochs": 13, "subsample": 1e-5},
-    "books-bigrams": BOOKS
-    | BIGRAMS
-    | {"min_target_count": 5, "epochs": 12, "subsample": 5e-6, "dropout_k": 7},
-    "wiki-unigrams": WIKI | {"dim": 600, "subsample": 1e-5},
-    "wiki-bigrams": WIKI | BIGRAMS | {"dim": 700, "subsample": 5e-6, "dropout_k": 4},
-    "twitter-unigrams": TWITTER,
-    "twitter-bigrams": TWITTER | BIGRAMS | {"dropout_k": 3},
-}
-PRESETS |= {
-    f"{name}-l1": PRESETS[name] | {"l1": 0.0005}
-    for name in ("books-bigrams", "wiki-bigrams")
-}
 
 
 def preset(name: str, **changes: Any) -> Settings:
@@ -163,5 +162,15 @@ def preset(name: str, **changes: Any) -> Settings:
     and ``books-bigrams-l1`` and ``wiki-bigrams-l1``. What the table leaves open is as
     in `Settings`. Raises InputError for any other name.
     """
-    one_of("preset", name, PRESETS)
-    return Settings(**COMMON | PRESETS[name] | changes)
+    corpus, ngrams, *l1 = one_of("preset", name, PRESETS).split("-")
+    table = published.load("sent2vec_table5").set_index("model").fillna(0)
+    row = table.loc[f"Sent2Vec {CORPORA[corpus]} {NGRAMS[ngrams]}"]
+    values: dict[str, Any] = {}
+    for field, column in COLUMNS.items():
+        kind = type(getattr(Settings, field))
+        values[field] = kind(row[column])
+    if ngrams == "bigrams":
+        values |= BIGRAMS
+    if l1:
+        values["l1"] = 0.0005
+    return Settings(**(values | changes))

@@ -34,12 +34,13 @@ VERSION = 2
 STEPS = 200  # about as many entries has a history
 ROUND = 256  # blocks for each thread between two chances of a checkpoint
 SECONDS_BETWEEN_CHECKPOINTS = 600.0
-# A mean loss of as many times what chance has, log 2 for each word scored, comes from
-# weights that only grow.
+# Chance has a loss of log 2 for each word scored. A mean loss this many times higher
+# means that the weights only grow.
 DIVERGED = 10.0
 LINE = 16  # float32 in a line of the processor's cache
 CHUNK = 1 << 20  # numbers that are worked on at once
-# Negatives in the table at most, as in the program; a small vocabulary does with.
+# At most so many negatives are in the table, as in the program; fewer for a small
+# vocabulary.
 TABLE = 10_000_000
 PER_WORD = 1000  # for each word
 
@@ -93,9 +94,7 @@ def train(
     settings: Settings,
     show_progress_bar: bool = False,
 ) -> Trained:
-    """Train on a text.
-
-    With one thread the result depends on text and settings only, to the last bit.
+    """Train on a text; with one thread, text and settings decide every bit.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def train(
 
 
 class _Training:
-    """A training at some block: all of its state, and how it goes on."""
+    """The state of a training after some block, and the steps that follow."""
 
     def __init__(
         self, dictionary: Dictionary, corpus: CorpusIds, settings: Settings
@@ -166,7 +165,7 @@ class _Training:
         """Train to the end, from the checkpoint if there is one."""
         self._restore()
         # This compiles, which is not time spent training.
-        self._learn_lines(0, np.empty(0, np.int32))
+        self._learn(0, np.empty(0, np.int32))
         kept = time.monotonic()
         blocks = len(self.order)
         highest = DIVERGED * np.log(2) * (1 + self.settings.negatives)
@@ -185,13 +184,10 @@ class _Training:
                     self.seconds = time.monotonic() - start
                     if failed >= 0 or report[0] > highest * report[1]:
                         shutil.rmtree(self.folder, ignore_errors=True)
-                        words = (
-                            f"{self.before[number] + max(failed, 0):,} of "
-                            f"{self.words:,} words"
-                        )
-                        lower = f"give a lower one than {self.settings.lr:g}"
+                        words = self.before[number] + max(failed, 0)
                         raise InputError(
-                            f"lr: training diverged after {words}; {lower}"
+                            f"lr: training diverged after {words:,} of {self.words:,} "
+                            f"words; give a lower one than {self.settings.lr:g}"
                         )
                     self.done = number + 1
                     self.report += report
@@ -210,12 +206,15 @@ class _Training:
                     kept = time.monotonic()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _learn(self, number: int) -> tuple[int, np.ndarray]:
-        """Train on a block, in a thread."""
-        return self._learn_lines(number, self.corpus.read(self.order[number]))
+    def _learn(
+        self, number: int, lines: np.ndarray | None = None
+    ) -> tuple[int, np.ndarray]:
+        """Train on a block, in a thread; returns what `learn_block` does, and a report.
 
-    def _learn_lines(self, number: int, lines: np.ndarray) -> tuple[int, np.ndarray]:
-        """What `learn_block` returns, the sum of the loss and the number of targets."""
+        The report is the sum of the loss and the number of targets.
+        """
+        if lines is None:
+            lines = self.corpus.read(self.order[number])
         width = self.model.inputs.shape[1]
         workspace = workspace_for(
             self.corpus.longest, self.settings.negatives, width, self.method
@@ -243,7 +242,7 @@ class _Training:
     # -- checkpoints -------------------------------------------------------------------
 
     def _restore(self) -> None:
-        """Go to where the checkpoint stands, or to the beginning."""
+        """Resume from the checkpoint, or start from random weights."""
         try:
             with self.checkpoint.open("rb") as stream:
                 state = json.loads(stream.readline())
@@ -294,7 +293,7 @@ def _order(blocks: int, settings: Settings) -> np.ndarray:
 
 
 def method_of(dictionary: Dictionary, settings: Settings) -> Method:
-    """What a training is done by. Raises InputError if no word may be a target."""
+    """How to choose contexts and targets; InputError if no word may be a target."""
     counts = dictionary.counts[: dictionary.n_words]
     eligible = dictionary.is_word & (counts >= settings.min_target_count)
     if not eligible.any():
@@ -354,13 +353,11 @@ def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
     return table
 
 
-# -- matrices: rows of whole lines of the cache, so that threads and vector registers li
+# -- matrices, whose rows are whole cache lines ----------------------------------------
 
 
 def padded(rows: int, dim: int) -> np.ndarray:
-    """float32[rows, dim and up to 15 more] of zeros, in C order.
-
-    Every row begins at a cache line.
+    """Zeros, float32[rows, dim and up to 15 more]; every row begins at a cache line.
 
     Raises InputError where there is not that much memory.
     """
@@ -386,10 +383,7 @@ def randomize(matrix: np.ndarray, dim: int, seed: int) -> None:
 
 
 def packed(matrix: np.ndarray, dim: int) -> np.ndarray:
-    """float32[rows, dim], C order, in the memory of `matrix`.
-
-    `matrix` must not be used afterwards.
-    """
+    """float32[rows, dim], in the memory of `matrix`, which must not be used again."""
     whole = matrix.reshape(-1)
     at = 0
     for part in _parts(matrix):

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 WORDS = ("<PLACEHOLDER>", "the", "</s>", "cat", "sat", "naïve")
-MATRIX = struct.Struct(
-    "<B2q"
-)  # what stands before a matrix: whether it is quantized, rows, columns
+# What stands before a matrix: whether it is quantized, rows, columns.
+MATRIX = struct.Struct("<B2q")
 
 
 def head_bytes(
@@ -21,10 +20,8 @@ def head_bytes(
     dim: int = 3,
     word_ngrams: int = 2,
     bucket: int = 7,
-    magic: int = 793712314,
     version: int = 11,
     model: int = 4,
-    pruned: int = -1,
 ) -> bytes:
     """The beginning of a ``.bin``, up to its matrices.
 
@@ -33,13 +30,16 @@ def head_bytes(
     words, labels : entries of the dictionary; entry 0 has the count 0, as the program
         gives ``<PLACEHOLDER>``
     dim, word_ngrams, bucket : settings of the model
-    magic, version, model, pruned : what other files have in these places
+    version, model : what other files have in these places
     """
     settings = dim, 5, 3, 1, 10, word_ngrams, 2, model, bucket, 3, 6, 100
-    parts = [struct.pack("<2i", magic, version), struct.pack("<12id", *settings, 1e-4)]
+    parts = [
+        struct.pack("<2i", 793712314, version),
+        struct.pack("<12id", *settings, 1e-4),
+    ]
     parts.append(
         struct.pack(
-            "<3i2q", len(words) + len(labels), len(words), len(labels), 1000, pruned
+            "<3i2q", len(words) + len(labels), len(words), len(labels), 1000, -1
         )
     )
     for i, word in enumerate([*words, *labels]):

@@ -54,9 +54,6 @@ def write_fasttext_bin(
     *,
     version: int = 12,
     model: int = 2,
-    labels: int = 0,
-    pruned: int = -1,
-    quantized: bool = False,
 ) -> None:
     """fastText's ``.bin``.
 
@@ -66,22 +63,20 @@ def write_fasttext_bin(
         the word: that is the mean of this row and of its n-grams' rows.
     buckets : float[b, d], rows of the n-grams
     minn, maxn : lengths of n-grams; 0 and 0 for none
-    version, model, labels, pruned, quantized : as fastText writes them; model 1 is
-        cbow, 2 skipgram, 3 supervised
+    version, model : as fastText writes them; model 1 is cbow, 2 skipgram, 3 supervised
     """
-    words, dim = len(vectors), np.shape(buckets)[1]
+    words = len(vectors)
+    dim = np.shape(buckets)[1]
     settings = dim, 5, 5, 1, 5, 1, 2, model, len(buckets), minn, maxn, 100
     parts = [
         struct.pack("<2i", 793712314, version),
         struct.pack("<12i", *settings),
         struct.pack("<d", 1e-4),
+        struct.pack("<3i2q", words, words, 0, 10 * words, -1),
     ]
-    parts.append(
-        struct.pack("<3i2q", words, words - labels, labels, 10 * words, pruned)
-    )
     parts += [word.encode() + b"\0" + struct.pack("<qb", 10, 0) for word in vectors]
     rows = [*vectors.values(), *buckets]
-    parts += [struct.pack("<?2q", quantized, len(rows), dim), *map(_floats, rows)]
+    parts += [struct.pack("<?2q", False, len(rows), dim), *map(_floats, rows)]
     parts += [struct.pack("<?2q", False, words, dim), _floats(np.zeros((words, dim)))]
     _write(path, b"".join(parts))
 

@@ -40,11 +40,8 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
     names = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
     for new, old in names.items():
         tensors = {name.replace(new, old): tensor for name, tensor in tensors.items()}
-    tensors = {
-        name: tensor
-        for name, tensor in tensors.items()
-        if "predictions.decoder" not in name
-    }
+    for name in ("weight", "bias"):
+        del tensors[f"cls.predictions.decoder.{name}"]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
     tokenizer = transformers.BertTokenizer(
@@ -89,13 +86,9 @@ def _random(
     rng = np.random.default_rng(seed)
     tensors = {}
     for name, tensor in kind(config).state_dict().items():
-        scale = (
-            1
-            if "embed" in name
-            else 2 / np.sqrt(min(tensor.shape))
-            if tensor.ndim > 1
-            else 0.2
-        )
+        scale = 2 / np.sqrt(min(tensor.shape)) if tensor.ndim > 1 else 0.2
+        if "embed" in name:
+            scale = 1
         numbers = scale * rng.standard_normal(tensor.shape)
         is_norm = tensor.ndim == 1 and name.endswith("weight")
         tensors[name] = torch.tensor(numbers + is_norm, dtype=torch.float32)

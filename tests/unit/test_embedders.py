@@ -71,10 +71,8 @@ def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
     assert table.notna().drop(columns="dim").all(axis=None)
     assert table.index[table["available"]].tolist() == HERE
     assert set(table["tried_on"]) == {"real weights", "format fixtures"}
-    here = set(
-        table.index[table["available"] & (table["tried_on"] == "format fixtures")]
-    )
-    assert all(name in PAPER or name.startswith("sent2vec-") for name in here)
+    assert len(PAPER) == len(set(PAPER)) == 21
+    assert set(PAPER) <= set(table.index)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,22 +82,12 @@ def test_shape_type_and_name(name, fitted, sentences) -> None:
     assert vectors.shape[0] == 7
     if name in HERE:
         dim = embedders.catalog().set_index("name").loc[name, "dim"]
-        at_most = len(sentences) - 1 if name in ("pca-bow", "lsa-corpus") else dim
-        assert (
-            sp.issparse(vectors)
-            if dim is pd.NA
-            else vectors.shape[1] in (dim, at_most, len(sentences))
-        )
+        # A small text has fewer principal components than that.
+        few = name in ("pca-bow", "lsa-corpus")
+        assert sp.issparse(vectors) if dim is pd.NA else vectors.shape[1] == dim or few
     assert np.isfinite(dense(vectors)).all()
     assert fitted(name).name == name
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_no_sentences_no_vectors(name, fitted, sentences) -> None:
-    assert fitted(name).encode([]).shape == (
-        0,
-        fitted(name).encode(sentences[:1]).shape[1],
-    )
+    assert fitted(name).encode([]).shape == (0, vectors.shape[1])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,7 +129,7 @@ def test_encode_before_fit_is_an_error(name) -> None:
 # README: "What is trained inside a study ... is trained on the text at hand, with one
 # thread, and named so."
 @pytest.mark.parametrize(
-    "name", ["w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub"]
+    "name", ["w2v-corpus", "fasttext-corpus-sub", "urae-corpus-balanced-20d"]
 )
 def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (
@@ -190,28 +178,14 @@ def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
-def test_the_sum_of_words_is_the_mean_times_their_number(fitted) -> None:
-    sums, means = (
-        fitted(f"glove-6b-50d+{suffix}").encode(["the dog barks zzzqq"])
-        for suffix in ("sowe", "mowe")
-    )
-    np.testing.assert_allclose(sums, 3 * means, rtol=1e-6)
-    np.testing.assert_array_equal(
-        means, fitted("glove-6b-50d").encode(["the dog barks zzzqq"])
-    )
-
-
 def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
-    general, wiki, own = (
-        embedders.load("glove-6b-50d+sif", probabilities=source).fit(sentences)
-        for source in ("wordfreq", "enwiki", "corpus")
-    )
-    assert (
-        own.probabilities["fire"] > 5 * general.probabilities["fire"]
-    )  # newswire about bush fires
-    assert wiki.probabilities["fire"] != general.probabilities["fire"]
-    assert len({str(embedder.settings) for embedder in (general, wiki, own)}) == 3
+    found = {}
+    for source in ("wordfreq", "enwiki", "corpus"):
+        embedder = embedders.load("glove-6b-50d+sif", probabilities=source)
+        found[source] = embedder.fit(sentences).probabilities["fire"]
+    # The text is newswire about bush fires.
+    assert found["corpus"] > 5 * found["wordfreq"] != found["enwiki"]
 
 
 @pytest.mark.parametrize(
@@ -229,10 +203,6 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
             "minilm-avg has no word vectors to compose; accepted: fasttext-cc",
         ),
         (
-            lambda: embedders.load("glove-6b-50d+sif", probabilities="mine"),
-            "probabilities: 'mine' is not known",
-        ),
-        (
             lambda: embedders.load("glove-6b-50d").encode("one string"),
             "give a list of strings",
         ),
@@ -243,10 +213,6 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
         (
             lambda: embedders.load("minilm-avg", pooling="max"),
             "pooling: 'max' is not known",
-        ),
-        (
-            lambda: embedders.select("names", ["bow", "bow"]),
-            "give a list of different values",
         ),
     ],
 )
@@ -261,16 +227,6 @@ def test_bad_requests_get_a_sentence(call, message) -> None:
     ("name", "file", "address"),
     [
         (
-            "glove-840b-300d",
-            "glove/glove.840B.300d.txt",
-            "https://nlp.stanford.edu/projects/glove/",
-        ),
-        (
-            "elmo-small",
-            "elmo/elmo_2x1024_128_2048cnn_1xhighway_options.json",
-            "https://allenai.org",
-        ),
-        (
             "glove-840b-300d+usif",
             "glove/glove.840B.300d.txt",
             "make data ASSET=glove-840b",
@@ -283,12 +239,9 @@ def test_what_is_absent_says_which_file_from_where_goes_where(
 ) -> None:
     monkeypatch.setattr(paths, "DATA", tmp_path)
     monkeypatch.delenv("SENTENCE_DATA", raising=False)
-    with pytest.raises(InputError) as error:
-        embedders.load(name)
-    message = str(error.value)
-    assert f"embedder: {name} is not available" in message
-    assert all(part in message for part in (file, address, str(tmp_path)))
-    assert "\n" not in message
+    for part in (f"embedder: {name} is not available", file, address, str(tmp_path)):
+        with refused(part):
+            embedders.load(name)
 
 
 def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) -> None:
@@ -300,17 +253,7 @@ def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) ->
 
 
 def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
-    here, absent = embedders.select(
-        "embedder_names", ["tfidf", "glove-840b-300d", "installed"], at_least=2
-    )
-    assert here == [
-        "tfidf",
-        *(name for name in embedders.GROUPS["installed"] if name != "tfidf"),
-    ]
+    group = embedders.GROUPS["installed"]
+    here, absent = embedders.select("names", ["bow", "glove-840b-300d", "installed"])
+    assert here == ["bow", *(name for name in group if name != "bow")]
     assert set(absent) == set(embedders.missing(["glove-840b-300d"]))
-
-
-def test_groups_hold_what_they_say() -> None:
-    assert len(PAPER) == len(set(PAPER)) == 21
-    assert set(PAPER) <= set(embedders.names())
-    assert not embedders.missing(embedders.GROUPS["installed"])

@@ -33,9 +33,7 @@ def test_sentences_about_one_thing_are_nearer(fitted) -> None:
     assert min(cosines[0, 1], cosines[2, 3]) > max(cosines[0, 2], cosines[1, 3])
 
 
-@pytest.mark.parametrize(
-    "sentence", ["the cat and the dog sleep", "money in the bank", "interest"]
-)
+@pytest.mark.parametrize("sentence", ["the cat and the dog sleep", "interest"])
 def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(
     fitted, sentence
 ) -> None:
@@ -58,13 +56,7 @@ def unit(vector: np.ndarray) -> np.ndarray:
     return vector / np.linalg.norm(vector)
 
 
-def test_unknown_words_only_give_zero(fitted) -> None:
-    assert not fitted.encode(["", "zzz qqq"]).any()
-
-
 def test_bad_input_gets_a_sentence() -> None:
-    with refused("model: 'pv' is not known"):
-        ParagraphVectors("pv")
     with refused("tolerance: 0 is not accepted"):
         ParagraphVectors("pv-dbow", tolerance=0)
     with refused("no word occurs 2 times"):

@@ -14,14 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec, binary
 from tests.official.sent2vec import (
     WORDS,
     head_bytes,
     matrices,
     model_bytes,
-    write_model,
     write_sparse_model,
 )
 from tests.refusals import refused
@@ -33,19 +31,6 @@ def written(model: binary.ModelFile) -> bytes:
     stream = io.BytesIO()
     binary.write(stream, model)
     return stream.getvalue()
-
-
-# README: "reads and writes the authors' model files"
-def test_everything_in_a_file_is_read(tmp_path) -> None:
-    model = binary.read(write_model(tmp_path / "model.bin", labels=["__label__x"]))
-    assert model.header == binary.Header(3, 5, 3, 1, 10, 2, 2, 4, 7, 3, 6, 100, 1e-4)
-    assert model.dictionary.words == [*(word.encode() for word in WORDS), b"__label__x"]
-    assert model.dictionary.counts.tolist() == [0, 99, 98, 97, 96, 95, 94]
-    assert model.dictionary.n_words == 6
-    assert model.dictionary.tokens == 1000
-    expected = matrices(len(WORDS))
-    np.testing.assert_array_equal(model.input_matrix, expected[0])
-    np.testing.assert_array_equal(model.output_matrix, expected[1])
 
 
 def test_the_example_is_written_as_it_was_read(data_file, tmp_path) -> None:
@@ -69,7 +54,11 @@ def test_what_was_read_is_written_byte_for_byte(
     words, labels, dim, word_ngrams, bucket
 ) -> None:
     data = model_bytes(words, labels, dim=dim, word_ngrams=word_ngrams, bucket=bucket)
-    assert written(binary.parse(data, "a file")) == data
+    model = binary.parse(data, "a file")
+    expected = matrices(len(words), dim, bucket)
+    np.testing.assert_array_equal(model.input_matrix, expected[0])
+    np.testing.assert_array_equal(model.output_matrix, expected[1])
+    assert written(model) == data
 
 
 def test_a_large_model_is_not_read_into_memory(tmp_path) -> None:
@@ -99,9 +88,7 @@ def test_the_row_without_use_may_be_missing() -> None:
 
 def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
     for length in range(len(WHOLE)):
-        with pytest.raises(
-            InputError, match=r"^a file: is cut short; get the file again"
-        ):
+        with refused("a file: is cut short; get the file again"):
             binary.parse(WHOLE[:length], "a file")
 
 
@@ -109,54 +96,35 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
     ("data", "message"),
     [
         (b"", "is cut short"),
-        (
-            b"<!DOCTYPE html><html><title>Google Drive</title>",
-            (
-                "is no model of the Sent2Vec program .perhaps a saved web page.; get "
-                "the file again"
-            ),
-        ),
+        (b"<!DOCTYPE html><html>", "is no model of the Sent2Vec program"),
         (
             model_bytes(version=12),
             "has version 12 of the format; give a file of version 11",
         ),
-        (
-            model_bytes(model=1),
-            "is a fastText model of kind 1; give one trained with sent2vec",
-        ),
+        (model_bytes(model=1), "is a fastText model of kind 1"),
         (model_bytes(quantized=(0, 1)), "is a quantized model"),
         (WHOLE + b"\n", "goes on after its output matrix"),
-        (head_bytes(bucket=0), "0 buckets"),
+        (head_bytes(bucket=0), "is damaged, its header says 3 dimensions, 0 buckets"),
         (
             head_bytes() + struct.pack("<B2q", 0, 14, 4),
-            "14 rows of 4 numbers, not 14 of 3",
-        ),
-        (
-            WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", 98, 1)),
-            "or labels among its words",
+            "is damaged, a matrix has 14 rows of 4 numbers, not 14 of 3",
         ),
         (
             WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)),
-            "negative counts",
+            "is damaged, its dictionary holds negative counts",
         ),
     ],
 )
 def test_what_is_no_model_gets_a_sentence(data, message) -> None:
-    with pytest.raises(InputError, match=f"^a file: .*{message}"):
+    with refused(f"a file: {message}"):
         binary.parse(data, "a file")
 
 
 def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
     (tmp_path / "empty.bin").touch()
-    with refused(r"empty.bin: is cut short"):
+    with refused("empty.bin: is cut short"):
         binary.read(tmp_path / "empty.bin")
-    with pytest.raises(
-        InputError, match=r"nowhere.bin: cannot be read \(No such file or directory\)"
-    ):
+    with refused("nowhere.bin: cannot be read (No such file or directory)"):
         binary.read(tmp_path / "nowhere.bin")
-    with refused("cannot be read"):
-        binary.read(tmp_path)
-    with pytest.raises(
-        InputError, match=r"cannot be written \(No such file or directory\)"
-    ):
+    with refused("cannot be written (No such file or directory)"):
         Sent2Vec(binary.parse(WHOLE, "a file")).save(tmp_path / "no" / "folder.bin")

@@ -11,11 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lib.catalog import published
 from lib.run import paths
 from lib.run.environment import cores
-from lib.run.errors import InputError
 from lib.sent2vec import Settings, preset, text, training
+from lib.vectors import unit
 from tests.refusals import refused
 
 SMALL = Settings(
@@ -49,12 +48,14 @@ def small_blocks(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
 
 
+ADD_STEP = training._Training._add_step
+
+
 def after_each_step(call) -> Callable:
     """`_Training._add_step`, which then calls `call` with the step."""
-    add_step = training._Training._add_step
 
     def added(self) -> None:
-        add_step(self)
+        ADD_STEP(self)
         call(self.history[-1])
 
     return added
@@ -75,13 +76,9 @@ def test_words_of_one_topic_come_together_and_the_loss_falls(variant) -> None:
     settings = replace(SMALL, epochs=30, variant=variant)
     trained = training.train(sentences(), settings)
     words = trained.dictionary.words
-    vectors = trained.input_matrix / np.linalg.norm(
-        trained.input_matrix, axis=1, keepdims=True
-    )
-    sea, law = (
-        [i for i, word in enumerate(words) if word.startswith(name)]
-        for name in (b"sea", b"law")
-    )
+    sea = [i for i, word in enumerate(words) if word.startswith(b"sea")]
+    law = [i for i, word in enumerate(words) if word.startswith(b"law")]
+    vectors = unit(trained.input_matrix)
     cosines = vectors @ vectors.T
     within = (cosines[np.ix_(sea, sea)].mean() + cosines[np.ix_(law, law)].mean()) / 2
     assert within > cosines[np.ix_(sea, law)].mean() + 0.15
@@ -93,12 +90,10 @@ def test_an_epoch_is_a_pass_over_the_text() -> None:
     lines = [*sentences(60), "rare1 rare2 word0", "word1", ""]
     trained = training.train(lines, SMALL)
     steps = trained.history
-    assert (
-        trained.history[0].loss < 11 * math.log(2) * 1.001
-    )  # of chance: 11 words scored, log 2 each
+    # Of chance: 11 words scored, log 2 each.
+    assert steps[0].loss < 11 * math.log(2) * 1.001
     once = len(trained.dictionary.ids([line.encode() for line in lines[:60]])[0])
     assert steps[-1].words == 3 * once
-    assert [step.epoch for step in steps] == sorted(step.epoch for step in steps)
     assert {step.epoch for step in steps} == {1, 2, 3}
     for step in steps:
         assert step.lr == pytest.approx(0.2 * (1 - step.words / steps[-1].words))
@@ -118,28 +113,19 @@ def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> Non
 # -- the same bytes --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["reference", "paper"])
-def test_one_thread_and_one_seed_give_the_same_bytes(variant) -> None:
-    settings = replace(SMALL, variant=variant)
-    assert_same(
-        training.train(sentences(), settings), training.train(sentences(), settings)
-    )
-
-
 # README: "a trainer for text of any size"
 def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path) -> None:
     content = "".join(f"{line}\n" for line in sentences()).encode()
-    plain, compressed = tmp_path / "text.txt", tmp_path / "text.gz"
+    plain = tmp_path / "text.txt"
     plain.write_bytes(content)
+    compressed = tmp_path / "text.gz"
     compressed.write_bytes(gzip.compress(content))
     expected = training.train(sentences(), SMALL)
     assert_same(training.train(plain, SMALL), expected)
     assert_same(training.train(str(compressed), SMALL), expected)
-
-
-def test_a_newline_within_a_sentence_is_a_blank() -> None:
+    # A newline within a sentence is a blank.
     broken = [line.replace(" ", "\n", 1) for line in sentences()]
-    assert_same(training.train(broken, SMALL), training.train(sentences(), SMALL))
+    assert_same(training.train(broken, SMALL), expected)
 
 
 # -- checkpoints -----------------------------------------------------------------------
@@ -155,12 +141,10 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothin
         if step.epoch == 2:
             raise KeyboardInterrupt
 
-    add_step = training._Training._add_step
     monkeypatch.setattr(training._Training, "_add_step", after_each_step(stop))
     with pytest.raises(KeyboardInterrupt):
         training.train(sentences(), SMALL)
     steps: list[training.Step] = []
-    monkeypatch.setattr(training._Training, "_add_step", add_step)
     monkeypatch.setattr(training._Training, "_add_step", after_each_step(steps.append))
     assert_same(training.train(sentences(), SMALL), undisturbed)
     assert 0 < len(steps) < len(undisturbed.history)
@@ -206,10 +190,7 @@ def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
         (
             sentences(),
             {"lr": 1e6},
-            (
-                r"lr: training diverged after \d+ of 5,760 words; give a lower one "
-                r"than 1e\+06"
-            ),
+            "of 5,760 words; give a lower one than 1e+06",
         ),
         (iter(sentences()), {}, "can be read only once; give a list"),
         ([b"a b"], {}, "number 0 is a bytes; give strings"),
@@ -217,65 +198,42 @@ def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
     ],
 )
 def test_bad_text_gets_a_sentence(source, changes, sentence) -> None:
-    with pytest.raises(InputError, match=sentence):
+    with refused(sentence):
         training.train(source, replace(SMALL, **changes))
 
 
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"threads": 0}, "threads: 0 is not accepted; give 1 to 10000, a whole number"),
-        ({"dim": 1.5}, "dim: 1.5 is not accepted; give 1 to 100000, a whole number"),
-        ({"lr": math.nan}, "lr: nan is not accepted"),
-        ({"variant": "papr"}, "variant: 'papr' is not known; did you mean paper"),
-    ],
-)
-def test_bad_settings_get_a_sentence(changes, sentence) -> None:
-    with pytest.raises(InputError, match=sentence):
-        Settings(**changes)
+def test_bad_settings_get_a_sentence() -> None:
+    with refused("dim: 1.5 is not accepted; give 1 to 100000, a whole number"):
+        Settings(dim=1.5)
+    with refused("variant: 'papr' is not known; did you mean paper"):
+        Settings(variant="papr")
+    with refused("preset: 'wiki' is not known; did you mean"):
+        preset("wiki")
 
 
 # -- presets ---------------------------------------------------------------------------
 
 
-def test_presets_are_the_rows_of_table_5() -> None:
-    table = published.load("sent2vec_table5").set_index("model")
-    corpora = {"books": "book corpus", "wiki": "wiki", "twitter": "twitter"}
-    for corpus, shown in corpora.items():
-        for kind, suffix in (("unigrams", "uni."), ("bigrams", "uni. + bi.")):
-            settings, row = (
-                preset(f"{corpus}-{kind}"),
-                table.loc[f"Sent2Vec {shown} {suffix}"],
-            )
-            ours = (
-                settings.dim,
-                settings.min_count,
-                settings.min_target_count,
-                settings.lr,
-                settings.epochs,
-            )
-            theirs = row[
-                [
-                    "dim",
-                    "min_word_count",
-                    "min_target_word_count",
-                    "learning_rate",
-                    "epochs",
-                ]
-            ]
-            assert ours == tuple(theirs)
-            assert (settings.subsample, settings.negatives) == (
-                float(row["subsampling"]),
-                row["negatives"],
-            )
-            assert settings.word_ngrams == 1 + (kind == "bigrams")
-            assert settings.dropout_k == (
-                row["bigrams_dropped"] if kind == "bigrams" else 0
-            )
-
-
-def test_presets_take_changes_and_appendix_b() -> None:
-    assert preset("wiki-bigrams-l1", variant="paper", seed=3).l1 == 0.0005
-    assert preset("books-bigrams", dropout_k=2).dropout_k == 2
-    with refused("preset: 'wiki' is not known; did you mean"):
-        preset("wiki")
+def test_presets_are_the_rows_of_table_5_and_of_appendix_b() -> None:
+    twitter = Settings(
+        dim=700,
+        min_count=20,
+        min_target_count=20,
+        epochs=3,
+        subsample=1e-6,
+        dropout_k=0,
+    )
+    assert preset("twitter-unigrams") == twitter
+    wiki = Settings(
+        dim=700,
+        min_count=8,
+        min_target_count=20,
+        epochs=9,
+        subsample=5e-6,
+        dropout_k=4,
+        word_ngrams=2,
+        bucket=4_000_000,
+        l1=0.0005,
+        seed=3,
+    )
+    assert preset("wiki-bigrams-l1", seed=3) == wiki
