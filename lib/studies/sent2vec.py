@@ -153,25 +153,6 @@ def changed(model: Sent2Vec, variant: str) -> Sent2Vec:
     return Sent2Vec(model.file._replace(input_matrix=matrix))
 
 
-def gensim_words(
-    lines: Sequence[str], settings: Settings, skip_gram: bool, rate: float
-) -> Encode:
-    """The mean of word vectors that gensim's word2vec learns at this learning rate.
-
-    The window is five words. The other settings are those of Sent2Vec.
-    """
-    from gensim.models import Word2Vec
-
-    model = Word2Vec(
-        [line.split() for line in lines], vector_size=settings.dim,
-        epochs=settings.epochs, window=5, workers=1, negative=settings.negatives,
-        sample=settings.subsample, min_count=settings.min_count, sg=int(skip_gram),
-        seed=settings.seed, alpha=rate,
-    )  # fmt: skip
-    vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
-    return Average("gensim", vectors, text.lower_word_tokens).encode
-
-
 class Training(NamedTuple):
     """A training, and the sets that its model is scored on.
 
@@ -198,6 +179,10 @@ class Training(NamedTuple):
     gensim: str = ""
     rate: float = GENSIM_RATE
 
+    def own(self, sets: Sequence[ItemSet]) -> list[ItemSet]:
+        """The sets that its model is scored on."""
+        return [item_set for item_set in sets if item_set.group in self.groups]
+
 
 def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
     """Where the values of a training's model are kept."""
@@ -210,13 +195,37 @@ def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
     }
     if training.gensim:
         key["rate"] = training.rate
-    own_sets = [item_set for item_set in sets if item_set.group in training.groups]
     key["exams"] = [
-        [item_set.name, item_set.group, item_set.key] for item_set in own_sets
+        [item_set.name, item_set.group, item_set.key] for item_set in training.own(sets)
     ]
     return CacheEntry(
         paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key
     )
+
+
+def gensim_words(training: Training) -> Encode:
+    """The mean of word vectors that gensim's word2vec learns.
+
+    The window is five words. The other settings are those of Sent2Vec.
+    """
+    from gensim.models import Word2Vec
+
+    settings = training.settings
+    model = Word2Vec(
+        [line.split() for line in training.lines],
+        vector_size=settings.dim,
+        epochs=settings.epochs,
+        window=5,
+        workers=1,
+        negative=settings.negatives,
+        sample=settings.subsample,
+        min_count=settings.min_count,
+        sg=int(training.gensim == "skip-gram"),
+        seed=settings.seed,
+        alpha=training.rate,
+    )
+    vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
+    return Average("gensim", vectors, text.lower_word_tokens).encode
 
 
 def measure(training: Training, sets: Sequence[ItemSet]) -> None:
@@ -229,12 +238,7 @@ def measure(training: Training, sets: Sequence[ItemSet]) -> None:
     def learn() -> dict[str, Any]:
         if training.gensim:
             arrays = {}
-            skip_gram = training.gensim == "skip-gram"
-            encoders = {
-                "": gensim_words(
-                    training.lines, training.settings, skip_gram, training.rate
-                )
-            }
+            encoders = {"": gensim_words(training)}
         else:
             model = Sent2Vec.train(training.lines, training.settings)
             arrays = dict(word_weights(model).drop(columns="word"))
@@ -242,8 +246,7 @@ def measure(training: Training, sets: Sequence[ItemSet]) -> None:
                 variant: encoder(changed(model, variant))
                 for variant in training.variants
             }
-        own_sets = [item_set for item_set in sets if item_set.group in training.groups]
-        for variant, item_set in product(encoders, own_sets):
+        for variant, item_set in product(encoders, training.own(sets)):
             if item_set.group != "supervised" or variant in ("", "SIF"):
                 values = item_set.values(Fitted(encoders[variant]))
                 arrays[f"{variant}/{item_set.group}/{item_set.name}"] = values
