@@ -8,6 +8,7 @@ why: the text garbles it, or the paper itself gives none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -79,3 +80,57 @@ def cells(
             "name another column too, or select by one"
         )
     return numbers
+
+
+# -- tables in a paper's own layout ----------------------------------------------------
+
+
+def layout(
+    name: str, rows: Sequence[str] = ("model",), digits: int = 1
+) -> pd.DataFrame:
+    """A table of scores as it stands in the paper: text, a column for each data set.
+
+    Where a cell has two measures, they are joined by a slash; a hyphen stands where the
+    paper has no number.
+
+    Parameters
+    ----------
+    name : str
+        A file that `load` knows.
+    rows : sequence of str
+        The columns that name a row.
+    digits : int
+        After the point.
+    """
+    table = load(name)
+    text = table["value"].map(f"{{:.{digits}f}}".format)
+    table["text"] = text.mask(table["value"].isna(), "-")
+    by = {"index": list(rows), "columns": "dataset", "values": "text"}
+    wide = table.pivot_table(**by, aggfunc=" / ".join, sort=False)
+    return wide[table["dataset"].unique()].reset_index()
+
+
+def beside(
+    printed: pd.DataFrame, ours: pd.DataFrame, stands: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """A printed table, below each model our rows that stand for it.
+
+    Parameters
+    ----------
+    printed : DataFrame
+        With a column model. Below a model that is there twice, ours come once.
+    ours : DataFrame
+        Indexed by name; "here: " comes before each.
+    stands : mapping
+        From a model to the names of our rows. Those of a model that is not printed come
+        last.
+    """
+    here = ours.assign(model="here: " + ours.index)
+    left = dict(stands)
+    rows = []
+    for row in printed.to_dict("records"):
+        names = left.pop(row["model"], [])
+        rows += [row, *here.loc[names].to_dict("records")]
+    for names in left.values():
+        rows += here.loc[names].to_dict("records")
+    return pd.DataFrame(rows).fillna("")

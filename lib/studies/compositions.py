@@ -1,7 +1,4 @@
-"""Compositions of word vectors, and their scores beside those of uSIF's paper.
-
-The paper prints them in section 4.
-"""
+"""Compositions of word vectors, and their scores (section 4 of uSIF's paper)."""
 
 from __future__ import annotations
 
@@ -9,10 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
 from lib import embedders, similarity, tasks
-from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average
@@ -29,10 +24,6 @@ PAPER |= {
     "SICK-E": ["SICK-E"],
     "SST2": ["SST"],
 }
-VECTORS = {
-    "paragram-sl999": "PSL",
-    "paranmt-50m": "ParaNMT",
-}  # other vectors stand beside GloVe's row
 
 
 @dataclass(frozen=True)
@@ -99,12 +90,6 @@ class Composer:
         This is SIF at a/2, normalized, with components removed by share.
         """
         return self.sif(a=a / 2, m=m, normalize="divide", removal="share")
-
-
-def rated_sentences(name: str) -> list[str]:
-    """All sentences of a set of rated pairs."""
-    task = tasks.load(name)
-    return [*task.left, *task.right]
 
 
 def learned(name: str) -> ItemSet:
@@ -175,34 +160,3 @@ def tuned(candidates: Mapping[float, Embedder], sets: Sequence[ItemSet]) -> floa
     scores = by_group(evaluate({"": candidates}, sets, Sampling()))
     means = scores.mean("vectors").mean("group").estimate()
     return list(candidates)[int(np.argmax(means))]
-
-
-def with_published(
-    scores: Measured, tables: Sequence[str], compositions: Mapping[str, str]
-) -> pd.DataFrame:
-    """The paper's scores beside ours, x100.
-
-    Columns set, vectors, composition, ours, row, paper.
-
-    `compositions` gives the paper's name of each; one that begins with + follows the
-    vectors': {"uSIF": "+UP"}.
-    """
-    paper = pd.concat([published.load(table) for table in tables])
-    paper = paper.set_index(["model", "dataset"])["value"]
-    ours = scores.only("what", list(compositions))
-    rows = []
-    for place, score in np.ndenumerate(100 * ours.estimate()):
-        composition, group, vectors = (
-            names[at] for names, at in zip(ours.axes.values(), place, strict=True)
-        )
-        row = compositions[composition]
-        if row.startswith("+"):
-            row = VECTORS.get(vectors, "GloVe") + row
-        for dataset in PAPER.get(group, []):
-            if (row, dataset) in paper.index:
-                rows.append(
-                    (group, vectors, composition, score, row, paper[row, dataset])
-                )
-    return pd.DataFrame(
-        rows, columns=["set", "vectors", "composition", "ours", "row", "paper"]
-    )

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from lib import embedders
+from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.composition import Average
 from lib.run import paths
@@ -151,25 +153,6 @@ def changed(model: Sent2Vec, variant: str) -> Sent2Vec:
     return Sent2Vec(model.file._replace(input_matrix=matrix))
 
 
-def gensim_words(
-    lines: Sequence[str], settings: Settings, skip_gram: bool, rate: float
-) -> Encode:
-    """The mean of word vectors that gensim's word2vec learns at this learning rate.
-
-    The window is five words. The other settings are those of Sent2Vec.
-    """
-    from gensim.models import Word2Vec
-
-    model = Word2Vec(
-        [line.split() for line in lines], vector_size=settings.dim,
-        epochs=settings.epochs, window=5, workers=1, negative=settings.negatives,
-        sample=settings.subsample, min_count=settings.min_count, sg=int(skip_gram),
-        seed=settings.seed, alpha=rate,
-    )  # fmt: skip
-    vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
-    return Average("gensim", vectors, text.lower_word_tokens).encode
-
-
 class Training(NamedTuple):
     """A training, and the sets that its model is scored on.
 
@@ -187,8 +170,6 @@ class Training(NamedTuple):
         "C-BOW" or "skip-gram", which gensim trains, in place of Sent2Vec.
     rate : float
         The learning rate of gensim, by default its own.
-    model : Sent2Vec, optional
-        Where it has been trained already.
     """
 
     lines: Sequence[str]
@@ -197,7 +178,10 @@ class Training(NamedTuple):
     variants: tuple[str, ...] = ("",)
     gensim: str = ""
     rate: float = GENSIM_RATE
-    model: Sent2Vec | None = None
+
+    def own(self, sets: Sequence[ItemSet]) -> list[ItemSet]:
+        """The sets that its model is scored on."""
+        return [item_set for item_set in sets if item_set.group in self.groups]
 
 
 def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
@@ -211,13 +195,37 @@ def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
     }
     if training.gensim:
         key["rate"] = training.rate
-    own_sets = [item_set for item_set in sets if item_set.group in training.groups]
     key["exams"] = [
-        [item_set.name, item_set.group, item_set.key] for item_set in own_sets
+        [item_set.name, item_set.group, item_set.key] for item_set in training.own(sets)
     ]
     return CacheEntry(
         paths.CACHE / "sent2vec-study", training.gensim or "sent2vec", key
     )
+
+
+def gensim_words(training: Training) -> Encode:
+    """The mean of word vectors that gensim's word2vec learns.
+
+    The window is five words. The other settings are those of Sent2Vec.
+    """
+    from gensim.models import Word2Vec
+
+    settings = training.settings
+    model = Word2Vec(
+        [line.split() for line in training.lines],
+        vector_size=settings.dim,
+        epochs=settings.epochs,
+        window=5,
+        workers=1,
+        negative=settings.negatives,
+        sample=settings.subsample,
+        min_count=settings.min_count,
+        sg=int(training.gensim == "skip-gram"),
+        seed=settings.seed,
+        alpha=training.rate,
+    )
+    vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
+    return Average("gensim", vectors, text.lower_word_tokens).encode
 
 
 def measure(training: Training, sets: Sequence[ItemSet]) -> None:
@@ -230,21 +238,15 @@ def measure(training: Training, sets: Sequence[ItemSet]) -> None:
     def learn() -> dict[str, Any]:
         if training.gensim:
             arrays = {}
-            skip_gram = training.gensim == "skip-gram"
-            encoders = {
-                "": gensim_words(
-                    training.lines, training.settings, skip_gram, training.rate
-                )
-            }
+            encoders = {"": gensim_words(training)}
         else:
-            model = training.model or Sent2Vec.train(training.lines, training.settings)
+            model = Sent2Vec.train(training.lines, training.settings)
             arrays = dict(word_weights(model).drop(columns="word"))
             encoders = {
                 variant: encoder(changed(model, variant))
                 for variant in training.variants
             }
-        own_sets = [item_set for item_set in sets if item_set.group in training.groups]
-        for variant, item_set in product(encoders, own_sets):
+        for variant, item_set in product(encoders, training.own(sets)):
             if item_set.group != "supervised" or variant in ("", "SIF"):
                 values = item_set.values(Fitted(encoders[variant]))
                 arrays[f"{variant}/{item_set.group}/{item_set.name}"] = values
@@ -258,6 +260,76 @@ def measure(training: Training, sets: Sequence[ItemSet]) -> None:
 def encoder(model: Sent2Vec) -> Encode:
     """A model as a function from sentences to embeddings, float32[n, dim]."""
     return lambda sentences: model.encode(tokenized(sentences))
+
+
+# -- printed scores --------------------------------------------------------------------
+
+# Sentences or pairs in the test sets of tables 1, 2 and 7.
+SIZES = {
+    "MSRP": 1725,
+    "MR": 10662,
+    "CR": 3775,
+    "SUBJ": 10000,
+    "MPQA": 10606,
+    "TREC": 500,
+    "STS 2014 News": 300,
+    "STS 2014 Forum": 450,
+    "STS 2014 WordNet": 750,
+    "STS 2014 Twitter": 750,
+    "STS 2014 Images": 750,
+    "STS 2014 Headlines": 750,
+    "SICK 2014": 9927,
+}
+
+
+def printed_scores() -> pd.DataFrame:
+    """Printed accuracies and correlations, with the sampling error of their test sets.
+
+    Returns
+    -------
+    DataFrame with columns model, dataset, measure, value (an accuracy is a share) and
+    error, its standard error
+    """
+    table = pd.concat(published.load(f"sent2vec_table{n}") for n in (1, 2, 7))
+    table = table[table["dataset"].isin(SIZES)].query("measure != 'f1'")
+    table = table.dropna(subset="value")
+    size = table["dataset"].map(SIZES)
+    is_share = table["measure"] == "accuracy"
+    value = table["value"] / np.where(is_share, 100, 1)
+    of_share = np.sqrt(value * (1 - value) / size)
+    of_correlation = (1 - value**2) / np.sqrt(size - 3)
+    error = of_share.where(is_share, of_correlation)
+    return table.assign(value=value, error=error)
+
+
+def leads(printed: pd.DataFrame, model: str, rivals: Sequence[str]) -> pd.DataFrame:
+    """The lead of a model over the best of some rivals, by set and measure.
+
+    The two are compared unpaired: nobody has their predictions.
+
+    Parameters
+    ----------
+    printed : DataFrame
+        As `printed_scores` has it.
+    model : str
+    rivals : sequence of str
+
+    Returns
+    -------
+    DataFrame with columns dataset, measure, rival, lead, low and high, the ends of the
+    95 % interval
+    """
+    cell = ["dataset", "measure"]
+    others = printed[printed["model"].isin(rivals)]
+    others = others.sort_values("value", kind="stable")
+    best = others.groupby(cell).last().rename(columns={"model": "rival"})
+    own = printed[printed["model"] == model]
+    table = own.merge(best, on=cell, suffixes=("", "_rival"))
+    lead = table["value"] - table["value_rival"]
+    error = np.hypot(table["error"], table["error_rival"])
+    half = norm.isf(0.025) * error
+    ends = {"low": lead - half, "high": lead + half}
+    return table[[*cell, "rival"]].assign(lead=lead.round(6), **ends)
 
 
 # -- comparisons -----------------------------------------------------------------------
@@ -316,16 +388,25 @@ class Comparison:
         "uni: SIF" is the variant "SIF" of "uni". What is not trained scores the same
         for each seed.
         """
+        scores = {
+            (group, name): in_set
+            for group in groups
+            for name, in_set in self.on_each_set(names, group).items()
+        }
+        return by_group(scores).mean("group")
+
+    def on_each_set(self, names: Sequence[str], group: str) -> dict[str, Measured]:
+        """The scores as `scores` has them, in each set of a group."""
         scores = {}
         for item_set in self.sets:
-            if item_set.group in groups:
+            if item_set.group == group:
                 values = [self._values(name, item_set) for name in names]
                 by_seed = np.stack(np.broadcast_arrays(*values), axis=1)
                 seeds = [str(number) for number in range(by_seed.shape[2])]
                 axes = {"embedder": names, "seed": seeds}
                 in_set = item_set.measured(by_seed, axes, self.sampling)
-                scores[item_set.group, item_set.name] = in_set
-        return by_group(scores).mean("group")
+                scores[item_set.name] = in_set
+        return scores
 
     def _values(self, name: str, item_set: ItemSet) -> np.ndarray:
         """float64[items, seeds]."""

@@ -149,21 +149,6 @@ def _similarity(cosines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return 1 - angles / np.pi, slopes
 
 
-def log_linear(sentence: Sentence, words: np.ndarray) -> Objective:
-    """log p(s|c) of equation (1) with Z(c) over a vocabulary, and its gradient.
-
-    The vocabulary is float64[v, d]; the rest as for `angular`.
-    """
-    total = sentence.vectors.sum(axis=0)
-    count = len(sentence.vectors)
-
-    def log_likelihood(c: np.ndarray) -> tuple[float, np.ndarray]:
-        log_z, expected = log_partition(c, words)
-        return float(total @ c - count * log_z), total - count * expected
-
-    return log_likelihood
-
-
 def log_partition(c: np.ndarray, words: np.ndarray) -> tuple[float, np.ndarray]:
     """log Z(c) - log |V|, and its gradient by c.
 

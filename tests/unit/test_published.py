@@ -6,6 +6,7 @@ The tables agree with what their papers say.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lib.catalog import published
@@ -226,3 +227,18 @@ def test_cells_refuse_a_name_that_stands_for_two_numbers() -> None:
         InputError, match=r"by: 'model' names two numbers of usif_table1 \('PP'\)"
     ):
         published.cells("usif_table1", "model")
+
+
+def test_a_table_stands_in_the_papers_layout_with_our_rows_below() -> None:
+    printed = published.layout("sent2vec_table1", ["data", "model"])
+    assert printed.loc[0, ["model", "MSRP", "MR"]].tolist() == [
+        "SAE",
+        "74.3 / 81.7",
+        "62.6",
+    ]
+    ours = pd.DataFrame({"MR": ["1.0", "2.0"]}, ["a", "b"])
+    both = published.beside(printed, ours, {"SAE": ["a"], "none": ["b"]})
+    assert both["model"].iloc[[0, 1, -1]].tolist() == ["SAE", "here: a", "here: b"]
+    assert both.loc[1, ["MSRP", "MR"]].tolist() == ["", "1.0"]
+    without_number = published.layout("sent2vec_table2", digits=2).set_index("model")
+    assert without_number.loc["Siamese C-BOW", "SICK 2014"] == "- / -"

@@ -51,3 +51,17 @@ def test_variants_replace_what_they_say(model) -> None:
         weights.loc["cat", "sif"], rel=1e-5
     )
     assert not study.changed(model, "no frequent").word_vectors()["the"].any()
+
+
+def test_a_printed_lead_has_the_sampling_errors_of_both_scores() -> None:
+    printed = study.printed_scores()
+    table = study.leads(printed, "Sent2Vec uni.", ["C-BOW", "SkipThought"])
+    on_cr = table.set_index("dataset").loc["CR"]
+    assert on_cr["rival"] == "SkipThought"
+    # 80.2 and 80.1 percent of 3,775 sentences.
+    variances = 0.802 * 0.198 / 3775 + 0.801 * 0.199 / 3775
+    half = 1.96 * np.sqrt(variances)
+    found = on_cr[["lead", "low", "high"]].astype(float)
+    assert found.tolist() == pytest.approx(
+        [0.001, 0.001 - half, 0.001 + half], rel=1e-4
+    )
