@@ -68,14 +68,13 @@ class Measured:
         InputError
             Axes that do not have the values' shape.
         """
-        values = _of_shape(values, axes)
-        columns = values.reshape(len(values), -1)
+        columns, shape = _columns(values, axes)
 
         def score(counts: np.ndarray) -> np.ndarray:
             means = _weighted(counts, columns) / counts.sum()
-            return means.reshape(values.shape[1:])
+            return means.reshape(shape)
 
-        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+        return cls(score, _lists(axes), _numbered(len(columns), clusters), sampling)
 
     @classmethod
     def correlations(
@@ -91,8 +90,7 @@ class Measured:
         `gold` is float[items]. The rest as for `means`. A correlation with values that
         are all alike is NaN.
         """
-        values = _of_shape(values, axes)
-        columns = values.reshape(len(values), -1)
+        columns, shape = _columns(values, axes)
 
         def score(counts: np.ndarray) -> np.ndarray:
             weights = counts / counts.sum()
@@ -103,12 +101,11 @@ class Measured:
             lengths = np.sqrt(variances * (weights @ ratings**2))
             chosen = counts > 0
             varies = (np.ptp(columns[chosen], axis=0) > 0) & (np.ptp(gold[chosen]) > 0)
-            nothing = np.full(len(lengths), np.nan)
-            return np.divide(covariance, lengths, out=nothing, where=varies).reshape(
-                values.shape[1:]
-            )
+            found = np.full(len(lengths), np.nan)
+            np.divide(covariance, lengths, out=found, where=varies)
+            return found.reshape(shape)
 
-        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+        return cls(score, _lists(axes), _numbered(len(columns), clusters), sampling)
 
     @classmethod
     def joined(cls, parts: Mapping[str, Measured], axis: str) -> Measured:
@@ -117,30 +114,26 @@ class Measured:
         Items of all sets are drawn alike. Raises InputError for parts whose axes
         differ.
         """
-        first, *others = parts.values()
-        if any(part.axes != first.axes for part in others):
+        sets = list(parts.values())
+        first = sets[0]
+        if any(part.axes != first.axes for part in sets):
             raise InputError(
                 f"{axis}: the parts have different axes; "
                 "give the same embedders and conditions in each"
             )
-        lengths = [len(part.units) for part in parts.values()]
-        ends = np.cumsum(lengths)[:-1]
-        numbers = np.cumsum([0, *(part.units.max() + 1 for part in parts.values())])
-        units = [
-            part.units + number
-            for part, number in zip(parts.values(), numbers, strict=False)
-        ]
+        borders = np.cumsum([len(part.units) for part in sets])[:-1]
+        units = []
+        used = 0
+        for part in sets:
+            units.append(part.units + used)
+            used += part.units.max() + 1
 
         def score(counts: np.ndarray) -> np.ndarray:
-            of_parts = zip(parts.values(), np.split(counts, ends), strict=True)
-            return np.stack([part.score(some) for part, some in of_parts])
+            of_sets = zip(sets, np.split(counts, borders), strict=True)
+            return np.stack([part.score(some) for part, some in of_sets])
 
-        return cls(
-            score,
-            {axis: list(parts)} | first.axes,
-            np.concatenate(units),
-            first.sampling,
-        )
+        axes = {axis: list(parts)} | first.axes
+        return cls(score, axes, np.concatenate(units), first.sampling)
 
     def mean(self, axis: str) -> Measured:
         """The means over an axis, such as that of the sets, which is gone then."""
@@ -174,13 +167,11 @@ class Measured:
         In place of the axis' names there are those of the pairs, "first - second".
         """
         place = self._place(axis)
-        firsts, seconds = (
-            self._rows(axis, names) for names in zip(*pairs, strict=True)
-        )
+        rows = self._rows(axis, [name for pair in pairs for name in pair])
 
         def difference(scores: np.ndarray) -> np.ndarray:
-            higher = np.take(scores, firsts, axis=place)
-            return higher - np.take(scores, seconds, axis=place)
+            higher = np.take(scores, rows[::2], axis=place)
+            return higher - np.take(scores, rows[1::2], axis=place)
 
         names = [f"{first} - {second}" for first, second in pairs]
         return self._made(difference, self.axes | {axis: names})
@@ -189,9 +180,11 @@ class Measured:
         """By how much each name of an axis scores higher than one, relative to it."""
         place = self._place(axis)
         row = self._rows(axis, [baseline])
-        return self._made(
-            lambda scores: scores / np.take(scores, row, axis=place) - 1, self.axes
-        )
+
+        def gain(scores: np.ndarray) -> np.ndarray:
+            return scores / np.take(scores, row, axis=place) - 1
+
+        return self._made(gain, self.axes)
 
     def estimate(self) -> np.ndarray:
         """The scores on all items as they are, the mean over seeds."""
@@ -211,12 +204,11 @@ class Measured:
         """
 
         def value(drawn: np.ndarray) -> np.ndarray:
-            scores = self.score(self._counts(drawn))
+            scores = self.score(self.counts(drawn))
             return scores if statistic is None else statistic(scores)
 
-        return self._bootstrap(
-            value, method=method, holm=holm, seeds="seed" in self.axes
-        )
+        seeds = "seed" in self.axes
+        return self._bootstrap(value, method=method, holm=holm, seeds=seeds)
 
     def contrast(
         self,
@@ -232,10 +224,10 @@ class Measured:
         along the axis; of two names the axis is gone.
         """
         if isinstance(first, str):
-            only = self.differences([(first, second)], axis)
-            return only.mean(axis).interval(method=method, holm=holm)
-        pairs = list(zip(first, second, strict=True))
-        return self.differences(pairs, axis).interval(method=method, holm=holm)
+            gap = self.differences([(first, second)], axis).mean(axis)
+        else:
+            gap = self.differences(list(zip(first, second, strict=True)), axis)
+        return gap.interval(method=method, holm=holm)
 
     def halves(
         self,
@@ -255,10 +247,9 @@ class Measured:
         def value(drawn: np.ndarray) -> np.ndarray:
             found = []
             for deal in deals:
-                a, b = (
-                    self.score(self._counts(drawn[deal[drawn] == side]))
-                    for side in (0, 1)
-                )
+                in_b = deal[drawn] == 1
+                a = self.score(self.counts(drawn[~in_b]))
+                b = self.score(self.counts(drawn[in_b]))
                 found += [statistic(a, b), statistic(b, a)]
             return np.mean(found, axis=0)
 
@@ -275,20 +266,14 @@ class Measured:
 
     def _made(self, function: Callable, axes: dict[str, list[str]]) -> Measured:
         """What a function makes of the scores."""
-        return replace(
-            self, score=lambda counts: function(self.score(counts)), axes=axes
-        )
 
-    def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
-        return bootstrap(
-            statistic,
-            np.arange(self.units.max() + 1),
-            sampling=self.sampling,
-            **options,
-        )
+        def score(counts: np.ndarray) -> np.ndarray:
+            return function(self.score(counts))
 
-    def _counts(self, drawn: np.ndarray) -> np.ndarray:
-        """How often each item counts, int64[items].
+        return replace(self, score=score, axes=axes)
+
+    def counts(self, drawn: np.ndarray) -> np.ndarray:
+        """How often each item counts where some units are drawn, int64[items].
 
         A pair counts as often as both of its units were drawn together.
         """
@@ -296,13 +281,16 @@ class Measured:
         one, other = self.units.T
         return np.where(one == other, times[one], times[one] * times[other])
 
+    def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
+        units = np.arange(self.units.max() + 1)
+        return bootstrap(statistic, units, sampling=self.sampling, **options)
+
     def _place(self, axis: str) -> int:
         return list(self.axes).index(one_of("axis", axis, self.axes))
 
     def _rows(self, axis: str, names: Sequence[str]) -> list[int]:
-        return [
-            self.axes[axis].index(one_of(axis, name, self.axes[axis])) for name in names
-        ]
+        known = self.axes[axis]
+        return [known.index(one_of(axis, name, known)) for name in names]
 
 
 def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -313,15 +301,18 @@ def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.einsum("i,ij->j", weights, columns)
 
 
-def _of_shape(values: np.ndarray, axes: Mapping[str, Sequence[str]]) -> np.ndarray:
+def _columns(
+    values: np.ndarray, axes: Mapping[str, Sequence[str]]
+) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The values as float64[items, columns], and the shape of an item's values."""
     values = np.asarray(values, np.float64)
-    wanted = tuple(len(names) for names in axes.values())
-    if values.shape[1:] != wanted:
+    shape = tuple(len(names) for names in axes.values())
+    if values.shape[1:] != shape:
         raise InputError(
             f"values: have shape {values.shape}; "
-            f"give (items, {', '.join(map(str, wanted))})"
+            f"give (items, {', '.join(map(str, shape))})"
         )
-    return values
+    return values.reshape(len(values), -1), shape
 
 
 def _lists(axes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -6,12 +6,6 @@ import numpy as np
 
 from lib.stats import Interval, Measured
 
-# The interval where the chosen embedders or tasks do not allow one.
-UNMEASURED = Interval(0.0, -np.inf, np.inf)
-
-
-# -- rankings --------------------------------------------------------------------------
-
 
 def kendall(a: np.ndarray, b: np.ndarray) -> float:
     """Kendall's tau-b of two rankings, float[e] each.
@@ -58,18 +52,3 @@ def reversals(scores: Measured) -> Interval:
     bounds = scores.interval(differences, holm=True)
     before, after = np.swapaxes(bounds, 0, 1)
     return opposed(Interval(*before), Interval(*after))
-
-
-# -- intervals -------------------------------------------------------------------------
-
-
-def of_ratio(ratio: Interval, denominator: Interval) -> Interval:
-    """A ratio's interval, unbounded unless the denominator is clearly above 0."""
-    if denominator.low > 0:
-        return ratio
-    return Interval(ratio.estimate, -np.inf, np.inf)
-
-
-def of_share(share: Interval) -> Interval:
-    """A share's interval, which lies in [0, 1]."""
-    return Interval(*np.clip(share, 0, 1))
