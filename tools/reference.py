@@ -330,11 +330,13 @@ def deciding(id: str, judged: pd.Series) -> str:
     judged : Series
         The claim's row in the table of verdicts.
     """
-    if judged["verdict"] not in (set(WORDS) - {UNTESTED}):
-        missing = judged["note"].split("; ")[0]
-        return f"missing: {missing}" if judged["verdict"] == UNTESTED else ""
     rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
     rules = rules[rules["id"] == id].set_index("part")
+    if judged["verdict"] == UNTESTED:
+        needed = rules.loc[rules["default"] == "no", "needs"].unique()
+        return f"missing: {'; '.join(needed) or judged['note'].split('; ')[0]}"
+    if judged["verdict"] not in WORDS:
+        return ""
     word = {seen: word for word, seen in SEEN.items()}.get(
         judged["verdict"], judged["verdict"]
     )
