@@ -407,7 +407,8 @@ def _rule(claim: pd.Series, count: int) -> str:
         # "The interval" is named once.
         if clauses:
             condition = condition.replace("the interval", "it")
-        clauses.append(f"*fails* if {condition}")
+        word = "fails" if clauses else "Fails"
+        clauses.append(f"*{word}* if {condition}")
     return f"*Measured:* {claim['measured']} {', '.join(clauses)}."
 
 

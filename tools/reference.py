@@ -69,6 +69,7 @@ BESIDE = [
 ]
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
+POWER = re.compile(r"e([-+]\d+)")
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
 
@@ -316,7 +317,12 @@ def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str,
 
 
 def _linked(id: str, judged: pd.Series, profile: str) -> str:
-    return f"[{judged['verdict']}]({_place(id, judged['study'], profile)})"
+    verdict = judged["verdict"]
+    merged = re.match(r"merged: into ([\w-]+)", verdict)
+    if merged:
+        id = merged[1]
+        verdict = "merged with another claim"
+    return f"[{verdict}]({_place(id, judged['study'], profile)})"
 
 
 def deciding(id: str, judged: pd.Series) -> str:
@@ -345,10 +351,13 @@ def deciding(id: str, judged: pd.Series) -> str:
         if not colon:
             part, ours = "", f"{entry} {word}"
         if part in rules.index and ours.endswith(f" {word}"):
-            return (
-                f"{rules.loc[part, 'measured']} **{ours.removesuffix(word).strip()}**"
-            )
+            numbers = POWER.sub(_power, ours.removesuffix(word).strip())
+            return f"{rules.loc[part, 'measured']} **{numbers}**"
     raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
+
+
+def _power(exponent: re.Match[str]) -> str:
+    return f" &times; 10<sup>{int(exponent[1])}</sup>"
 
 
 def _place(id: str, name: str, profile: str) -> str:

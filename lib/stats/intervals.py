@@ -143,13 +143,13 @@ def bootstrap(
     units = _units(columns, clusters)
     every_unit = np.arange(len(units))
 
-    def by_seed(chosen: np.ndarray) -> np.ndarray:
+    def by_seed(chosen):
         rows = chosen
         if clusters is not None:
             rows = np.concatenate([units[unit] for unit in chosen])
         return np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
 
-    def value(chosen: np.ndarray) -> np.ndarray:
+    def value(chosen):
         return by_seed(chosen).mean(axis=-1) if seeds else by_seed(chosen)
 
     estimate = value(every_unit)
@@ -177,7 +177,7 @@ def bootstrap(
     ]
     draws = np.array(draws)
 
-    def bounds(tail: float) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(tail):
         low, high = _bounds(method, estimate, draws, tail)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(

@@ -15,6 +15,8 @@ from lib.stats.intervals import Interval, Sampling, bootstrap, clusters
 
 DEALS = 3  # of the units into random halves
 
+Axes = Mapping[str, Sequence[str]]
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -47,7 +49,7 @@ class Measured:
     def means(
         cls,
         values: np.ndarray,
-        axes: Mapping[str, Sequence[str]],
+        axes: Axes,
         sampling: Sampling,
         clusters: np.ndarray | None = None,
     ) -> Measured:
@@ -70,7 +72,7 @@ class Measured:
         """
         columns, shape = _columns(values, axes)
 
-        def score(counts: np.ndarray) -> np.ndarray:
+        def score(counts):
             means = _weighted(counts, columns) / counts.sum()
             return means.reshape(shape)
 
@@ -81,7 +83,7 @@ class Measured:
         cls,
         values: np.ndarray,
         gold: np.ndarray,
-        axes: Mapping[str, Sequence[str]],
+        axes: Axes,
         sampling: Sampling,
         clusters: np.ndarray | None = None,
     ) -> Measured:
@@ -92,7 +94,7 @@ class Measured:
         """
         columns, shape = _columns(values, axes)
 
-        def score(counts: np.ndarray) -> np.ndarray:
+        def score(counts):
             weights = counts / counts.sum()
             centered = columns - _weighted(weights, columns)
             ratings = gold - weights @ gold
@@ -100,7 +102,9 @@ class Measured:
             variances = _weighted(weights, centered**2)
             lengths = np.sqrt(variances * (weights @ ratings**2))
             chosen = counts > 0
-            varies = (np.ptp(columns[chosen], axis=0) > 0) & (np.ptp(gold[chosen]) > 0)
+            varies = np.ptp(columns[chosen], axis=0) > 0
+            if np.ptp(gold[chosen]) == 0:
+                varies[:] = False
             found = np.full(len(lengths), np.nan)
             np.divide(covariance, lengths, out=found, where=varies)
             return found.reshape(shape)
@@ -128,9 +132,10 @@ class Measured:
             units.append(part.units + used)
             used += part.units.max() + 1
 
-        def score(counts: np.ndarray) -> np.ndarray:
-            of_sets = zip(sets, np.split(counts, borders), strict=True)
-            return np.stack([part.score(some) for part, some in of_sets])
+        def score(counts):
+            of_sets = np.split(counts, borders)
+            scores = [part.score(own) for part, own in zip(sets, of_sets, strict=True)]
+            return np.stack(scores)
 
         axes = {axis: list(parts)} | first.axes
         return cls(score, axes, np.concatenate(units), first.sampling)
@@ -169,7 +174,7 @@ class Measured:
         place = self._place(axis)
         rows = self._rows(axis, [name for pair in pairs for name in pair])
 
-        def difference(scores: np.ndarray) -> np.ndarray:
+        def difference(scores):
             higher = np.take(scores, rows[::2], axis=place)
             return higher - np.take(scores, rows[1::2], axis=place)
 
@@ -181,14 +186,15 @@ class Measured:
         place = self._place(axis)
         row = self._rows(axis, [baseline])
 
-        def gain(scores: np.ndarray) -> np.ndarray:
+        def gain(scores):
             return scores / np.take(scores, row, axis=place) - 1
 
         return self._made(gain, self.axes)
 
     def estimate(self) -> np.ndarray:
         """The scores on all items as they are, the mean over seeds."""
-        scores = self.score(np.ones(len(self.units), np.int64))
+        once = np.ones(len(self.units), np.int64)
+        scores = self.score(once)
         return scores.mean(axis=-1) if "seed" in self.axes else scores
 
     def interval(
@@ -203,7 +209,7 @@ class Measured:
         of `bootstrap`.
         """
 
-        def value(drawn: np.ndarray) -> np.ndarray:
+        def value(drawn):
             scores = self.score(self.counts(drawn))
             return scores if statistic is None else statistic(scores)
 
@@ -244,7 +250,7 @@ class Measured:
         total = self.units.max() + 1
         deals = [rng.permutation(total) % 2 for _ in range(DEALS)]
 
-        def value(drawn: np.ndarray) -> np.ndarray:
+        def value(drawn):
             found = []
             for deal in deals:
                 in_b = deal[drawn] == 1
@@ -261,13 +267,14 @@ class Measured:
         The names are in one column for each axis except "seed".
         """
         axes = {name: names for name, names in self.axes.items() if name != "seed"}
-        interval = self.interval(method=method)
-        return interval.table(product(*axes.values()), tuple(axes)).reset_index()
+        rows = product(*axes.values())
+        table = self.interval(method=method).table(rows, tuple(axes))
+        return table.reset_index()
 
     def _made(self, function: Callable, axes: dict[str, list[str]]) -> Measured:
         """What a function makes of the scores."""
 
-        def score(counts: np.ndarray) -> np.ndarray:
+        def score(counts):
             return function(self.score(counts))
 
         return replace(self, score=score, axes=axes)
@@ -301,9 +308,7 @@ def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.einsum("i,ij->j", weights, columns)
 
 
-def _columns(
-    values: np.ndarray, axes: Mapping[str, Sequence[str]]
-) -> tuple[np.ndarray, tuple[int, ...]]:
+def _columns(values: np.ndarray, axes: Axes) -> tuple[np.ndarray, tuple[int, ...]]:
     """The values as float64[items, columns], and the shape of an item's values."""
     values = np.asarray(values, np.float64)
     shape = tuple(len(names) for names in axes.values())
@@ -315,7 +320,7 @@ def _columns(
     return values.reshape(len(values), -1), shape
 
 
-def _lists(axes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def _lists(axes: Axes) -> dict[str, list[str]]:
     return {axis: list(names) for axis, names in axes.items()}
 
 
@@ -324,7 +329,11 @@ def _numbered(items: int, given: np.ndarray | None) -> np.ndarray:
 
     Where there is only one, it is given twice.
     """
-    units = np.arange(items) if given is None else np.asarray(given)
+    units = np.arange(items)
+    if given is not None:
+        units = np.asarray(given)
     if units.ndim == 1:
-        units = np.stack([clusters(units)] * 2, axis=1)
-    return np.unique(units, return_inverse=True)[1].reshape(-1, 2)
+        unit = clusters(units)
+        units = np.stack([unit, unit], axis=1)
+    _, numbers = np.unique(units, return_inverse=True)
+    return numbers.reshape(-1, 2)

@@ -81,7 +81,7 @@ def test_a_pair_of_documents_counts_as_often_as_both_are_drawn_together():
     pairs = np.array(list(combinations(range(3), 2)))
     measured = Measured.means(np.eye(3), {"embedder": NAMES}, SAMPLING, pairs)
     # Document 0 twice, document 2 once: only the pair of both counts, twice.
-    np.testing.assert_array_equal(measured._counts(np.array([0, 0, 2])), [0, 2, 0])
+    np.testing.assert_array_equal(measured.counts(np.array([0, 0, 2])), [0, 2, 0])
 
 
 def test_sets_are_joined_averaged_and_chosen():

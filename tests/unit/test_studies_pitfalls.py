@@ -125,9 +125,6 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
     assert table["accuracy"].between(table["low"], table["high"]).all()
-    assert transfer.accuracies(correct, "never", ["bad"]).loc[
-        "bad", "toy"
-    ] == pytest.approx(expected)
 
 
 def test_sentences_of_one_group_are_drawn_together(rng) -> None:
@@ -150,22 +147,3 @@ def test_tasks_that_rank_alike_correlate_fully() -> None:
     probing_scores = np.column_stack([order**2, -order])
     rho = probes.task_correlations(transfer_scores, probing_scores)
     np.testing.assert_allclose(rho, [[1, -1], [1, -1]])
-
-
-def test_narrowing_is_that_of_standard_deviations_with_and_without_averages(
-    rng,
-) -> None:
-    pairs = pitfalls.rated_pairs("Verse-pairs", 30, seed=0)
-    pairs["split"] = pitfalls.TEST
-    names = ["glove-6b-50d", "wordllama", "minilm-avg", "use-multilingual-q8", "tfidf"]
-    noise = rng.normal(size=(len(pairs), 2, 5)) * [0.5, 1, 1.5, 2, 3]
-    values = noise + pairs["gold"].to_numpy()[:, None, None]
-    by_name = {name: values[:, :, i] for i, name in enumerate(names)}
-    scores = pitfalls.correlations(pairs, by_name, SAMPLING)
-    found = pitfalls.narrowings(scores, "toy").set_index("without")["value"]
-    r = scores.estimate()
-    expected = np.log(r[1].std() / r[0].std())
-    assert found["none"] == pytest.approx(expected)
-    expected = np.log(r[1, 2:].std() / r[0, 2:].std())
-    assert found["plain averages"] == pytest.approx(expected)
-    assert len(found) == 2 + len(names)
