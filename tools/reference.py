@@ -233,7 +233,8 @@ def counts() -> str:
         for profile in PROFILES:
             every = _claims(REFERENCE / profile)
             judged = every.loc[every.index.isin(ids), "verdict"]
-            row = {"paper": source, "profile": profile}
+            link = f"[{source}](#{_anchor(PAPERS[source])})"
+            row = {"paper": link, "profile": profile}
             rows.append(row | {word: (judged == word).sum() for word in WORDS})
     return _table(pd.DataFrame(rows))
 
@@ -374,9 +375,12 @@ def _place(id: str, name: str, profile: str) -> str:
             headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
             heading = headings[-1] if headings else heading
         elif f'"{id}"' in source or "ledger.table()" in source:
-            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).strip()
-            return f"{page}#{anchor.replace(' ', '-')}"
+            return f"{page}#{_anchor(heading)}"
     return page
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def choosing() -> str:

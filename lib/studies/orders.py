@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import kendalltau
 
 from lib.stats import Interval, Measured
 
@@ -12,11 +13,8 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
 
     The share of pairs in the same order minus the share of pairs in the other order.
     """
-    first, second = np.triu_indices(len(a), 1)
-    order_a = np.sign(a[first] - a[second])
-    order_b = np.sign(b[first] - b[second])
-    untied = np.sqrt((order_a @ order_a) * (order_b @ order_b))
-    return float(order_a @ order_b / untied)
+    # The p-value, which is not used, is quicker by this method.
+    return float(kendalltau(a, b, method="asymptotic").statistic)
 
 
 def steadiness(half: np.ndarray, other: np.ndarray) -> float:

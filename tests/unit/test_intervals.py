@@ -8,8 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from lib.run.errors import InputError
@@ -166,21 +164,6 @@ def coverage(make, truth: float, **options) -> float:
 )
 def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> None:
     assert 0.9 <= coverage(make, truth, **options) <= 0.995
-
-
-@settings(max_examples=30)
-@given(
-    st.lists(st.integers(0, 4), min_size=5, max_size=30),
-    st.sampled_from(["percentile", "normal"]),
-    st.booleans(),
-)
-def test_an_interval_holds_its_estimate(values, method, holm) -> None:
-    columns = np.column_stack([values, np.sort(values)]).astype(float)
-    estimate, low, high = bootstrap(
-        mean, columns, sampling=Sampling(repetitions=50), method=method, holm=holm
-    )
-    assert (low <= estimate).all()
-    assert (estimate <= high).all()
 
 
 # -- refusals and tables ---------------------------------------------------------------

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from lib import ledger as room
-from lib.ledger import CLAIMS, UNTESTED, WORDS, Condition, Ledger
-from lib.run import paths
+from lib.ledger import CLAIMS, UNTESTED, Condition, Ledger
 from lib.run.errors import InputError
 from lib.stats import Interval
 
@@ -340,21 +339,3 @@ def test_every_rule_can_be_met_and_none_both_holds_and_fails():
                     met[name].add(i)
         assert [name for name in met if rule[name] and not met[name]] == [], rule
         assert met["holds"].isdisjoint(met["fails"]), rule
-
-
-@pytest.mark.parametrize("profile", ["default", "paper"])
-def test_what_the_list_says_is_available_is_what_the_committed_verdicts_rest_on(
-    profile,
-) -> None:
-    claims = listed()
-    deciding = claims[(claims["kind"] != "") & (claims["decides"] == "yes")]
-    available = deciding.groupby("id")[profile].agg(set)
-    file = paths.FIGURES / "reference" / profile / "claims.csv"
-    found = pd.read_csv(file, keep_default_na=False).set_index("id")
-    for id, verdict in found["verdict"].items():
-        if verdict == UNTESTED:
-            assert "no" in available[id] or "no interval" in found.loc[id, "ours"], id
-        elif verdict in WORDS:
-            own = "analogue" not in available[id]
-            assert verdict == "undecided" or (verdict in ("holds", "fails")) == own, id
-            assert "no" not in available[id] or verdict in ("fails", "not seen here")
