@@ -69,34 +69,35 @@ class Condition:
         met = clearance[member] >= 0 if includes else clearance[member] > 0
         return member, bool(met != (self.quantifier == "none"))
 
+    @property
+    def _range(self) -> tuple[float, float]:
+        """The values that the comparison names."""
+        if self.comparison == ">":
+            return self.first, np.inf
+        if self.comparison == "<":
+            return -np.inf, self.first
+        return self.first, self.last
+
     def _clearance(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """By how much each interval meets the comparison; negative if it does not."""
-        outside = np.maximum(self.first - high, low - self.last)
-        inside = np.minimum(low - self.first, self.last - high)
-        return {
-            ">": low - self.first,
-            "<": self.first - high,
-            "in": inside,
-            "outside": outside,
-            "meets": -outside,
-        }[self.comparison]
+        start, end = self._range
+        # Where interval and range are both endless, their difference is NaN.
+        with np.errstate(invalid="ignore"):
+            apart = np.fmax(start - high, low - end)
+            inside = np.fmin(low - start, end - high)
+        clearances = {"outside": apart, "meets": -apart}
+        return clearances.get(self.comparison, inside)
 
     def regions(self) -> list[tuple[float, float]]:
         """The ranges of values that meet the condition.
 
         Under "none", those that do not meet it.
         """
-        above = (self.last, np.inf)
-        below = (-np.inf, self.first)
-        between = (self.first, self.last)
-        ranges = {
-            ">": ([above], [below]),
-            "<": ([below], [above]),
-            "in": ([between], [below, above]),
-            "outside": ([below, above], [between]),
-            "meets": ([between], [below, above]),
-        }
-        return ranges[self.comparison][self.quantifier == "none"]
+        start, end = self._range
+        if (self.comparison == "outside") == (self.quantifier == "none"):
+            return [(start, end)]
+        beyond = [(-np.inf, start), (end, np.inf)]
+        return [(first, last) for first, last in beyond if first < last]
 
     def words(self, count: int) -> str:
         """The condition on `count` intervals, worded to follow "if"."""
@@ -113,20 +114,15 @@ class Condition:
 
     def _predicate(self, ending: str) -> str:
         """The verb, with "s" or without, and the numbers."""
-        first = format(self.first, "g")
-        if self.comparison in (">", "<"):
-            return (
-                f"lie{ending} {'above' if self.comparison == '>' else 'below'} {first}"
-            )
-        if self.first == self.last:
-            verb = {"in": "equal", "outside": "exclude", "meets": "include"}
-            return f"{verb[self.comparison]}{ending} {first}"
-        verb = {
-            "in": f"lie{ending} within",
-            "outside": f"lie{ending} outside",
-            "meets": f"overlap{ending}",
-        }
-        return f"{verb[self.comparison]} {first} to {self.last:g}"
+        numbers = f"{self.first:g}"
+        verbs = {">": "lie above", "<": "lie below"}
+        if self.first < self.last:
+            numbers = f"{numbers} to {self.last:g}"
+            verbs |= {"in": "lie within", "outside": "lie outside", "meets": "overlap"}
+        else:
+            verbs |= {"in": "equal", "outside": "exclude", "meets": "include"}
+        verb, *where = verbs[self.comparison].split()
+        return " ".join([f"{verb}{ending}", *where, numbers])
 
 
 @dataclass(frozen=True)
@@ -223,9 +219,7 @@ class Ledger:
         """
         claim = self._find(id, part)
         # A bound that is 0 but for rounding is 0.
-        estimate, low, high = (
-            np.round(np.ravel(bound), 12) + 0.0 for bound in interval
-        )
+        estimate, low, high = np.round([np.ravel(part) for part in interval], 12) + 0.0
         # An interval without ends would meet any number.
         bounded = np.isfinite(low) | np.isfinite(high)
         if not bounded.all():
@@ -278,18 +272,6 @@ class Ledger:
         finding = f"**{UNTESTED}**; missing: {needs}."
         return Shown(_sentence(parts.iloc[0], ""), f"*Measured:* {measured}", finding)
 
-    def leave_out(self, claims: Iterable[str], why: str) -> None:
-        """Say why this run cannot test some claims or parts, named as in `pending`."""
-        claims = list(claims)
-        for claim in claims:
-            one_of("claims", claim, self._claims.index)
-        self._claims.loc[claims, ["verdict", "remark"]] = UNTESTED, why
-
-    def measured(self) -> list[str]:
-        """Claims and parts that are judged by an estimate."""
-        judged = (self._claims["ours"] != "") & (self._claims["verdict"] != UNTESTED)
-        return list(self._claims.index[judged])
-
     def pending(self) -> list[str]:
         """Claims and parts that are still to be judged.
 
@@ -329,12 +311,9 @@ class Ledger:
         InputError
             Claims that are not judged yet.
         """
-        pending = self.pending()
+        pending = ", ".join(self.pending())
         if pending:
-            raise InputError(
-                f"{', '.join(pending)}: not judged; "
-                "judge them, or say with leave_out why not"
-            )
+            raise InputError(f"{pending}: not judged; judge each of them")
         rows = []
         for id, parts in self._claims.groupby("id", sort=False):
             deciding = parts[parts["decides"] != "no"]
@@ -345,11 +324,8 @@ class Ledger:
             claim = alike.iloc[0]
             label = _joined([id.partition("-")[2].replace("-", " "), claim["part"]])
             word = _word(verdict, deciding)
-            rows.append(
-                plotting.Judged(
-                    label, word, *self._deciding[claim.name], _regions(claim)
-                )
-            )
+            interval = self._deciding[claim.name]
+            rows.append(plotting.Judged(label, word, *interval, _regions(claim)))
         return plotting.verdicts(rows)
 
     def _find(self, id: str, part: str) -> pd.Series:
@@ -371,26 +347,23 @@ class Ledger:
         """Keep a verdict, and show it."""
         stand_in = bool(analogue) or not claim["own"]
         evidence = _joined([analogue, note])
+        about = evidence
+        word = SEEN.get(verdict, verdict) if stand_in else verdict
+        entry = f"{ours} {verdict}" if claim["part"] else ours
         if claim["decides"] == "no":
             word = REMARKS.get(verdict, verdict)
-            in_table = f"{word} (remark)"
+            entry = f"{ours} {word} (remark)"
             about = _joined(["a remark, which decides nothing", evidence])
-        else:
-            word = SEEN.get(verdict, verdict) if stand_in else verdict
-            in_table = verdict
-            about = evidence
-        entry = f"{claim['part']}: {ours} {in_table}" if claim["part"] else ours
-        entered = verdict, entry, stand_in, evidence
-        self._claims.loc[claim.name, ["verdict", "ours", "stand_in", "remark"]] = (
-            entered
-        )
+        if claim["part"]:
+            entry = f"{claim['part']}: {entry}"
+        columns = ["verdict", "ours", "stand_in", "remark"]
+        self._claims.loc[claim.name, columns] = verdict, entry, stand_in, evidence
 
         family = f", the one of {count} intervals that decides" if count > 1 else ""
-        found = f"{ours}{family}: **{word}**" + (f" ({about})." if about else ".")
+        reason = f" ({about})" if about else ""
         beside = _beside(claim["published_value"], self._deciding.get(claim.name))
-        return Shown(
-            _sentence(claim, claim["part"]), _rule(claim, count), f"{found}{beside}"
-        )
+        finding = f"{ours}{family}: **{word}**{reason}.{beside}"
+        return Shown(_sentence(claim, claim["part"]), _rule(claim, count), finding)
 
 
 def _judged(claim: pd.Series, low: np.ndarray, high: np.ndarray) -> tuple[int, str]:
@@ -432,10 +405,10 @@ def _rule(claim: pd.Series, count: int) -> str:
     if claim["fails"]:
         condition = Condition.parse(claim["fails"], "any").words(count)
         # "The interval" is named once.
-        clauses.append(
-            "*fails* if "
-            f"{condition.replace('the interval', 'it') if clauses else condition}"
-        )
+        if clauses:
+            condition = condition.replace("the interval", "it")
+        word = "fails" if clauses else "Fails"
+        clauses.append(f"*{word}* if {condition}")
     return f"*Measured:* {claim['measured']} {', '.join(clauses)}."
 
 
@@ -443,12 +416,11 @@ def _beside(printed: str, ours: Interval | None) -> str:
     """Where the printed number lies."""
     if not printed or ours is None:
         return ""
+    place = "in"
     if float(printed) < ours.low:
         place = "below"
-    elif float(printed) > ours.high:
+    if float(printed) > ours.high:
         place = "above"
-    else:
-        place = "in"
     return f" The printed {printed} lies {place} our interval."
 
 

@@ -69,6 +69,7 @@ BESIDE = [
 ]
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
+POWER = re.compile(r"e([-+]\d+)")
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
 
@@ -232,7 +233,8 @@ def counts() -> str:
         for profile in PROFILES:
             every = _claims(REFERENCE / profile)
             judged = every.loc[every.index.isin(ids), "verdict"]
-            row = {"paper": source, "profile": profile}
+            link = f"[{source}](#{_anchor(PAPERS[source])})"
+            row = {"paper": link, "profile": profile}
             rows.append(row | {word: (judged == word).sum() for word in WORDS})
     return _table(pd.DataFrame(rows))
 
@@ -316,7 +318,12 @@ def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str,
 
 
 def _linked(id: str, judged: pd.Series, profile: str) -> str:
-    return f"[{judged['verdict']}]({_place(id, judged['study'], profile)})"
+    verdict = judged["verdict"]
+    merged = re.match(r"merged: into ([\w-]+)", verdict)
+    if merged:
+        id = merged[1]
+        verdict = "merged with another claim"
+    return f"[{verdict}]({_place(id, judged['study'], profile)})"
 
 
 def deciding(id: str, judged: pd.Series) -> str:
@@ -330,11 +337,13 @@ def deciding(id: str, judged: pd.Series) -> str:
     judged : Series
         The claim's row in the table of verdicts.
     """
-    if judged["verdict"] not in (set(WORDS) - {UNTESTED}):
-        missing = judged["note"].split("; ")[0]
-        return f"missing: {missing}" if judged["verdict"] == UNTESTED else ""
     rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
     rules = rules[rules["id"] == id].set_index("part")
+    if judged["verdict"] == UNTESTED:
+        needed = rules.loc[rules["default"] == "no", "needs"].unique()
+        return f"missing: {'; '.join(needed) or judged['note'].split('; ')[0]}"
+    if judged["verdict"] not in WORDS:
+        return ""
     word = {seen: word for word, seen in SEEN.items()}.get(
         judged["verdict"], judged["verdict"]
     )
@@ -343,10 +352,13 @@ def deciding(id: str, judged: pd.Series) -> str:
         if not colon:
             part, ours = "", f"{entry} {word}"
         if part in rules.index and ours.endswith(f" {word}"):
-            return (
-                f"{rules.loc[part, 'measured']} **{ours.removesuffix(word).strip()}**"
-            )
+            numbers = POWER.sub(_power, ours.removesuffix(word).strip())
+            return f"{rules.loc[part, 'measured']} **{numbers}**"
     raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
+
+
+def _power(exponent: re.Match[str]) -> str:
+    return f" &times; 10<sup>{int(exponent[1])}</sup>"
 
 
 def _place(id: str, name: str, profile: str) -> str:
@@ -363,9 +375,12 @@ def _place(id: str, name: str, profile: str) -> str:
             headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
             heading = headings[-1] if headings else heading
         elif f'"{id}"' in source or "ledger.table()" in source:
-            anchor = re.sub(r"[^\w\- ]", "", heading.lower()).strip()
-            return f"{page}#{anchor.replace(' ', '-')}"
+            return f"{page}#{_anchor(heading)}"
     return page
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
 def choosing() -> str:

@@ -5,7 +5,6 @@ paired.
 """
 
 from lib.stats.intervals import (
-    NEAR_ONE,
     UNDEFINED,
     Interval,
     Sampling,
@@ -19,7 +18,6 @@ from lib.stats.intervals import (
 from lib.stats.measured import Measured
 
 __all__ = [
-    "NEAR_ONE",
     "UNDEFINED",
     "Interval",
     "Measured",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,9 +12,11 @@ import scipy.stats
 from scipy.stats import norm, rankdata, t
 
 from lib.run.errors import InputError
+from lib.run.parameters import one_of
 from lib.vectors import as_integers
 
 NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite
+METHODS = ("percentile", "normal", "fisher")
 ROUNDING = 1e-5  # an interval of less width has none
 
 
@@ -50,11 +51,12 @@ class Interval(NamedTuple):
 
     @classmethod
     def joined(cls, intervals: Iterable[Interval]) -> Interval:
-        """Several families, or single estimates, as one family."""
-        families = [
-            np.stack([np.ravel(part) for part in interval]) for interval in intervals
-        ]
-        return cls(*np.concatenate(families, axis=1))
+        """Several families, or single estimates, as one family.
+
+        Of no interval at all, `UNDEFINED`.
+        """
+        families = [list(map(np.ravel, interval)) for interval in intervals]
+        return cls(*np.hstack(families)) if families else UNDEFINED
 
     def table(self, index: Iterable, name: str | tuple) -> pd.DataFrame:
         """A row for each estimate: value, low, high, constant.
@@ -63,21 +65,20 @@ class Interval(NamedTuple):
         an array with several axes stand in the order of `itertools.product` over their
         names.
         """
-        columns = {"value": self.estimate, "low": self.low, "high": self.high}
-        table = pd.DataFrame(
-            {name: np.ravel(column) for name, column in columns.items()}
-        )
+        columns = np.column_stack(list(map(np.ravel, self)))
+        table = pd.DataFrame(columns, columns=["value", "low", "high"])
         table["constant"] = table["high"] - table["low"] < ROUNDING
         if isinstance(name, str):
-            return table.set_index(pd.Index(list(index), name=name))
-        return table.set_index(pd.MultiIndex.from_tuples(index, names=name))
+            table.index = pd.Index(list(index), name=name)
+        else:
+            table.index = pd.MultiIndex.from_tuples(index, names=name)
+        return table
 
 
 def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
     """Intervals of one estimate each as `Interval.table` has them."""
-    return Interval(*np.reshape(list(intervals.values()), (-1, 3)).T).table(
-        intervals, name
-    )
+    bounds = np.reshape(list(intervals.values()), (-1, 3)).T
+    return Interval(*bounds).table(intervals, name)
 
 
 # The interval of what the chosen embedders or the text do not allow to compute.
@@ -109,14 +110,12 @@ def bootstrap(
         Equal for rows that are not independent (translations of a verse, pairs of one
         document): they are drawn together. A negative number stands for a cluster of
         its own.
-    method : {"percentile", "bca", "normal", "fisher"}
-        "percentile" for means and their differences; "bca" corrects for bias and
-        skewness (Efron 1987, by `scipy.stats.bootstrap`), for a single number only,
-        without `seeds` or `holm`; "normal" is the estimate plus and minus 1.96 standard
-        deviations of the draws (at 95 % confidence), for statistics that resampling
-        biases; "fisher" is the same on Fisher's z, for rank correlations near 1, which
-        percentiles miss; a draw of 1, where z is infinite, counts as the highest draw
-        below 1.
+    method : {"percentile", "normal", "fisher"}
+        "percentile" for means and their differences; "normal" is the estimate plus and
+        minus 1.96 standard deviations of the draws (at 95 % confidence), for statistics
+        that resampling biases; "fisher" is the same on Fisher's z, for rank
+        correlations near 1, which percentiles miss; a draw of 1, where z is infinite,
+        counts as the highest draw below 1.
     seeds : bool
         The statistic's last axis has a value for each training seed, two or more. The
         estimate is their mean, and the interval covers other items and other seeds:
@@ -129,32 +128,31 @@ def bootstrap(
     Returns
     -------
     Interval
-        Draws in which the statistic is NaN do not count, except under "bca", which
-        refuses them. A single cluster, or a single row, says nothing of how others
-        differ: its bounds are NaN, and no verdict comes of it.
+        Draws in which the statistic is NaN do not count. A single cluster, or a single
+        row, says nothing of how others differ: its bounds are NaN, and no verdict comes
+        of it.
 
     Raises
     ------
     InputError
         Columns of different lengths or without rows; a statistic that is NaN; an
-        interval that excludes the estimate; a single seed. Under "bca": several
-        numbers, seeds or holm, or a statistic that is NaN in a draw or the same in all
-        of them.
+        interval that excludes the estimate; a single seed.
     """
+    one_of("method", method, METHODS)
     columns = [np.asarray(column) for column in columns]
     units = _units(columns, clusters)
+    every_unit = np.arange(len(units))
 
-    def value(chosen: np.ndarray) -> np.ndarray:
-        rows = (
-            chosen
-            if clusters is None
-            else np.concatenate([units[unit] for unit in chosen])
-        )
-        found = np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
-        return found.mean(axis=-1) if seeds else found
+    def by_seed(chosen):
+        rows = chosen
+        if clusters is not None:
+            rows = np.concatenate([units[unit] for unit in chosen])
+        return np.asarray(statistic(*(column[rows] for column in columns)), np.float64)
 
-    everything = np.arange(len(units))
-    estimate = value(everything)
+    def value(chosen):
+        return by_seed(chosen).mean(axis=-1) if seeds else by_seed(chosen)
+
+    estimate = value(every_unit)
     if np.isnan(estimate).any():
         raise InputError(
             "statistic: is NaN for the data as they are; "
@@ -162,51 +160,44 @@ def bootstrap(
         )
     if len(units) == 1:
         return Interval(estimate, estimate * np.nan, estimate * np.nan)
-    by_seed = np.asarray(statistic(*columns), np.float64) if seeds else None
-    if seeds and by_seed.shape[-1] < 2:
-        raise InputError(
-            "seeds: one says nothing about others; "
-            "give two or more, or five for a verdict"
-        )
-    if method == "bca":
-        if np.ndim(estimate) or seeds or holm:
+    seed_error = 0.0
+    trainings = 2
+    if seeds:
+        trainings = by_seed(every_unit).shape[-1]
+        if trainings < 2:
             raise InputError(
-                "method: 'bca' is for a single number without seeds or holm; "
-                "give 'normal'"
+                "seeds: one says nothing about others; "
+                "give two or more, or five for a verdict"
             )
-        return _bca(value, estimate, len(units), sampling)
+        seed_error = scipy.stats.sem(by_seed(every_unit), axis=-1)
     rng = np.random.default_rng(sampling.seed)
-    draws = np.array(
-        [
-            value(rng.integers(len(units), size=len(units)))
-            for _ in range(sampling.repetitions)
-        ]
-    )
+    draws = [
+        value(rng.integers(len(units), size=len(units)))
+        for _ in range(sampling.repetitions)
+    ]
+    draws = np.array(draws)
 
-    def bounds(tail: float) -> tuple[np.ndarray, np.ndarray]:
+    def bounds(tail):
         low, high = _bounds(method, estimate, draws, tail)
-        _check_bounds(estimate, low, high, sampling, len(units))
-        spread = 0.0
-        if seeds:
-            trainings = by_seed.shape[-1]
-            spread = (
-                t.isf(tail, trainings - 1)
-                * by_seed.std(axis=-1, ddof=1)
-                / np.sqrt(trainings)
+        if not ((low <= estimate) & (estimate <= high)).all():
+            raise InputError(
+                f"statistic: the interval from {len(draws)} resamples of {len(units)} "
+                "units excludes the estimate; give more data or more repetitions, "
+                "or in code method='normal'"
             )
-        return estimate - np.hypot(estimate - low, spread), estimate + np.hypot(
-            high - estimate, spread
-        )
+        spread = t.isf(tail, trainings - 1) * seed_error
+        below = np.hypot(estimate - low, spread)
+        above = np.hypot(high - estimate, spread)
+        return estimate - below, estimate + above
 
     tail = (1 - sampling.confidence) / 2
-    low, high = (
-        _holm(bounds, estimate, np.nanstd(draws, axis=0), tail)
-        if holm
-        else bounds(tail)
-    )
-    return Interval(
-        *(part.item() if np.ndim(part) == 0 else part for part in (estimate, low, high))
-    )
+    if holm:
+        low, high = _holm(bounds, estimate, np.nanstd(draws, axis=0), tail)
+    else:
+        low, high = bounds(tail)
+    if np.ndim(estimate):
+        return Interval(estimate, low, high)
+    return Interval(float(estimate), float(low), float(high))
 
 
 def mean(values: np.ndarray) -> np.ndarray:
@@ -268,58 +259,21 @@ def _bounds(method, estimate, draws, tail):
     """The two bounds that leave out `tail` on either side."""
     if method == "percentile":
         return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
-    if method == "fisher":
-        below = np.abs(draws) < NEAR_ONE
-        most = np.where(
-            below.any(axis=0),
-            np.max(np.abs(draws), axis=0, where=below, initial=0),
-            NEAR_ONE,
-        )
-        finite = (
-            np.where(np.abs(r) < NEAR_ONE, r, np.sign(r) * most)
-            for r in (estimate, draws)
-        )
-        z, draws = map(np.arctanh, finite)
-    half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
     if method == "normal":
+        half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)
         return estimate - half, estimate + half
-    return np.minimum(np.tanh(z - half), estimate), np.maximum(
-        np.tanh(z + half), estimate
-    )
+    below = np.abs(draws) < NEAR_ONE
+    highest = np.max(np.abs(draws), axis=0, where=below, initial=0)
+    highest = np.where(below.any(axis=0), highest, NEAR_ONE)
 
+    def fisher(r):
+        return np.arctanh(np.where(np.abs(r) < NEAR_ONE, r, np.sign(r) * highest))
 
-def _bca(value, estimate, units, sampling):
-    """SciPy's BCa interval of a number.
-
-    Where SciPy has none, an InputError instead of its NaN and warning.
-    """
-    with warnings.catch_warnings(action="ignore"):
-        result = scipy.stats.bootstrap(
-            (np.arange(units),),
-            value,
-            method="BCa",
-            n_resamples=sampling.repetitions,
-            confidence_level=sampling.confidence,
-            rng=np.random.default_rng(sampling.seed),
-            vectorized=False,
-        )
-    low, high = result.confidence_interval
-    if np.isnan([low, high]).any():
-        raise InputError(
-            "statistic: is NaN in some resamples or the same in all; "
-            "give more data, or in code method='normal'"
-        )
-    _check_bounds(estimate, low, high, sampling, units)
-    return Interval(float(estimate), float(low), float(high))
-
-
-def _check_bounds(estimate, low, high, sampling, units):
-    if not ((low <= estimate) & (estimate <= high)).all():
-        raise InputError(
-            f"statistic: the interval from {sampling.repetitions} resamples of {units} "
-            "units excludes the estimate; give more data or more repetitions, "
-            "or in code method='normal'"
-        )
+    z = fisher(estimate)
+    half = norm.isf(tail) * np.nanstd(fisher(draws), axis=0, ddof=1)
+    low = np.minimum(np.tanh(z - half), estimate)
+    high = np.maximum(np.tanh(z + half), estimate)
+    return low, high
 
 
 def _holm(bounds, estimate, deviation, tail):

@@ -15,6 +15,8 @@ from lib.stats.intervals import Interval, Sampling, bootstrap, clusters
 
 DEALS = 3  # of the units into random halves
 
+Axes = Mapping[str, Sequence[str]]
+
 
 @dataclass(frozen=True, eq=False)
 class Measured:
@@ -47,7 +49,7 @@ class Measured:
     def means(
         cls,
         values: np.ndarray,
-        axes: Mapping[str, Sequence[str]],
+        axes: Axes,
         sampling: Sampling,
         clusters: np.ndarray | None = None,
     ) -> Measured:
@@ -68,21 +70,20 @@ class Measured:
         InputError
             Axes that do not have the values' shape.
         """
-        values = _of_shape(values, axes)
-        columns = values.reshape(len(values), -1)
+        columns, shape = _columns(values, axes)
 
-        def score(counts: np.ndarray) -> np.ndarray:
+        def score(counts):
             means = _weighted(counts, columns) / counts.sum()
-            return means.reshape(values.shape[1:])
+            return means.reshape(shape)
 
-        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+        return cls(score, _lists(axes), _numbered(len(columns), clusters), sampling)
 
     @classmethod
     def correlations(
         cls,
         values: np.ndarray,
         gold: np.ndarray,
-        axes: Mapping[str, Sequence[str]],
+        axes: Axes,
         sampling: Sampling,
         clusters: np.ndarray | None = None,
     ) -> Measured:
@@ -91,10 +92,9 @@ class Measured:
         `gold` is float[items]. The rest as for `means`. A correlation with values that
         are all alike is NaN.
         """
-        values = _of_shape(values, axes)
-        columns = values.reshape(len(values), -1)
+        columns, shape = _columns(values, axes)
 
-        def score(counts: np.ndarray) -> np.ndarray:
+        def score(counts):
             weights = counts / counts.sum()
             centered = columns - _weighted(weights, columns)
             ratings = gold - weights @ gold
@@ -102,13 +102,14 @@ class Measured:
             variances = _weighted(weights, centered**2)
             lengths = np.sqrt(variances * (weights @ ratings**2))
             chosen = counts > 0
-            varies = (np.ptp(columns[chosen], axis=0) > 0) & (np.ptp(gold[chosen]) > 0)
-            nothing = np.full(len(lengths), np.nan)
-            return np.divide(covariance, lengths, out=nothing, where=varies).reshape(
-                values.shape[1:]
-            )
+            varies = np.ptp(columns[chosen], axis=0) > 0
+            if np.ptp(gold[chosen]) == 0:
+                varies[:] = False
+            found = np.full(len(lengths), np.nan)
+            np.divide(covariance, lengths, out=found, where=varies)
+            return found.reshape(shape)
 
-        return cls(score, _lists(axes), _numbered(len(values), clusters), sampling)
+        return cls(score, _lists(axes), _numbered(len(columns), clusters), sampling)
 
     @classmethod
     def joined(cls, parts: Mapping[str, Measured], axis: str) -> Measured:
@@ -117,30 +118,27 @@ class Measured:
         Items of all sets are drawn alike. Raises InputError for parts whose axes
         differ.
         """
-        first, *others = parts.values()
-        if any(part.axes != first.axes for part in others):
+        sets = list(parts.values())
+        first = sets[0]
+        if any(part.axes != first.axes for part in sets):
             raise InputError(
                 f"{axis}: the parts have different axes; "
                 "give the same embedders and conditions in each"
             )
-        lengths = [len(part.units) for part in parts.values()]
-        ends = np.cumsum(lengths)[:-1]
-        numbers = np.cumsum([0, *(part.units.max() + 1 for part in parts.values())])
-        units = [
-            part.units + number
-            for part, number in zip(parts.values(), numbers, strict=False)
-        ]
+        borders = np.cumsum([len(part.units) for part in sets])[:-1]
+        units = []
+        used = 0
+        for part in sets:
+            units.append(part.units + used)
+            used += part.units.max() + 1
 
-        def score(counts: np.ndarray) -> np.ndarray:
-            of_parts = zip(parts.values(), np.split(counts, ends), strict=True)
-            return np.stack([part.score(some) for part, some in of_parts])
+        def score(counts):
+            of_sets = np.split(counts, borders)
+            scores = [part.score(own) for part, own in zip(sets, of_sets, strict=True)]
+            return np.stack(scores)
 
-        return cls(
-            score,
-            {axis: list(parts)} | first.axes,
-            np.concatenate(units),
-            first.sampling,
-        )
+        axes = {axis: list(parts)} | first.axes
+        return cls(score, axes, np.concatenate(units), first.sampling)
 
     def mean(self, axis: str) -> Measured:
         """The means over an axis, such as that of the sets, which is gone then."""
@@ -174,13 +172,11 @@ class Measured:
         In place of the axis' names there are those of the pairs, "first - second".
         """
         place = self._place(axis)
-        firsts, seconds = (
-            self._rows(axis, names) for names in zip(*pairs, strict=True)
-        )
+        rows = self._rows(axis, [name for pair in pairs for name in pair])
 
-        def difference(scores: np.ndarray) -> np.ndarray:
-            higher = np.take(scores, firsts, axis=place)
-            return higher - np.take(scores, seconds, axis=place)
+        def difference(scores):
+            higher = np.take(scores, rows[::2], axis=place)
+            return higher - np.take(scores, rows[1::2], axis=place)
 
         names = [f"{first} - {second}" for first, second in pairs]
         return self._made(difference, self.axes | {axis: names})
@@ -189,13 +185,16 @@ class Measured:
         """By how much each name of an axis scores higher than one, relative to it."""
         place = self._place(axis)
         row = self._rows(axis, [baseline])
-        return self._made(
-            lambda scores: scores / np.take(scores, row, axis=place) - 1, self.axes
-        )
+
+        def gain(scores):
+            return scores / np.take(scores, row, axis=place) - 1
+
+        return self._made(gain, self.axes)
 
     def estimate(self) -> np.ndarray:
         """The scores on all items as they are, the mean over seeds."""
-        scores = self.score(np.ones(len(self.units), np.int64))
+        once = np.ones(len(self.units), np.int64)
+        scores = self.score(once)
         return scores.mean(axis=-1) if "seed" in self.axes else scores
 
     def interval(
@@ -210,13 +209,12 @@ class Measured:
         of `bootstrap`.
         """
 
-        def value(drawn: np.ndarray) -> np.ndarray:
-            scores = self.score(self._counts(drawn))
+        def value(drawn):
+            scores = self.score(self.counts(drawn))
             return scores if statistic is None else statistic(scores)
 
-        return self._bootstrap(
-            value, method=method, holm=holm, seeds="seed" in self.axes
-        )
+        seeds = "seed" in self.axes
+        return self._bootstrap(value, method=method, holm=holm, seeds=seeds)
 
     def contrast(
         self,
@@ -232,10 +230,10 @@ class Measured:
         along the axis; of two names the axis is gone.
         """
         if isinstance(first, str):
-            only = self.differences([(first, second)], axis)
-            return only.mean(axis).interval(method=method, holm=holm)
-        pairs = list(zip(first, second, strict=True))
-        return self.differences(pairs, axis).interval(method=method, holm=holm)
+            gap = self.differences([(first, second)], axis).mean(axis)
+        else:
+            gap = self.differences(list(zip(first, second, strict=True)), axis)
+        return gap.interval(method=method, holm=holm)
 
     def halves(
         self,
@@ -252,13 +250,12 @@ class Measured:
         total = self.units.max() + 1
         deals = [rng.permutation(total) % 2 for _ in range(DEALS)]
 
-        def value(drawn: np.ndarray) -> np.ndarray:
+        def value(drawn):
             found = []
             for deal in deals:
-                a, b = (
-                    self.score(self._counts(drawn[deal[drawn] == side]))
-                    for side in (0, 1)
-                )
+                in_b = deal[drawn] == 1
+                a = self.score(self.counts(drawn[~in_b]))
+                b = self.score(self.counts(drawn[in_b]))
                 found += [statistic(a, b), statistic(b, a)]
             return np.mean(found, axis=0)
 
@@ -270,25 +267,20 @@ class Measured:
         The names are in one column for each axis except "seed".
         """
         axes = {name: names for name, names in self.axes.items() if name != "seed"}
-        interval = self.interval(method=method)
-        return interval.table(product(*axes.values()), tuple(axes)).reset_index()
+        rows = product(*axes.values())
+        table = self.interval(method=method).table(rows, tuple(axes))
+        return table.reset_index()
 
     def _made(self, function: Callable, axes: dict[str, list[str]]) -> Measured:
         """What a function makes of the scores."""
-        return replace(
-            self, score=lambda counts: function(self.score(counts)), axes=axes
-        )
 
-    def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
-        return bootstrap(
-            statistic,
-            np.arange(self.units.max() + 1),
-            sampling=self.sampling,
-            **options,
-        )
+        def score(counts):
+            return function(self.score(counts))
 
-    def _counts(self, drawn: np.ndarray) -> np.ndarray:
-        """How often each item counts, int64[items].
+        return replace(self, score=score, axes=axes)
+
+    def counts(self, drawn: np.ndarray) -> np.ndarray:
+        """How often each item counts where some units are drawn, int64[items].
 
         A pair counts as often as both of its units were drawn together.
         """
@@ -296,13 +288,16 @@ class Measured:
         one, other = self.units.T
         return np.where(one == other, times[one], times[one] * times[other])
 
+    def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
+        units = np.arange(self.units.max() + 1)
+        return bootstrap(statistic, units, sampling=self.sampling, **options)
+
     def _place(self, axis: str) -> int:
         return list(self.axes).index(one_of("axis", axis, self.axes))
 
     def _rows(self, axis: str, names: Sequence[str]) -> list[int]:
-        return [
-            self.axes[axis].index(one_of(axis, name, self.axes[axis])) for name in names
-        ]
+        known = self.axes[axis]
+        return [known.index(one_of(axis, name, known)) for name in names]
 
 
 def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -313,18 +308,19 @@ def _weighted(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return np.einsum("i,ij->j", weights, columns)
 
 
-def _of_shape(values: np.ndarray, axes: Mapping[str, Sequence[str]]) -> np.ndarray:
+def _columns(values: np.ndarray, axes: Axes) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The values as float64[items, columns], and the shape of an item's values."""
     values = np.asarray(values, np.float64)
-    wanted = tuple(len(names) for names in axes.values())
-    if values.shape[1:] != wanted:
+    shape = tuple(len(names) for names in axes.values())
+    if values.shape[1:] != shape:
         raise InputError(
             f"values: have shape {values.shape}; "
-            f"give (items, {', '.join(map(str, wanted))})"
+            f"give (items, {', '.join(map(str, shape))})"
         )
-    return values
+    return values.reshape(len(values), -1), shape
 
 
-def _lists(axes: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+def _lists(axes: Axes) -> dict[str, list[str]]:
     return {axis: list(names) for axis, names in axes.items()}
 
 
@@ -333,7 +329,11 @@ def _numbered(items: int, given: np.ndarray | None) -> np.ndarray:
 
     Where there is only one, it is given twice.
     """
-    units = np.arange(items) if given is None else np.asarray(given)
+    units = np.arange(items)
+    if given is not None:
+        units = np.asarray(given)
     if units.ndim == 1:
-        units = np.stack([clusters(units)] * 2, axis=1)
-    return np.unique(units, return_inverse=True)[1].reshape(-1, 2)
+        unit = clusters(units)
+        units = np.stack([unit, unit], axis=1)
+    _, numbers = np.unique(units, return_inverse=True)
+    return numbers.reshape(-1, 2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,14 @@ class Line:
         """The smallest and the largest size."""
         sizes = [self.sizes[0], self.sizes[-1]]
         return Line(self.kind, sizes, [self.encoders[0], self.encoders[-1]])
+
+    def jobs(self, conditions: Mapping[str, Options]) -> Jobs:
+        """Jobs of `transfer.correct_labels`, all under the same conditions."""
+        encoders = chain.from_iterable(self.encoders)
+        return {
+            name: (encode, conditions)
+            for name, encode in zip(self.names.flat, encoders, strict=True)
+        }
 
     def accuracy(
         self, correct: pd.DataFrame, conditions: Sequence[str], sampling: Sampling
@@ -144,21 +153,6 @@ def turned(
         return (vectors @ matrix).astype(np.float32)
 
     return encoded
-
-
-def size_jobs(by_kind: Mapping[str, Line], chosen: Options, mlp: Options) -> Jobs:
-    """Jobs of `transfer.correct_labels`.
-
-    The perceptron is for the smallest and the largest of those that are trained.
-    """
-    jobs = {}
-    for line in by_kind.values():
-        encoders = [encode for of_size in line.encoders for encode in of_size]
-        for name, encode in zip(line.names.flat, encoders, strict=True):
-            jobs[name] = encode, {"chosen": chosen}
-    for name in by_kind[TRAINED].ends.names.flat:
-        jobs[name][1]["mlp"] = mlp
-    return jobs
 
 
 # -- the curve -------------------------------------------------------------------------

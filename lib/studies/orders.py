@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import kendalltau
 
 from lib.stats import Interval, Measured
-
-# The interval where the chosen embedders or tasks do not allow one.
-UNMEASURED = Interval(0.0, -np.inf, np.inf)
-
-
-# -- rankings --------------------------------------------------------------------------
 
 
 def kendall(a: np.ndarray, b: np.ndarray) -> float:
@@ -18,11 +13,8 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
 
     The share of pairs in the same order minus the share of pairs in the other order.
     """
-    first, second = np.triu_indices(len(a), 1)
-    order_a = np.sign(a[first] - a[second])
-    order_b = np.sign(b[first] - b[second])
-    untied = np.sqrt((order_a @ order_a) * (order_b @ order_b))
-    return float(order_a @ order_b / untied)
+    # The p-value, which is not used, is quicker by this method.
+    return float(kendalltau(a, b, method="asymptotic").statistic)
 
 
 def steadiness(half: np.ndarray, other: np.ndarray) -> float:
@@ -58,18 +50,3 @@ def reversals(scores: Measured) -> Interval:
     bounds = scores.interval(differences, holm=True)
     before, after = np.swapaxes(bounds, 0, 1)
     return opposed(Interval(*before), Interval(*after))
-
-
-# -- intervals -------------------------------------------------------------------------
-
-
-def of_ratio(ratio: Interval, denominator: Interval) -> Interval:
-    """A ratio's interval, unbounded unless the denominator is clearly above 0."""
-    if denominator.low > 0:
-        return ratio
-    return Interval(ratio.estimate, -np.inf, np.inf)
-
-
-def of_share(share: Interval) -> Interval:
-    """A share's interval, which lies in [0, 1]."""
-    return Interval(*np.clip(share, 0, 1))

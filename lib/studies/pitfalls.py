@@ -11,7 +11,6 @@ from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from lib import corpora, embedders, similarity, tasks
 from lib.embedders.kinds import STATIC_AVERAGE
@@ -149,16 +148,6 @@ def correlations(
     return Measured.correlations(values, gold, axes, sampling, units)
 
 
-def rank_correlations(
-    pairs: pd.DataFrame, similarities: Similarities, sampling: Sampling
-) -> Measured:
-    """Spearman's in place of Pearson's; ranks are those among all tested pairs."""
-    chosen = pairs[tested(pairs)]
-    ranked = chosen.assign(gold=rankdata(chosen["gold"]))
-    ranks = {name: rankdata(values, axis=0) for name, values in similarities.items()}
-    return correlations(ranked, ranks, sampling)
-
-
 def scores_and_gains(scores: Measured, set_name: str) -> pd.DataFrame:
     """Table 2: rows set, embedder, what (raw, z, gain), the lowest raw score first."""
     raw = scores.estimate()[0]
@@ -184,50 +173,40 @@ def narrowing(r: np.ndarray) -> float:
 
 
 def narrowings(scores: Measured, set_name: str) -> pd.DataFrame:
-    """`narrowing` of all embedders, without plain averages, and leaving out each."""
+    """`narrowing` of all embedders, without plain averages, and leaving out each.
+
+    Rows set, without; columns value, low, high, constant.
+    """
     names = scores.axes["embedder"]
     averages = [name for name in names if is_average(name)]
-    left_out = _left_out(names, averages)
-    interval = scores.interval(_narrowing_without(names, left_out.values()))
-    return _narrowing_table(interval, left_out, set_name)
+    of_each, left_out = _narrowing_without(names, averages)
+    return _table(scores.interval(of_each), set_name, left_out)
 
 
 def published_narrowings(scores: pd.DataFrame) -> pd.DataFrame:
     """The same of the paper's table 2: columns none and z-norm, indexed by encoder."""
-    left_out = _left_out(scores.index, PUBLISHED_AVERAGES)
-    statistic = _narrowing_without(scores.index, left_out.values())
-    values = statistic(scores[["none", "z-norm"]].to_numpy().T)
-    return _narrowing_table(
-        Interval(values, values, values), left_out, "the paper's table 2"
-    )
+    of_each, left_out = _narrowing_without(scores.index, PUBLISHED_AVERAGES)
+    values = of_each(scores[["none", "z-norm"]].to_numpy().T)
+    return _table(Interval(values, values, values), "the paper's table 2", left_out)
 
 
 def _narrowing_without(
-    names: Sequence[str], left_out: Sequence[Sequence[str]]
-) -> Callable:
-    """A statistic: `narrowing` without each of some lists of embedders."""
-    kept = [
-        [i for i, name in enumerate(names) if name not in some] for some in left_out
-    ]
-
-    def statistic(r: np.ndarray) -> np.ndarray:
-        return np.array([narrowing(r[:, embedders]) for embedders in kept])
-
-    return statistic
-
-
-def _narrowing_table(
-    interval: Interval, left_out: Sequence[str], set_name: str
-) -> pd.DataFrame:
-    table = interval.table(left_out, "without").reset_index().assign(set=set_name)
-    return table[["value", "low", "high", "set", "without", "constant"]]
-
-
-def _left_out(
     names: Sequence[str], averages: Sequence[str]
-) -> dict[str, Sequence[str]]:
-    singles = {name: [name] for name in names}
-    return {"none": [], "plain averages": averages} | singles
+) -> tuple[Callable, list[str]]:
+    """A statistic, `narrowing` without some embedders, and who is left out."""
+    left_out = {"none": [], "plain averages": averages}
+    left_out |= {name: [name] for name in names}
+    kept = [~np.isin(names, some) for some in left_out.values()]
+
+    def of_each(r: np.ndarray) -> np.ndarray:
+        return np.array([narrowing(r[:, rows]) for rows in kept])
+
+    return of_each, list(left_out)
+
+
+def _table(interval: Interval, set_name: str, left_out: Sequence[str]) -> pd.DataFrame:
+    rows = product([set_name], left_out)
+    return interval.table(rows, ("set", "without")).reset_index()
 
 
 def is_average(name: str) -> bool:

@@ -8,6 +8,7 @@ section 3, figure 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -25,20 +26,17 @@ RELIABLE = 0.5
 
 def probing_tasks(
     names: Sequence[str], corpus: Corpus, size: int, seed: int
-) -> tuple[dict[str, Splits], dict[str, str]]:
-    """Probing tasks of `size` sentences by name, and why others are left out.
+) -> dict[str, Splits]:
+    """Probing tasks of `size` sentences by name: SentEval's, or made from a corpus.
 
-    SentEval's where its files are, else made from a corpus.
+    A task that can be had in neither way is left out.
     """
     sizes = [round(share * size) for share in SHARES]
     by_name = {}
-    left_out = {}
     for name in names:
-        try:
+        with suppress(InputError):
             by_name[name] = _probing_task(name, corpus, sizes, seed)
-        except InputError as error:
-            left_out[name] = str(error)
-    return by_name, left_out
+    return by_name
 
 
 def _probing_task(name: str, corpus: Corpus, sizes: Sequence[int], seed: int) -> Splits:

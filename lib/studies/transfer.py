@@ -26,13 +26,11 @@ from lib.run import progress
 from lib.run.cluster import in_processes
 from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
-from lib.studies import orders
 from lib.tasks import ClassificationTask
 from lib.vectors import Embeddings
 
 # Averages and bags of words, and random projections of them; all others are encoders.
 SIMPLE = (WORD_COUNTS, STATIC_AVERAGE, POOLED_WORDS, RANDOM)
-CLASSIFIERS = {"logistic": "logistic regression", "svm": "SVM", "mlp": "MLP"}
 
 # One, which is cross-validated; or train, dev (if there is one) and test.
 Splits = Sequence[ClassificationTask]
@@ -199,37 +197,13 @@ def accuracy(
     return Measured.joined(parts, "task")
 
 
-def accuracies(
-    correct: pd.DataFrame, condition: str, names: Sequence[str]
-) -> pd.DataFrame:
-    """The share of test sentences labeled right; rows embedders, columns tasks."""
-    return correct[condition][list(names)].groupby(level="task", sort=False).mean().T
-
-
 def accuracy_table(scores: Measured) -> pd.DataFrame:
     """Rows condition, embedder, task, accuracy, low, high, constant.
 
     The task "mean" stands for all.
     """
-
-    def with_mean(by_task: np.ndarray) -> np.ndarray:
-        return np.concatenate([by_task, by_task.mean(axis=0, keepdims=True)])
-
-    axes = scores.axes | {"task": [*scores.axes["task"], "mean"]}
-    table = scores.interval(with_mean).table(product(*axes.values()), tuple(axes))
-    table = table.reset_index().rename(columns={"value": "accuracy"})
+    parts = [scores.table(), scores.mean("task").table().assign(task="mean")]
+    table = pd.concat(parts, ignore_index=True).rename(columns={"value": "accuracy"})
     return table[
         ["condition", "embedder", "task", "accuracy", "low", "high", "constant"]
     ]
-
-
-def classifier_taus(
-    correct: pd.DataFrame, names: Sequence[str], sampling: Sampling
-) -> pd.DataFrame:
-    """Kendall's tau of logistic regression with each classifier, on two halves."""
-    scores = accuracy(correct, list(CLASSIFIERS), names, sampling).mean("task")
-
-    def taus(half: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.array([orders.kendall(half[0], accuracies) for accuracies in other])
-
-    return scores.halves(taus, "fisher").table(CLASSIFIERS.values(), "with")

@@ -12,34 +12,32 @@ import pytest
 from scipy.stats import pearsonr
 
 from lib.run.errors import InputError
-from lib.stats import Measured, Sampling, bootstrap
+from lib.stats import Measured, Sampling, bootstrap, mean
 
 SAMPLING = Sampling(seed=1, repetitions=400)
 RNG = np.random.default_rng(0)
 NAMES = ["a", "b", "c"]
+AXES = {"embedder": NAMES}
 
 
 def test_means_have_the_interval_of_the_plain_bootstrap():
     values = RNG.normal(size=(40, 3))
     groups = np.repeat(np.arange(20), 2)
-    found = Measured.means(values, {"embedder": NAMES}, SAMPLING, groups).interval(
-        method="percentile"
-    )
-    expected = bootstrap(
-        lambda rows: rows.mean(axis=0), values, sampling=SAMPLING, clusters=groups
-    )
+    measured = Measured.means(values, AXES, SAMPLING, groups)
+    found = measured.interval(method="percentile")
+    expected = bootstrap(mean, values, sampling=SAMPLING, clusters=groups)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_a_contrast_is_the_paired_difference():
     shared = RNG.normal(size=400)
-    values = np.stack([shared + 0.2 + RNG.normal(size=400) / 50, shared], axis=1)
+    gap = 0.2 + RNG.normal(size=400) / 50
+    values = np.stack([shared + gap, shared], axis=1)
     measured = Measured.means(values, {"embedder": ["better", "worse"]}, SAMPLING)
     found = measured.contrast("better", "worse")
-    assert found.estimate == pytest.approx((values[:, 0] - values[:, 1]).mean())
-    # The noise that both share is gone: 1.96 standard errors of the differences, not of
-    # the scores.
-    half = 1.96 * (values[:, 0] - values[:, 1]).std() / 20
+    assert found.estimate == pytest.approx(gap.mean())
+    # The noise that both share is gone: 1.96 standard errors of the differences.
+    half = 1.96 * gap.std() / 20
     assert found.high - found.low == pytest.approx(2 * half, rel=0.15)
     both = measured.contrast(["better", "worse"], ["worse", "better"])
     np.testing.assert_allclose(both.estimate, [found.estimate, -found.estimate])
@@ -65,48 +63,33 @@ def test_correlations_are_scipy_s_on_the_items_that_count():
     counts = RNG.integers(0, 3, size=30)
     rows = np.repeat(np.arange(30), counts)
     found = Measured.correlations(values, gold, axes, SAMPLING).score(counts)
-    expected = [
-        [pearsonr(values[rows, i, j], gold[rows]).statistic for j in range(3)]
-        for i in range(2)
-    ]
+    expected = pearsonr(values[rows], gold[rows][:, None, None]).statistic
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert np.isnan(
-        Measured.correlations(
-            np.ones((30, 1)), gold, {"embedder": ["flat"]}, SAMPLING
-        ).score(counts)
-    ).all()
+    flat = Measured.correlations(np.ones((30, 3)), gold, AXES, SAMPLING)
+    assert np.isnan(flat.score(counts)).all()
 
 
 def test_a_pair_of_documents_counts_as_often_as_both_are_drawn_together():
     pairs = np.array(list(combinations(range(3), 2)))
-    measured = Measured.means(np.eye(3), {"embedder": NAMES}, SAMPLING, pairs)
+    measured = Measured.means(np.eye(3), AXES, SAMPLING, pairs)
     # Document 0 twice, document 2 once: only the pair of both counts, twice.
-    np.testing.assert_array_equal(measured._counts(np.array([0, 0, 2])), [0, 2, 0])
+    np.testing.assert_array_equal(measured.counts(np.array([0, 0, 2])), [0, 2, 0])
 
 
 def test_sets_are_joined_averaged_and_chosen():
-    axes = {"embedder": NAMES}
-    first, second = RNG.normal(size=(10, 3)), RNG.normal(size=(20, 3))
-    parts = {
-        "one": Measured.means(first, axes, SAMPLING),
-        "two": Measured.means(second, axes, SAMPLING),
-    }
+    values = {"one": RNG.normal(size=(10, 3)), "two": RNG.normal(size=(20, 3))}
+    parts = {name: Measured.means(own, AXES, SAMPLING) for name, own in values.items()}
     joined = Measured.joined(parts, "set")
     assert joined.axes == {"set": ["one", "two"], "embedder": NAMES}
-    np.testing.assert_allclose(
-        joined.estimate(), [first.mean(axis=0), second.mean(axis=0)]
-    )
-    means = (first.mean(axis=0) + second.mean(axis=0)) / 2
-    np.testing.assert_allclose(joined.mean("set").estimate(), means)
-    np.testing.assert_allclose(
-        joined.mean("set").only("embedder", ["c", "a"]).estimate(), means[[2, 0]]
-    )
+    expected = np.array([own.mean(axis=0) for own in values.values()])
+    np.testing.assert_allclose(joined.estimate(), expected)
+    chosen = joined.mean("set").only("embedder", ["c", "a"])
+    np.testing.assert_allclose(chosen.estimate(), expected.mean(axis=0)[[2, 0]])
 
 
 def test_differences_and_gains_are_named_scores_again():
     values = RNG.uniform(1, 2, size=(20, 3, 2))
-    axes = {"embedder": NAMES, "vectors": ["v", "w"]}
-    measured = Measured.means(values, axes, SAMPLING)
+    measured = Measured.means(values, AXES | {"vectors": ["v", "w"]}, SAMPLING)
     a, b, c = values.mean(axis=0)
     differences = measured.differences([("a", "b"), ("c", "a")])
     assert differences.axes["embedder"] == ["a - b", "c - a"]
@@ -132,21 +115,18 @@ def test_seeds_are_averaged_and_widen_the_interval():
 
 def test_what_is_chosen_on_one_half_gains_nothing_on_the_other():
     values = RNG.normal(size=(200, 12))  # twelve embedders of equal skill
-    measured = Measured.means(
-        values, {"embedder": [str(i) for i in range(12)]}, SAMPLING
-    )
+    measured = Measured.means(values, {"embedder": list("abcdefghijkl")}, SAMPLING)
     best = measured.halves(lambda a, b: b[a.argmax()] - b.mean())
     assert best.low < 0 < best.high
-    assert (
-        values.mean(axis=0).max() - values.mean() > 0.1
-    )  # on the same items the best one seems better
+    # On the same items the best one seems better.
+    assert values.mean(axis=0).max() - values.mean() > 0.1
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (
-            lambda m: Measured.means(np.zeros((5, 2)), m.axes, SAMPLING),
+            lambda _: Measured.means(np.zeros((5, 2)), AXES, SAMPLING),
             r"values: have shape \(5, 2\); give \(items, 3\)",
         ),
         (lambda m: m.contrast("a", "x"), "embedder"),
@@ -158,9 +138,7 @@ def test_what_is_chosen_on_one_half_gains_nothing_on_the_other():
     ],
 )
 def test_refusals(call, message):
-    measured = Measured.means(
-        np.arange(15.0).reshape(5, 3), {"embedder": NAMES}, SAMPLING
-    )
+    measured = Measured.means(np.arange(15.0).reshape(5, 3), AXES, SAMPLING)
     with pytest.raises(InputError, match=message) as refused:
         call(measured)
     assert "\n" not in str(refused.value)
