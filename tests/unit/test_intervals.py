@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from lib.run.errors import InputError
@@ -29,6 +31,20 @@ def test_rank_correlations_agree_with_scipy(rng) -> None:
     x, y = rng.integers(0, 9, (2, 50))
     assert spearman(x, y) == pytest.approx(scipy_stats.spearmanr(x, y)[0])
     assert np.isnan(spearman(x, np.ones(50)))
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(0, 4), min_size=5, max_size=30),
+    st.sampled_from(["percentile", "normal"]),
+    st.booleans(),
+)
+def test_an_interval_holds_its_estimate(values, method, holm) -> None:
+    columns = np.column_stack([values, np.sort(values)]).astype(float)
+    sampling = Sampling(repetitions=50)
+    found = bootstrap(mean, columns, sampling=sampling, method=method, holm=holm)
+    assert (found.low <= found.estimate).all()
+    assert (found.estimate <= found.high).all()
 
 
 def test_copies_of_a_row_in_one_cluster_change_nothing(rng) -> None:
