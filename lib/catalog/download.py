@@ -147,7 +147,7 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
         _check_format(whole, source["format"])
         for file, target in _targets(asset, source, whole).items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            files.move(file, target)
+            os.replace(file, target)
     except requests.exceptions.InvalidSchema as error:
         raise InputError(
             f"{asset.id}: {url} is not https, or leads to what is not; see {asset.page}"

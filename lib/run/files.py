@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -106,24 +105,6 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             with suppress(OSError):  # which would take the place of the first error
                 temporary.unlink(missing_ok=True)
             raise
-
-
-def move(source: Path, target: Path) -> None:
-    """Move a file, which then replaces `target`.
-
-    It is renamed, or copied if `target` is on another file system. The copy is made
-    beside `target`, so that `target` is always a whole file. Raises InputError if the
-    system refuses to write it; `source` is then still there.
-    """
-    with writing(target):
-        try:
-            os.replace(source, target)
-        except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise
-            with replacing(target) as stream, source.open("rb") as content:
-                shutil.copyfileobj(content, stream)
-            source.unlink()
 
 
 @contextmanager

@@ -164,11 +164,6 @@ def select(
     for notebook in chosen:
         of_profile = parameters.of_profile(notebook, profile)
         changes.append(of_profile | parameters.of_texts(notebook, given))
-    if ".." in Path(output).parts:
-        raise InputError(
-            f"OUTPUT: {parameters.shown(output)} is not "
-            "accepted; give a folder without '..'"
-        )
     return [
         Job(notebook, output or profile, changed)
         for notebook, changed in zip(chosen, changes, strict=True)

@@ -12,6 +12,7 @@ import errno
 import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -96,7 +97,6 @@ def _execute(job: Job, output: Path, lock: int) -> None:
     # notebook needs.
     sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
-    from papermill.exceptions import PapermillExecutionError
 
     job.log.write_text("", encoding="utf-8")
     # The path of a socket may have some hundred characters, so that sockets cannot lie
@@ -129,19 +129,6 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             "pass_fds": [lock],
             "stderr": errors,
         }
-        failures: list[Exception] = []
-
-        def note(cell: dict, cell_index: int, execute_reply: dict) -> None:
-            said = {
-                name: execute_reply["content"][name]
-                for name in ("ename", "evalue", "traceback")
-            }
-            failures.append(
-                PapermillExecutionError(
-                    cell_index, cell["execution_count"], cell["source"], **said
-                )
-            )
-
         try:
             papermill.execute_notebook(
                 job.notebook,
@@ -150,13 +137,10 @@ def _execute(job: Job, output: Path, lock: int) -> None:
                 kernel_name="python3",
                 kernel_manager_class=_kernel_manager(scratch, options),
                 progress_bar=False,
-                on_cell_error=note,
             )
-        except Exception as error:
-            with suppress(InputError):
-                files.move(output, job.failed)
-            if failures:  # saved before it is raised, which a full disk refuses
-                raise failures[0] from error
+        except Exception:
+            with suppress(OSError):  # a full disk keeps nothing
+                shutil.move(output, job.failed)
             raise
 
 
