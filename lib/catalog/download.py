@@ -25,7 +25,7 @@ from requests.adapters import HTTPAdapter
 
 from lib.catalog import Asset
 from lib.run import cache, files, paths, progress
-from lib.run.errors import InputError
+from lib.run.errors import InputError, one_line
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer
@@ -170,7 +170,8 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
     except (ValueError, *DAMAGED) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
-            f"{asset.id}: {url} is not what it should be ({error}); see {asset.page}"
+            f"{asset.id}: {url} is not what it should be ({one_line(error)}); "
+            f"see {asset.page}"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Files that users ask for, on a full disk or on another one.
+"""Files that users ask for, on a full disk.
 
 A failure is reported in one sentence, and existing files stay whole. What the cache
 keeps is tested in `test_cache`.
@@ -6,11 +6,6 @@ keeps is tested in `test_cache`.
 
 from __future__ import annotations
 
-import errno
-import os
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -19,11 +14,11 @@ import pandas as pd
 import pytest
 
 from lib import plotting
-from lib.run import files, jobs, paths, runner
-from lib.run.errors import InputError
+from lib.run import jobs, paths, runner
 from lib.sent2vec import Sent2Vec
+from tests.refusals import refused
 from tests.trust.launcher import files_of_at_most
-from tests.unit.test_run import BAD, BROKEN, GOOD, write_notebook
+from tests.unit.test_run import write_notebook
 from tests.unit.test_situate import toy
 
 
@@ -62,153 +57,25 @@ def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(
     write(tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     for size in (0, min(map(len, before.values())) - 1):
-        with files_of_at_most(size), pytest.raises(InputError) as error:
+        with files_of_at_most(size), refused("cannot be written (File too large)"):
             write(tmp_path)
-        assert "cannot be written (File too large)" in str(error.value)
-        assert "\n" not in str(error.value)
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-# -- other disks -----------------------------------------------------------------------
-
-FULL = (
-    "cannot be written (No space left on device); make room there, or make it "
-    "writable, and run again"
-)
-# Fills the disk of the figures, and says nothing about it.
-FILL = (
-    "import os\nfrom lib.run import paths\n"
-    "with open(paths.figures_folder('x') / 'fill', 'wb', buffering=0) as stream:\n"
-    "    try:\n        while True: stream.write(bytes(4096))\n"
-    "    except OSError: pass\n"
-)
-
-
-@pytest.fixture
-def disk(tmp_path) -> Iterator[Callable[[str, str], Path]]:
-    """A function that mounts a small file system under a name.
-
-    The test is skipped where mounting is not allowed.
-    """
-    mounted: list[Path] = []
-
-    def mount(name: str, size: str) -> Path:
-        place = tmp_path / name
-        place.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", place]
-        try:
-            subprocess.run(command, check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"needs the right to mount a file system ({error})")
-        mounted.append(place)
-        return place
-
-    yield mount
-    for place in mounted:
-        subprocess.run(["umount", place], check=True)
-
-
-@pytest.fixture
-def failure(tmp_path, monkeypatch) -> Callable[..., str]:
-    """A function that executes a notebook here and says why it failed.
-
-    Its figures and records are written to these places.
-    """
-
-    def reason(source: str, **places: Path) -> str:
-        for name in ("notebooks", "params", "figures", "runs"):
-            place = places.get(name, tmp_path / name)
-            place.mkdir(exist_ok=True)
-            monkeypatch.setattr(paths, name.upper(), place)
-        write_notebook(paths.NOTEBOOKS, "01_x", source)
-        (said,) = runner.run_all(jobs.select("01", "default"), 1, force=False).values()
-        return said
-
-    return reason
-
-
-@pytest.mark.parametrize("other", ["runs", "figures"])
-def test_the_first_error_comes_through_where_the_cache_and_the_figures_are_on_two_disks(
-    disk, failure, other
-) -> None:
-    place = disk(other, "8m")
-    assert failure(BAD, **{other: place}) == "k: 5 is not accepted; give 1 to 3"
-    said = failure(BROKEN, **{other: place})
-    assert said.startswith(
-        "ZeroDivisionError in cell 2: division by zero (executed so far: "
-    )
-    assert Path(said.removesuffix(")").rpartition(": ")[2]).read_text().startswith("{")
 
 
 # docs/troubleshooting.md: "`...: cannot be written (No space left on device); make room
 # there, ...`"
-@pytest.mark.parametrize("full", ["runs", "figures"])
-def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full) -> None:
-    place = disk(full, "64k")
-    if full == "runs":
-        with (place / "fill").open("wb", buffering=0) as stream, suppress(OSError):
-            while True:
-                stream.write(bytes(4096))
-        said = failure(GOOD, runs=place)
-    else:
-        said = failure(f"{FILL}{GOOD}", figures=place)
-    assert said.startswith(str(place))
-    assert said.endswith(FULL)
-
-
-def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure) -> None:
-    said = failure(
-        f"{FILL}{BAD}", figures=disk("figures", "64k"), runs=disk("runs", "64k")
-    )
-    assert said == "k: 5 is not accepted; give 1 to 3"
-
-
-def test_a_full_disk_that_a_package_stumbles_over_is_the_sentence_too(
-    failure, tmp_path
+@pytest.mark.parametrize("file", [", '/x'", ""])
+def test_a_full_disk_that_a_notebook_runs_into_is_the_sentence_of_the_documentation(
+    tmp_path, monkeypatch, file
 ) -> None:
-    said = failure(
-        "import os, errno\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/x')"
+    for name in ("notebooks", "params", "figures", "runs"):
+        (tmp_path / name).mkdir()
+        monkeypatch.setattr(paths, name.upper(), tmp_path / name)
+    source = f"import os\nraise OSError(28, os.strerror(28){file})"
+    write_notebook(paths.NOTEBOOKS, "01_x", source)
+    (said,) = runner.run_all(jobs.select("01", "default"), 1, force=False).values()
+    place = "/x" if file else tmp_path / "figures" / "default" / "01_x"
+    assert said == (
+        f"{place}: cannot be written (No space left on device); make room there, or "
+        "make it writable, and run again"
     )
-    assert said == f"/x: {FULL}"
-    said = failure(
-        "import os, errno\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))"
-    )
-    assert said == f"{tmp_path / 'figures' / 'default' / '01_x'}: {FULL}"
-
-
-def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path) -> None:
-    target = disk("other", "64k") / "file"
-    for size in (10_000, 20_000):
-        (tmp_path / "file").write_bytes(os.urandom(size))
-        content = (tmp_path / "file").read_bytes()
-        files.move(tmp_path / "file", target)
-        assert target.read_bytes() == content
-        assert not (tmp_path / "file").exists()
-    (tmp_path / "file").write_bytes(bytes(100_000))
-    with pytest.raises(InputError) as error:
-        files.move(tmp_path / "file", target)
-    assert str(error.value) == f"{target}: {FULL}"
-    assert target.read_bytes() == content
-    assert (tmp_path / "file").exists()
-    assert [file.name for file in target.parent.iterdir()] == ["file"]
-
-
-def test_a_file_moves_where_renaming_is_refused_across_disks(
-    tmp_path, monkeypatch
-) -> None:
-    """The same where nothing may be mounted: the system's refusal is raised here."""
-    replace = os.replace
-
-    def across(source: Path, target: Path) -> None:
-        if Path(source).parent != Path(target).parent:
-            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", across)
-    (tmp_path / "file").write_bytes(b"content")
-    (tmp_path / "folder").mkdir()
-    files.move(tmp_path / "file", tmp_path / "folder" / "file")
-    assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("file")] == [
-        "folder/file"
-    ]
-    assert (tmp_path / "folder" / "file").read_bytes() == b"content"

@@ -31,13 +31,6 @@ def test_the_embedder_of_the_page_is_known_by_its_one_file(
     copy_project(tmp_path)
     (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
     assert _run(command, tmp_path).stdout.startswith("[[2. 2. 0.")
-    (tmp_path / "lib" / "embedders" / "letters.py").write_text(
-        module.replace("kind=LETTERS, ", "")
-    )
-    assert (
-        "missing 1 required keyword-only argument: 'kind'"
-        in _run(command, tmp_path).stderr
-    )
 
 
 ASSET = """
