@@ -85,8 +85,9 @@ class Job:
 
         While it is unchanged, the notebook need not run again.
 
-        That is its source, its parameters, the modules of `lib` that it imports
-        (directly or not), Python, the pinned packages, and the data that it may read.
+        It covers the source, the parameters, the modules of `lib` that the notebook
+        imports (directly or not), Python, the pinned packages, and the data that it may
+        read.
         """
         cells = parameters.cells(self.notebook)
         code = [
@@ -176,7 +177,7 @@ def _parts_number(name: str, place: int) -> bool:
 
 
 def _refuse(prefix: str, names: list[str]) -> NoReturn:
-    """Raise InputError with the names that are like the unknown one, or all names."""
+    """Raise InputError with the names that resemble the unknown one, or all names."""
     padded = prefix.zfill(2)
     meant = [name for name in names if prefix in name]
     if any(name.startswith(padded) for name in names):

@@ -1,8 +1,8 @@
 """Execute notebooks with papermill: ``python -m lib.run``, called by ``make figures``.
 
 A notebook whose results are up to date is skipped. An execution writes to a staging
-folder, which replaces the old results only when it succeeded. Kernels end with this
-process; what a killed run has left is removed by the next one.
+folder, which replaces the old results only if it succeeds. Kernels end with this
+process; what a killed run leaves behind is removed by the next one.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
 
     If it fails, what was executed until then is kept beside its log.
     """
-    # A grammar of addresses that jsonschema takes two seconds to build, and that no
-    # notebook needs.
+    # jsonschema takes two seconds to build this grammar of addresses, which no notebook
+    # needs.
     sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
 
@@ -113,8 +113,7 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             paths.FIGURES_VARIABLE: str(output.parent),
             paths.LOG_VARIABLE: str(job.log),
             "TMPDIR": scratch,
-            # A user's start-up files and choice of backend, on which the layout of
-            # figures depends, change results.
+            # A user's start-up files and backend would change the layout of figures.
             "IPYTHONDIR": f"{scratch}/ipython",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             # Threads that wait by spinning take the time of the notebook beside this
@@ -227,10 +226,10 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
 
     A failing job does not stop the others.
 
-    Notebooks that follow each other often need the same embeddings, and would wait for
-    each other: those that run side by side are from different parts of the list, the
-    later part's first. Replications begin when every lesson has begun. What ends this
-    by an exception, an interrupt say, ends all of them.
+    Neighbors in the list often need the same embeddings and would wait for each other,
+    so those that run side by side are from different parts of the list, with the later
+    parts first. Replications begin when every lesson has begun. An exception here, such
+    as an interrupt, ends all of them.
     """
     failed = {}
     stopping = threading.Event()
@@ -242,8 +241,8 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
         try:
             pending = set(futures)
             while pending:
-                # Not for ever: a signal that another thread has got is heard when this
-                # one wakes up.
+                # With a timeout, since a signal that another thread received is
+                # handled when this one wakes up.
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     job = futures[future]

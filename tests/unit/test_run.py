@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
@@ -80,10 +80,8 @@ def test_done_then_unchanged_then_done_again_when_anything_changes(
     line = "counting: 3 of 3 steps (100 %)"
     assert line in job("01").log.read_text()
     assert f"01_good  {line}" in capsys.readouterr().out
-    assert {file.name for file in job("01").results.iterdir()} == {
-        "01_good.ipynb",
-        "table.csv",
-    }
+    made = {file.name for file in job("01").results.iterdir()}
+    assert made == {"01_good.ipynb", "table.csv"}
     assert runner.run(job("01")) == "unchanged, skipped"
     table = (job("01").results / "table.csv").rename(paths.FIGURES / "table.csv")
     assert not job("01").is_up_to_date()
@@ -297,6 +295,35 @@ def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(
     assert not list(paths.FIGURES.iterdir())
 
 
+# README: "When one notebook fails the others still run, the summary names it, and the
+# exit status is not 0."
+def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
+    project, capsys
+) -> None:
+    for name, source in {"01_bad": BAD, "02_good": GOOD, "03_broken": BROKEN}.items():
+        project(name, source)
+    assert runner.main(["--jobs=2"]) == 1
+    out, err = capsys.readouterr()
+    assert (paths.FIGURES / "default" / "02_good" / "table.csv").exists()
+    assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in err
+    assert "FAILED 03_broken: ZeroDivisionError" in err
+    assert "1 of 3 notebooks up to date" in out
+    assert "Traceback" not in out + err
+
+
+def test_of_two_runs_at_once_one_executes_and_the_other_waits(project, capsys) -> None:
+    project("01_slow", SLOW)
+    with ThreadPoolExecutor(2) as pool:
+        said = list(pool.map(runner.run, [job("01"), job("01")]))
+    assert sorted(line.split("(")[0] for line in said) == [
+        "done ",
+        "done by another run",
+    ]
+    waiting = "waiting for another run that is executing it"
+    assert capsys.readouterr().out.count(waiting) == 1
+    assert (job("01").results / "table.csv").read_text() == "k\n5\n"
+
+
 # README: "then the replications"
 def test_replications_run_after_the_lessons(project, monkeypatch) -> None:
     for name in ("replication/n2o", "02_b", "replication/usif", "01_a"):
@@ -355,36 +382,6 @@ def start(tmp_path, temporary) -> Callable[..., subprocess.Popen]:
         )
 
     return start
-
-
-# README: "When one notebook fails the others still run, the summary names it, and the
-# exit status is not 0."
-def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
-    start, tmp_path
-) -> None:
-    command = start("--jobs", "2", _01_bad=BAD, _02_good=GOOD, _03_broken=BROKEN)
-    out, err = command.communicate(timeout=120)
-    assert command.returncode == 1
-    assert (tmp_path / "figures" / "default" / "02_good" / "table.csv").exists()
-    assert "FAILED 01_bad: k: 5 is not accepted; give 1 to 3" in err
-    assert "FAILED 03_broken: ZeroDivisionError" in err
-    assert "1 of 3 notebooks up to date" in out
-    assert "Traceback" not in out + err
-
-
-def test_two_commands_execute_a_notebook_once(start, tmp_path) -> None:
-    commands = [start(_01_slow=SLOW), start()]
-    out = [command.communicate(timeout=120)[0] for command in commands]
-    assert [command.returncode for command in commands] == [0, 0]
-    assert sorted(
-        re.findall(r"^01_slow  (done \(|done by another run)", "\n".join(out), re.M)
-    ) == ["done (", "done by another run"]
-    assert (
-        sum("waiting for another run that is executing it" in each for each in out) == 1
-    )
-    assert (
-        tmp_path / "figures" / "default" / "01_slow" / "table.csv"
-    ).read_text() == "k\n5\n"
 
 
 def kernel_of(command: subprocess.Popen) -> psutil.Process:
