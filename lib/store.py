@@ -160,8 +160,8 @@ class EmbeddingStore:
     ) -> float | None:
         """How long it took to encode one sentence of a corpus that is stored.
 
-        Reading the model is included, fitting is not. None where nothing is stored, or
-        where it was not measured.
+        This includes reading the model but not fitting. None if nothing is stored, or
+        if the time was not measured.
         """
         while isinstance(embedder, Shrunk):
             embedder = embedder.base
@@ -258,7 +258,7 @@ def _complete(
 ) -> None:
     """Make all entries complete, those of an embedder and of its companions."""
     with ExitStack() as locks:
-        # In one order: two runs that lock the same entries do not wait for each other.
+        # Sorted, so that two runs that lock the same entries cannot block each other.
         for entry in sorted(entries, key=lambda entry: entry.folder):
             locks.enter_context(entry.locked(f"encoding {entry.name}"))
         unjoined = {

@@ -50,8 +50,7 @@ def build(
     method : {"hnsw", "ivf", "ngt"}
         The first two from faiss, the third from the optional package ngt.
     seed : int
-        Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every
-        time.
+        For HNSW's levels and IVF's k-means. NGT takes none and always draws the same.
     **settings : int
         For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf
         ``nlist`` (0: the nearest to 4 sqrt(n) that leaves 39 vectors a cell); for ngt
@@ -193,8 +192,8 @@ class Index:
         most = min(width, len(self._kept))
         places = self._find(directions.astype(np.float32), most, effort)
         ids = np.where(places == NONE, NONE, self._kept[places])
-        # Zero vectors are not in the index. All equally near, the lowest of them stand
-        # for the rest.
+        # Zero vectors are not in the index. They are equally near, so the lowest of
+        # them stand for the rest.
         zeros = np.tile(self._zeros[:width], (len(ids), 1))
         return np.hstack([ids, zeros])
 
@@ -286,7 +285,7 @@ class Ivf(_Faiss):
             self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT
         )
         self.index.cp.seed = seed
-        # Fewer are the caller's choice; faiss would print a warning.
+        # A caller may choose to have fewer; faiss would print a warning.
         self.index.cp.min_points_per_centroid = 1
         sample = self._kept
         if n > nlist * MOST_PER_CELL:

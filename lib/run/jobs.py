@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any, NoReturn
@@ -90,9 +91,9 @@ class Job:
         read.
         """
         cells = parameters.cells(self.notebook)
-        code = [
+        code = tuple(
             "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-        ]
+        )
         sources = [paths.ROOT / "requirements.lock", *library_files(code)]
         data = dict.fromkeys(_data_files(self.parameters.values()))
         parts = [
@@ -193,7 +194,8 @@ def _refuse(prefix: str, names: list[str]) -> NoReturn:
 # -- what results depend on ------------------------------------------------------------
 
 
-def library_files(sources: Iterable[str]) -> list[Path]:
+@cache
+def library_files(sources: tuple[str, ...]) -> list[Path]:
     """Files of `lib` that these sources import, directly or not, and all its tables."""
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:

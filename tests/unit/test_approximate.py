@@ -69,7 +69,7 @@ def searches(draw):
 
 @pytest.mark.parametrize("method", METHODS)
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
-@settings(max_examples=40, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
 def test_k_distinct_allowed_neighbors_sorted_with_their_true_cosines_at_the_least_effort(  # noqa: E501
     method, search

@@ -320,6 +320,7 @@ def install(tmp_path, monkeypatch) -> Callable[[], list[str]]:
     monkeypatch.delenv("TORCH_INDEX", raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(bootstrap, "has_nvidia_driver", lambda: False)
+    monkeypatch.setattr(bootstrap, "PATIENCE", 60)  # for a busy machine
     target = tmp_path / "installed"
     options = ["install", "--quiet", "--no-cache-dir", "--target", str(target)]
 

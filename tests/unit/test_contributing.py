@@ -56,7 +56,7 @@ from lib.store import EmbeddingStore
 from lib.studies import n2o as study
 from lib.studies import situate
 
-names = ["bow", "letters", "glove-6b-50d"]
+names = ["bow", "letters", "wordllama"]
 assert embedders.select("names", names) == (names, {})
 row = embedders.catalog().set_index("name").loc["letters"]
 assert (row["family"], row["dim"], row["license"]) == ("encoder", 26, "MIT")

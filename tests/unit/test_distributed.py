@@ -115,6 +115,8 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     once = rng.normal(size=(8000, 32)).astype(np.float32)
     corpus = saved(np.concatenate([once, once]), tmp_path)
     queries = corpus[:200]
+    options = {"k": 10, "exclude": np.arange(200)}
+    expected = neighbors.exact(queries, corpus, **options)
     before = set(client.run(os.getpid).values())
     bar = MagicMock()
     moved = bar.return_value.__enter__.return_value.update
@@ -125,12 +127,10 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 
     moved.side_effect = kill_at_the_third
     monkeypatch.setattr(distributed.progress, "bar", bar)
-    options = {"k": 10, "exclude": np.arange(200)}
     found = distributed.exact(queries, corpus, client=client, shards=40, **options)
     assert moved.call_count == 40
     client.wait_for_workers(2, timeout=30)
     assert set(client.run(os.getpid).values()) != before
-    expected = neighbors.exact(queries, corpus, **options)
     np.testing.assert_array_equal(found.ids, expected.ids)
 
 

@@ -106,7 +106,7 @@ def searches(draw):
 
 
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
-@settings(max_examples=100, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
 def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(
     drawn,

@@ -209,7 +209,7 @@ def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wa
     )
     loaded = dict(line.split(maxsplit=1) for line in ended.stdout.splitlines())
     own = {file for name, file in loaded.items() if name.startswith("lib.")}
-    assert own <= set(map(str, library_files([source])))
+    assert own <= set(map(str, library_files((source,))))
     assert not loaded.keys() & {
         "dask",
         "distributed",

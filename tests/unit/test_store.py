@@ -21,6 +21,7 @@ from lib import embedders, store
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.run import cache, paths
+from tests.copies import new_cache
 from tests.refusals import refused
 
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
@@ -254,8 +255,8 @@ def test_many_embedders_give_what_each_gives_alone_in_the_order_asked_for(
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "CACHE", tmp_path)
-    return tmp_path
+    monkeypatch.setattr(paths, "CACHE", new_cache(tmp_path / "cache"))
+    return paths.CACHE
 
 
 @pytest.fixture
