@@ -12,18 +12,14 @@ folder's name, so a change leads to another folder. A folder with ``about.json``
 complete. Without it, the folder holds whole files from which the next run goes on.
 Opening an entry compares the sizes of its files.
 
-``python -m lib.run.cache --prune`` deletes the cache. Downloads in ``data/`` are not
-part of it.
+``make prune`` deletes the cache. Downloads in ``data/`` are not part of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
-import shutil
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -31,8 +27,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lib.run import files, paths, progress
-from lib.run.errors import InputError, command
+from lib.run import files, progress
 
 FORMAT = 2  # of every entry; with another number, all are made again
 ABOUT, LOCK = "about.json", ".lock"
@@ -203,36 +198,3 @@ class CacheEntry:
         for file in list(self.folder.iterdir()):
             if file.name not in (*keep, LOCK):
                 file.unlink()
-
-
-def delete(folder: Path) -> None:
-    """Delete a folder; InputError if another run is at work in it."""
-    from filelock import FileLock, Timeout
-
-    for lock in folder.rglob("*.lock"):
-        try:
-            FileLock(lock).acquire(timeout=0).lock.release()
-        except Timeout as error:
-            raise InputError(
-                f"{folder}: a run is at work in {lock.parent}; wait "
-                "until it ends, or stop it"
-            ) from error
-    if folder.exists():
-        with files.writing(folder, "make it writable, and run again"):
-            shutil.rmtree(folder)
-
-
-@command
-def main(arguments: list[str] | None = None) -> int:
-    """Delete the cache, given ``--prune``."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lib.run.cache", description="Delete the cache."
-    )
-    parser.add_argument("--prune", action="store_true", required=True)
-    parser.parse_args(arguments)
-    delete(paths.CACHE)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

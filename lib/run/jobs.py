@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from modulefinder import ModuleFinder
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from huggingface_hub.constants import HF_HUB_CACHE
 
@@ -159,7 +159,11 @@ def select(
         if name.startswith(prefix) and not _parts_number(name, len(prefix))
     ]
     if not chosen:
-        _refuse(prefix, list(notebooks))
+        meant = " or ".join(name for name in notebooks if prefix in name)
+        hint = f"did you mean {meant}?"
+        if not meant:
+            hint = parameters.nearest(prefix, notebooks)
+        raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {hint}")
     if not prefix and profile in OF_SOME:
         chosen = [file for file in chosen if parameters.has_file(file, profile)]
     changes = []
@@ -175,20 +179,6 @@ def select(
 def _parts_number(name: str, place: int) -> bool:
     """Whether a place in a name is amid a number: 1 does not stand for 10."""
     return name[:place].isdecimal() and name[place : place + 1].isdecimal()
-
-
-def _refuse(prefix: str, names: list[str]) -> NoReturn:
-    """Raise InputError with the names that resemble the unknown one, or all names."""
-    padded = prefix.zfill(2)
-    meant = [name for name in names if prefix in name]
-    if any(name.startswith(padded) for name in names):
-        meant = [padded]
-    hint = (
-        f"did you mean {' or '.join(meant)}?"
-        if meant
-        else parameters.nearest(prefix, names)
-    )
-    raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {hint}")
 
 
 # -- what results depend on ------------------------------------------------------------

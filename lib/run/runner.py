@@ -342,19 +342,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def to_open(jobs: list[Job]) -> str:
-    """What to look at after a run: the first figure, or the folders of several jobs."""
+    """What to look at after a run: the notebook, or the folders of several jobs."""
     if len(jobs) > 1:
         place = paths.FIGURES / jobs[0].profile
-        return (
-            f"the figures in {place}, a folder for each notebook, "
-            "or its executed notebook there"
-        )
-    figures = sorted(
-        jobs[0].results.glob("*.png"), key=lambda file: file.stat().st_mtime_ns
-    )
-    notebook = jobs[0].executed
-    return (
-        f"{figures[0]}, or the executed notebook {notebook.name} beside it"
-        if figures
-        else str(notebook)
-    )
+        return f"{place}: a folder with the figures of each notebook"
+    return f"{jobs[0].executed}, or the figures beside it"

@@ -223,9 +223,8 @@ def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wa
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ("1", "did you mean 01?"),
         ("n2o", "did you mean 01_n2o or replication/n2o?"),
-        ("replication/n20", "did you mean replication/n2o or replication/usif?"),
+        ("1", "did you mean 01_n2o?"),
         ("zzz", "accepted: 01_n2o, 02_more, replication/n2o, replication/usif"),
     ],
 )
@@ -263,24 +262,17 @@ def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     assert not list(paths.FIGURES.iterdir())
 
 
-PLOT = (
-    f"{GOOD}\n(folder / 'first.png').write_bytes(b'a')\n"
-    "(folder / 'a_second.png').write_bytes(b'b')"
-)
-
-
 # README: "A run writes to `figures/<profile>/`"
 def test_a_run_ends_with_what_to_open(project, capsys) -> None:
-    project("01_plot", PLOT)
+    folder = paths.FIGURES / "default"
+    project("01_good", GOOD)
     assert runner.main(["--jobs=1"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    folder = paths.FIGURES / "default"
-    assert last.startswith(f"open {folder / '01_plot' / 'first.png'}, ")
-    assert "01_plot.ipynb" in last
+    assert last.startswith(f"open {folder / '01_good' / '01_good.ipynb'}, ")
     project("02_good", GOOD)
     assert runner.main(["--jobs=1"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(f"open the figures in {folder}")
+    assert last.startswith(f"open {folder}: ")
 
 
 def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(
