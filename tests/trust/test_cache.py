@@ -19,10 +19,8 @@ from tests.trust.jobs import FOLDERS, JOBS
 from tests.trust.launcher import Plan, Run, empty, tree
 
 WAITS = "waiting for another run that is"
-# One entry that grows by shards and one that is made whole; all kinds at length.
-TRIED = list(JOBS) if NIGHTLY else ["dense", "trained"]
 ALSO_TRAINING = pytest.mark.parametrize(
-    "undisturbed", [*TRIED, "sent2vec"], indirect=True
+    "undisturbed", [*JOBS, "sent2vec"], indirect=True
 )
 
 
@@ -32,7 +30,7 @@ def place(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("cache") / "work"
 
 
-@pytest.fixture(scope="module", params=TRIED)
+@pytest.fixture(scope="module", params=list(JOBS))
 def undisturbed(request, place) -> tuple[str, dict, dict[str, bytes]]:
     """A job, its undisturbed answer, and all files that it leaves."""
     answer = Run(request.param, empty(place)).end()

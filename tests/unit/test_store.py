@@ -8,7 +8,6 @@ import resource
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +20,7 @@ from lib.embedders.base import Embedder
 from lib.run import paths
 from tests.copies import new_cache
 from tests.refusals import refused
+from tests.trust.launcher import context
 
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
 
@@ -143,8 +143,6 @@ def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
     tmp_path,
 ) -> None:
     names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["tests.unit.test_store"])
     pairs = [(tmp_path, Sharing(name, others)) for name, others in names.items()]
     running = [context.Process(target=embed_in_shards, args=pair) for pair in pairs]
     for process in running:
