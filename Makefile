@@ -96,11 +96,11 @@ lock: ## resolve the direct pins again and rewrite requirements.lock and environ
 cache: ## show where the cache is and how large it is
 	@du -hd1 "$${SENTENCE_CACHE:-.cache}" 2>/dev/null || echo "no cache in $${SENTENCE_CACHE:-.cache}"
 
-prune: $(READY) ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@$(BIN)/python -m lib.run.cache --prune
+prune: ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
+	@rm -rf "$${SENTENCE_CACHE:-.cache}"
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ and the copies for a class stay)
-	@if [ -e $(READY) ]; then SENTENCE_CACHE= $(BIN)/python -m lib.run.cache --prune || exit; fi; git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .
+	@git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .
 
 $(READY): requirements.txt requirements-dev.txt requirements.lock pyproject.toml tools/bootstrap.py
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py $^

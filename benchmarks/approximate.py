@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
 from lib import corpora, embedders
-from lib.neighbors import Neighbors, approximate
+from lib.neighbors import Neighbors, approximate, tuning
 from lib.neighbors.brute_force import choose, nearest
 from lib.neighbors.contract import exclusions
 from lib.run.errors import InputError
@@ -108,7 +108,7 @@ def compare(
         index = approximate.build(vectors, method)
         for recall in RECALLS:
             label = f"{method} {recall}"
-            tuned = approximate.tune(
+            tuned = tuning.tune(
                 index, vectors[held_out], K, recall, exclude=held_out
             )
             columns["effort"][label] = f"{index.effort_name} {tuned.effort:g}"
@@ -120,7 +120,7 @@ def compare(
     by_ids = {}
     by_distance = {}
     for label, result in results.items():
-        recall = approximate.recall_by_ids(result.ids, truth.ids)
+        recall = tuning.recall_by_ids(result.ids, truth.ids)
         by_ids[label] = f"{recall.mean():.4f}"
         recall = recall_by_distance(result.similarities, truth.similarities)
         by_distance[label] = f"{recall.mean():.4f}"

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import measure
 from benchmarks.approximate import K, one_by_one, search_exactly, search_index
 from lib import corpora, embedders
-from lib.neighbors import approximate
+from lib.neighbors import approximate, tuning
 from lib.store import EmbeddingStore
 
 NAME = "glove-6b-50d"
@@ -48,7 +48,7 @@ def main(folder: Path, small: bool) -> None:
             searches = {"exact": partial(search_exactly, some)}
             for method in ("hnsw", "ivf"):
                 index = approximate.build(some, method)
-                effort = approximate.tune(
+                effort = tuning.tune(
                     index, some[held_out], K, RECALL, exclude=held_out
                 ).effort
                 searches[method] = partial(search_index, index, effort)

@@ -48,12 +48,12 @@ class EmbeddingStore:
 
     Parameters
     ----------
-    path : Path
-        Made when it is first needed.
+    path : Path, optional
+        Made when it is first needed; by default it is in the cache.
     """
 
-    def __init__(self, path: str | Path = paths.CACHE / "embeddings") -> None:
-        self.path = Path(path)
+    def __init__(self, path: str | Path | None = None) -> None:
+        self.path = Path(path or paths.CACHE / "embeddings")
 
     def embed_all(
         self,
@@ -111,10 +111,9 @@ class EmbeddingStore:
         Parameters
         ----------
         embedder : Embedder, any object with ``encode``, or what `own.load` takes
-            The signature is ``encode(sentences) -> float[n, dim]``. One that needs
-            `fit` and has not been fitted is fitted on this corpus (transductive, as in
-            the papers), if anything is missing. `own.load` takes a function,
-            ``path/to/file.py:function``, a model's folder, or its id on the model hub.
+            One that needs `fit` and has not been fitted is fitted on this corpus
+            (transductive, as in the papers), if anything is missing. `own.load` takes a
+            function, ``path/to/file.py:function``, a model's folder, or its hub id.
         corpus : Corpus or sequence of str
         name : str, optional
             For an `embedder` that is not one of ours: the name that it is cached under.
@@ -122,8 +121,7 @@ class EmbeddingStore:
             name nothing is cached.
         show_progress_bar : bool
         client : distributed.Client, optional
-            Of a cluster whose workers encode what is to be cached; by default it is
-            encoded here.
+            Of a cluster whose workers encode what is to be cached.
 
         Returns
         -------
@@ -134,8 +132,7 @@ class EmbeddingStore:
         Raises
         ------
         InputError
-            No sentences; an embedder that returns something else than finite vectors; a
-            folder that cannot be written.
+            No sentences, vectors that are not finite, or a folder that is full.
         """
         sentences = getattr(corpus, "sentences", corpus)
         if not len(sentences):
@@ -143,15 +140,13 @@ class EmbeddingStore:
         if isinstance(embedder, str | Path) or not hasattr(embedder, "encode"):
             embedder = own.load(embedder, name or "")
             name = embedder.cached_as
-        if not isinstance(embedder, Embedder) and name is None:
-            return _encoded_anew(embedder, sentences, show_progress_bar)
+        if not isinstance(embedder, Embedder) and not name:
+            return _encode_uncached(embedder, sentences, show_progress_bar)
         if isinstance(embedder, Shrunk):
             full = self.embed(embedder.base, corpus, None, show_progress_bar, client)
             return _fit_form(embedder, corpus, full).shrink(full)
-        members = [embedder]
-        if isinstance(embedder, Embedder):
-            members += embedder.companions
         fingerprint = _fingerprint(corpus)
+        members = [embedder, *getattr(embedder, "companions", [])]
         entries = [_entry(self.path, member, name, fingerprint) for member in members]
         if any(entry.facts() is None for entry in entries):
             _complete(entries, embedder, sentences, client, show_progress_bar)
@@ -165,8 +160,8 @@ class EmbeddingStore:
     ) -> float | None:
         """How long it took to encode one sentence of a corpus that is stored.
 
-        Reading the model is included, fitting is not. None where nothing is stored, or
-        where it was not measured.
+        This includes reading the model but not fitting. None if nothing is stored, or
+        if the time was not measured.
         """
         while isinstance(embedder, Shrunk):
             embedder = embedder.base
@@ -186,10 +181,9 @@ def fit(
     if not embedder.needs_fit or embedder.fitted_on is not None:
         return embedder
     if isinstance(embedder, Shrunk):
-        full = EmbeddingStore(paths.CACHE / "embeddings").embed(
-            embedder.base, corpus, show_progress_bar=show_progress_bar
-        )
+        full = EmbeddingStore().embed(embedder.base, corpus, None, show_progress_bar)
         return _fit_form(embedder, corpus, full)
+    sentences = getattr(corpus, "sentences", corpus)
     fingerprint = _fingerprint(corpus)
     key = {
         "state": STATE,
@@ -200,7 +194,7 @@ def fit(
     entry = CacheEntry(paths.CACHE / "fitted", embedder.name, key)
 
     def learn() -> dict[str, Any]:
-        embedder.fit(getattr(corpus, "sentences", corpus), show_progress_bar)
+        embedder.fit(sentences, show_progress_bar)
         with entry.writing("state.npz") as stream:
             np.savez(stream, **embedder.state())
         return {}
@@ -212,7 +206,7 @@ def fit(
         try:
             embedder.restore(state, fingerprint)
         except KeyError:  # word vectors that it was made of have gone from the cache
-            embedder.fit(getattr(corpus, "sentences", corpus), show_progress_bar)
+            embedder.fit(sentences, show_progress_bar)
     return embedder
 
 
@@ -227,9 +221,7 @@ def _fit_form(
 
 
 def _fingerprint(corpus: Corpus | Sequence[str]) -> str:
-    return (
-        corpus.fingerprint if isinstance(corpus, Corpus) else text.fingerprint(corpus)
-    )
+    return getattr(corpus, "fingerprint", None) or text.fingerprint(corpus)
 
 
 def _entry(
@@ -243,18 +235,15 @@ def _entry(
             "settings": embedder.settings,
             "fitted_on": fitted_on,
         }
-    return CacheEntry(folder, name or _name(embedder), key)
+    return CacheEntry(folder, name or embedder.name, key)
 
 
-def _name(embedder: Any) -> str:
-    return getattr(embedder, "name", type(embedder).__name__)
-
-
-def _encoded_anew(embedder: Any, sentences: Sequence[str], show: bool) -> Embeddings:
-    """Vectors that are not kept, of an embedder that is not one of ours."""
+def _encode_uncached(embedder: Any, sentences: Sequence[str], show: bool) -> Embeddings:
+    """Vectors that are not kept, from an embedder that is not one of ours."""
     if isinstance(embedder, Checked):
         return embedder.encode(list(sentences), show_progress_bar=show)
-    return own.checked(embedder.encode(list(sentences)), _name(embedder), sentences)
+    name = getattr(embedder, "name", type(embedder).__name__)
+    return own.checked(embedder.encode(list(sentences)), name, sentences)
 
 
 # -- shards ----------------------------------------------------------------------------
@@ -269,11 +258,13 @@ def _complete(
 ) -> None:
     """Make all entries complete, those of an embedder and of its companions."""
     with ExitStack() as locks:
-        # In one order: two runs that lock the same entries do not wait for each other.
+        # Sorted, so that two runs that lock the same entries cannot block each other.
         for entry in sorted(entries, key=lambda entry: entry.folder):
             locks.enter_context(entry.locked(f"encoding {entry.name}"))
         unjoined = {
-            i: entry for i, entry in enumerate(entries) if not _is_joined(entry)
+            place: entry
+            for place, entry in enumerate(entries)
+            if not (entry.has(VECTORS) or entry.has(CSR[-1]))
         }
         facts = _encode(embedder, sentences, unjoined, client, show)
         for entry in unjoined.values():
@@ -294,7 +285,11 @@ def _encode(
     Returns how many seconds a sentence took, if any was encoded.
     """
     starts = range(0, len(sentences), SHARD)
-    missing = [start for start in starts if _is_missing(start, unjoined)]
+    missing = [
+        start
+        for start in starts
+        if any(_shard(entry, start) is None for entry in unjoined.values())
+    ]
     if not missing:
         return {}
     if isinstance(embedder, Embedder):
@@ -302,7 +297,6 @@ def _encode(
     batches = (sentences[start : start + SHARD] for start in missing)
     encoded = cluster.in_order(_vectors, embedder, batches, client)
     stored = (len(starts) - len(missing)) * SHARD
-    number = 0
     started = time.perf_counter()
     name = next(iter(unjoined.values())).name
     if isinstance(embedder, Checked):
@@ -315,17 +309,11 @@ def _encode(
             batch = sentences[start : start + SHARD]
             for place, entry in unjoined.items():
                 if _shard(entry, start) is None:
-                    _write(
-                        entry, start, _checked(shards[place], embedder, entry, batch)
-                    )
+                    _write(entry, start, shards[place], embedder, batch)
             stored += len(batch)
-            number += len(batch)
             bar.update(stored - bar.n)
+    number = sum(len(sentences[start : start + SHARD]) for start in missing)
     return {"seconds": (time.perf_counter() - started) / number}
-
-
-def _is_missing(start: int, entries: dict[int, CacheEntry]) -> bool:
-    return any(_shard(entry, start) is None for entry in entries.values())
 
 
 def _vectors(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
@@ -343,7 +331,18 @@ def _shard(entry: CacheEntry, start: int) -> str | None:
     return None
 
 
-def _write(entry: CacheEntry, start: int, vectors: Embeddings) -> None:
+def _write(
+    entry: CacheEntry, start: int, vectors: Any, embedder: Any, batch: Sequence[str]
+) -> None:
+    """Check and write one shard.
+
+    A `Checked` embedder has checked it, except against the form of stored shards.
+    """
+    if not isinstance(embedder, Checked):
+        vectors = own.checked(vectors, entry.name, batch)
+    first = _shard(entry, 0)
+    if first:
+        own.check_form(vectors, entry.name, own.form(_read(entry, first)))
     if sp.issparse(vectors):
         with entry.writing(f"{start}.npz") as stream:
             sp.save_npz(stream, vectors, compressed=False)
@@ -357,30 +356,8 @@ def _read(entry: CacheEntry, file: str) -> Embeddings:
     return entry.array(file)
 
 
-def _checked(
-    vectors: Any, embedder: Any, entry: CacheEntry, sentences: Sequence[str]
-) -> Embeddings:
-    """One shard, checked once.
-
-    A `Checked` embedder has done so, except for the form of stored shards.
-    """
-    if not isinstance(embedder, Checked):
-        vectors = own.checked(vectors, entry.name, sentences)
-    file = _shard(entry, 0)
-    if file:
-        own.check_form(vectors, entry.name, own.form(_read(entry, file)))
-    return vectors
-
-
-def _is_joined(entry: CacheEntry) -> bool:
-    return entry.has(VECTORS) or entry.has(CSR[-1])
-
-
 def _join(entry: CacheEntry, total: int) -> None:
-    """Make one array of the shards, or the arrays of one CSR array if sparse.
-
-    One shard at a time is in memory.
-    """
+    """Make one array of the shards, or one CSR array, with one shard in memory."""
     shards = [_shard(entry, start) for start in range(0, total, SHARD)]
     first = _read(entry, shards[0])
     shape = total, first.shape[1]

@@ -9,13 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.sizes import EXAMPLES
+
 # Workers share the cores, and small arrays are no work for several threads. Set before
 # a library asks for it.
 for name, value in {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}.items():
     os.environ.setdefault(name, value)
 # No deadline: the first example pays for imports, and machines are noisy. Where a
 # change must land, the same examples.
-settings.register_profile("project", deadline=None, derandomize="CI" in os.environ)
+settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    max_examples=EXAMPLES,
+)
 settings.load_profile("project")
 
 DATA = [

@@ -25,7 +25,7 @@ from requests.adapters import HTTPAdapter
 
 from lib.catalog import Asset
 from lib.run import cache, files, paths, progress
-from lib.run.errors import InputError
+from lib.run.errors import InputError, one_line
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer
@@ -133,7 +133,7 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
     A file that is not what it should be is deleted.
     """
     url = source["url"]
-    # A file without a known hash may have grown since its size was noted.
+    # A file without a known hash may have grown since its size was recorded.
     limit = 2 * source["size"] if "size" in source else LARGEST
     downloader = partial(
         _resume, part=folder / "part", label=f"fetch {asset.id}", limit=limit
@@ -170,7 +170,8 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
     except (ValueError, *DAMAGED) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
-            f"{asset.id}: {url} is not what it should be ({error}); see {asset.page}"
+            f"{asset.id}: {url} is not what it should be ({one_line(error)}); "
+            f"see {asset.page}"
         ) from error
 
 
@@ -181,11 +182,10 @@ def _resume(
     # The version, as the server calls it, of which there are bytes.
     tag = part.with_suffix(".tag")
     version = tag.read_text() if tag.exists() and part.exists() else ""
-    # Compressed on the way, the rest of the answer would not be the rest of the file.
+    # If the answer were compressed, its rest would not be the rest of the file.
     headers = {"Accept-Encoding": "identity"}
     if version:
-        # One byte is asked for again: a server refuses to send the rest of a file that
-        # is whole.
+        # One byte is asked for again, since a server refuses to send nothing.
         os.truncate(part, max(0, part.stat().st_size - 1))
         headers |= {"Range": f"bytes={part.stat().st_size}-", "If-Range": version}
     with (
@@ -234,8 +234,7 @@ def _check_format(file: Path, kind: str) -> None:
 def _targets(asset: Asset, source: dict[str, Any], whole: Path) -> dict[Path, Path]:
     """Where the file, or each file of the archive, belongs.
 
-    Those that the catalog names come last: when they are in their places, the others
-    are, too.
+    Those that the catalog names come last, so that the others are there before them.
     """
     if "to" in source:
         return {whole: paths.DATA / source["to"]}

@@ -2,8 +2,9 @@
 
 ``published/<paper>.csv`` holds numbers that a paper states in its text,
 ``published/<paper>_table<N>.csv`` a table. ``published/tables.csv`` says where each
-file comes from. A cell without a number is empty, and ``published/illegible.csv`` says
-why: the text garbles it, or the paper itself gives none.
+file comes from and how many rows it has. A cell without a number is empty, and
+``published/illegible.csv`` says why: the text garbles it, or the paper itself gives
+none.
 """
 
 from __future__ import annotations

@@ -3,11 +3,8 @@
 An index is built once, then searched in less than linear time.
 
 "Situating Sentence Embedders with Nearest Neighbor Overlap", appendix C, which searched
-with NGT and advises the "use of a small held-out set of queries to tune the ANN method
-parameters towards higher precision/recall (vs. speed)": `tune` does so. What comes back
-has the form of `exact`; only some of the true neighbors may be missing. The two
-measures of recall are those of Aumueller, Bernhardsson and Faithfull, ANN-Benchmarks
-(2019).
+with NGT. What comes back has the form of `exact`; only some of the true neighbors may
+be missing.
 """
 
 from __future__ import annotations
@@ -18,8 +15,7 @@ import time
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import faiss
 import numpy as np
@@ -54,8 +50,7 @@ def build(
     method : {"hnsw", "ivf", "ngt"}
         The first two from faiss, the third from the optional package ngt.
     seed : int
-        Of HNSW's levels and of IVF's k-means; NGT takes none and draws the same every
-        time.
+        For HNSW's levels and IVF's k-means. NGT takes none and always draws the same.
     **settings : int
         For hnsw ``M`` (32; links of a vector) and ``ef_construction`` (100); for ivf
         ``nlist`` (0: the nearest to 4 sqrt(n) that leaves 39 vectors a cell); for ngt
@@ -197,8 +192,8 @@ class Index:
         most = min(width, len(self._kept))
         places = self._find(directions.astype(np.float32), most, effort)
         ids = np.where(places == NONE, NONE, self._kept[places])
-        # Zero vectors are not in the index. All equally near, the lowest of them stand
-        # for the rest.
+        # Zero vectors are not in the index. They are equally near, so the lowest of
+        # them stand for the rest.
         zeros = np.tile(self._zeros[:width], (len(ids), 1))
         return np.hstack([ids, zeros])
 
@@ -290,7 +285,7 @@ class Ivf(_Faiss):
             self._cells, dimensions, nlist, faiss.METRIC_INNER_PRODUCT
         )
         self.index.cp.seed = seed
-        # Fewer are the caller's choice; faiss would print a warning.
+        # A caller may choose to have fewer; faiss would print a warning.
         self.index.cp.min_points_per_centroid = 1
         sample = self._kept
         if n > nlist * MOST_PER_CELL:
@@ -375,95 +370,3 @@ class Ngt(Index):
 
 
 _METHODS: dict[str, type[Index]] = {"hnsw": Hnsw, "ivf": Ivf, "ngt": Ngt}
-
-
-# -- recall, and the least effort that reaches one -------------------------------------
-
-
-def recall_by_ids(ids: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """The share of the k true neighbors that are found: float64[q] in [0, 1].
-
-    `ids` and `truth` are int[q, k].
-
-    Where the k-th neighbor is tied with others, one that is as near as a true one may
-    count as wrong.
-    """
-    is_found = (truth[:, :, None] == ids[:, None, :]).any(axis=2)
-    return is_found.mean(axis=1)
-
-
-class Tuning(NamedTuple):
-    """What `tune` found.
-
-    Attributes
-    ----------
-    effort : float
-        For ``Index.search(effort=...)``; the largest that there is if none reaches the
-        recall.
-    recall_by_ids : float
-        Mean over the held-out queries. Chosen as the least that suffices, the effort
-        may fall a little short on other queries: report the recall on those.
-    """
-
-    effort: float
-    recall_by_ids: float
-
-
-def tune(
-    index: Index,
-    queries: np.ndarray,
-    k: int,
-    recall: float = 0.96,
-    truth: Neighbors | None = None,
-    exclude: Exclude = None,
-) -> Tuning:
-    """Find the least effort with which an index reaches a mean recall by ids.
-
-    It is measured on held-out queries. Recall is taken to rise with effort: the effort
-    is doubled until it suffices, then bisected.
-
-    Parameters
-    ----------
-    index : Index
-        From `build`.
-    queries : float[q, d]
-        Held out: not those on which results are reported.
-    k : int
-    recall : float
-        The mean that is wanted, in (0, 1]; 0.96 is what the paper reports.
-    truth : Neighbors, optional
-        Their `exact` neighbors in ``index.corpus``, if they are known.
-    exclude : sequence of int or of sequences of int, optional
-        As in ``Index.search``.
-
-    Raises
-    ------
-    InputError
-        A recall outside (0, 1], or what ``Index.search`` refuses.
-    """
-    if not 0 < recall <= 1:
-        raise InputError(
-            f"recall: {recall!r} is not accepted; give more than 0 and at most 1"
-        )
-    if truth is None:
-        truth = exact(queries, index.corpus, k, exclude)
-    efforts = index.efforts(k)
-
-    @cache
-    def reached(place: int) -> float:
-        ids = index.search(queries, k, exclude, efforts[place]).ids
-        return float(recall_by_ids(ids, truth.ids).mean())
-
-    last = len(efforts) - 1
-    low = 0  # falls short
-    high = 0
-    while reached(high) < recall and high < last:
-        low = high
-        high = min(2 * high + 1, last)
-    while reached(high) >= recall and high - low > 1:
-        middle = (low + high) // 2
-        if reached(middle) >= recall:
-            high = middle
-        else:
-            low = middle
-    return Tuning(efforts[high], reached(high))

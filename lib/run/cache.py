@@ -8,22 +8,18 @@
         about.json      written last: the key, facts, and the size of each file
 
 The key holds everything that the files depend on, and its digest is part of the
-folder's name: when anything changes, another folder is made. A folder with
-``about.json`` is complete. What a kill leaves in one without are whole files, from
-which the next run goes on. Opening compares sizes.
+folder's name, so a change leads to another folder. A folder with ``about.json`` is
+complete. Without it, the folder holds whole files from which the next run goes on.
+Opening an entry compares the sizes of its files.
 
-``python -m lib.run.cache --prune`` deletes the cache. Downloads in ``data/`` are not
-part of it.
+``make prune`` deletes the cache. Downloads in ``data/`` are not part of it.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
-import shutil
-import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -31,10 +27,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lib.run import files, paths, progress
-from lib.run.errors import InputError, command
+from lib.run import files, progress
 
-FORMAT = 2  # of every entry; another number means that all are made again
+FORMAT = 2  # of every entry; with another number, all are made again
 ABOUT, LOCK = "about.json", ".lock"
 SECONDS = 3.0  # of waiting in silence
 
@@ -52,8 +47,8 @@ def locked(path: Path, doing: str) -> AbstractContextManager:
     path : Path
         Its folder is made if it is missing.
     doing : str
-        What its holder does, such as "encoding glove-6b-50d", for another run that
-        waits.
+        What its holder does, such as "encoding glove-6b-50d"; another run that waits
+        says so.
     """
     from filelock import FileLock, Timeout
 
@@ -138,7 +133,7 @@ class CacheEntry:
             yield
 
     def has(self, file: str) -> bool:
-        """Whether a file is there, and then it is whole."""
+        """Whether a file is there; if it is, it is whole."""
         return (self.folder / file).exists()
 
     def writing(self, file: str) -> AbstractContextManager[BinaryIO]:
@@ -165,7 +160,7 @@ class CacheEntry:
             header = {"descr": dtype.str, "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_2_0(stream, header)
             for part in parts:
-                # Not `numpy.save`, whose last bytes a full disk can lose without an
+                # With `numpy.save`, a full disk can lose the last bytes without an
                 # error.
                 stream.write(np.ascontiguousarray(part, dtype).data)
 
@@ -203,36 +198,3 @@ class CacheEntry:
         for file in list(self.folder.iterdir()):
             if file.name not in (*keep, LOCK):
                 file.unlink()
-
-
-def delete(folder: Path) -> None:
-    """Delete a folder; InputError if another run is at work in it."""
-    from filelock import FileLock, Timeout
-
-    for lock in folder.rglob("*.lock"):
-        try:
-            FileLock(lock).acquire(timeout=0).lock.release()
-        except Timeout as error:
-            raise InputError(
-                f"{folder}: a run is at work in {lock.parent}; wait "
-                "until it ends, or stop it"
-            ) from error
-    if folder.exists():
-        with files.writing(folder, "make it writable, and run again"):
-            shutil.rmtree(folder)
-
-
-@command
-def main(arguments: list[str] | None = None) -> int:
-    """Delete the cache, given ``--prune``."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lib.run.cache", description="Delete the cache."
-    )
-    parser.add_argument("--prune", action="store_true", required=True)
-    parser.parse_args(arguments)
-    delete(paths.CACHE)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster
 
 CONNECT_SECONDS = 5
-# Of work that failed, on a network file system say; work whose worker died is done
-# again anyhow.
+# Of work that failed, on a network file system, say; work whose worker died is always
+# done again.
 RETRIES = 2
 AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
-# Their versions must agree, beside those of Dask's own list.
+# Their versions must agree, as must those of the packages on Dask's own list.
 PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]
 
 
@@ -58,13 +58,13 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
         machine, which talk to each other alone; or the address of a running scheduler,
         such as ``tcp://host:8786``.
     processes : int, optional
-        How many a local cluster has instead.
+        Of a local cluster; by default one for each core.
 
     Raises
     ------
     InputError
-        An address that is none, a scheduler that cannot be reached, or workers with
-        other versions of the packages.
+        A malformed address, a scheduler that cannot be reached, or workers with other
+        versions of the packages.
     """
     if cluster == "none":
         yield None
@@ -84,15 +84,15 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
     with _local(processes) if cluster == "local" else nullcontext(cluster) as scheduler:
         try:
             if scheduler == cluster:
-                # A client that cannot connect is left half open, and Dask may hang on
-                # it later: look first.
+                # A client that cannot connect stays half open, and Dask may hang on it
+                # later, so the port is tried first.
                 place = urlsplit(cluster)
                 socket.create_connection(
                     (place.hostname, place.port), CONNECT_SECONDS
                 ).close()
             client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
             try:
-                # Of other versions Dask only warns.
+                # Dask only warns about other versions.
                 with warnings.catch_warnings(action="error", category=UserWarning):
                     client.get_versions(check=True, packages=PACKAGES)
             except UserWarning:
@@ -155,8 +155,8 @@ def in_order(
 def share(client: Client, value: Any) -> Future:
     """Something that many pieces of work need, at every worker."""
     common = client.submit(bytes, _packed(value), pure=False)
-    # Without copies work crowds on the worker that has it. One that dies meanwhile
-    # breaks the copying off: no harm.
+    # Without copies, all work would go to the worker that has the value. If a worker
+    # dies meanwhile, the copying stops, which does no harm.
     with suppress(ValueError, AssertionError):
         client.replicate(common)
     return common
@@ -183,7 +183,7 @@ def _packed(value: Any) -> bytes:
         return dumps(value)
     except (AttributeError, TypeError) as error:
         raise InputError(
-            f"cluster: {error}, so that no worker can be given it; use cluster: none"
+            f"cluster: {error}, so it cannot be sent to a worker; use cluster: none"
         ) from error
 
 
@@ -224,9 +224,9 @@ def threads(client: Client) -> int:
 
 
 def by_name(array: np.memmap) -> tuple:
-    """How a memory-map is pickled: as file, type, offset and shape, or else as it is.
+    """How a memory-map is pickled: by the name of its file, or else as an array.
 
-    By file if it is read-only and in one piece.
+    By name if it is read-only and contiguous.
     """
     root = array
     while isinstance(root.base, np.ndarray):
@@ -295,8 +295,8 @@ def in_processes(
             "memory; give fewer, or free memory"
         ) from error
     except BaseException:
-        # An interrupt, too: nobody waits for what is still being computed.
-        # Loky would look for work that its shutdown has removed, and fail aloud.
+        # Even after an interrupt, nobody waits for what is still being computed.
+        # Without this line, Loky prints an error about work that its shutdown removed.
         pool._work_ids.queue.clear()
         pool.shutdown(wait=False, kill_workers=True)
         raise
@@ -305,8 +305,8 @@ def in_processes(
 def _begin() -> None:
     """Let this process end when its parent was killed, and only then.
 
-    By itself it would also end, with a warning, once it has grown by 300 MB since its
-    first piece of work, as it does when the second one imports a large package.
+    Otherwise Loky would also end it, with a warning, once it has grown by 300 MB since
+    its first piece of work, as it does when the second one imports a large package.
     """
     process_executor._MAX_MEMORY_LEAK_SIZE = float("inf")
     parent = os.getppid()

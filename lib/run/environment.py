@@ -1,26 +1,11 @@
-"""What the machine has, what a notebook ran on, and what it had to do without."""
+"""What the machine has, and what a notebook has to do without."""
 
 from __future__ import annotations
 
 import os
 import platform
-import sys
-import time
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
-
-STARTED = time.monotonic()
-PACKAGES = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "matplotlib",
-    "gensim",
-    "spacy",
-    "torch",
-    "transformers",
-)
 
 
 def cores() -> int:
@@ -44,20 +29,6 @@ def _cpuinfo() -> str:
     """What Linux says of the processor; nothing elsewhere."""
     file = Path("/proc/cpuinfo")
     return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-
-
-def footer() -> str:
-    """Markdown: run time, processor, versions of Python and of the main packages.
-
-    The run time counts from the import of this module.
-    """
-    seconds = time.monotonic() - STARTED
-    versions = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
-    return (
-        f"Ran in {seconds:.0f} s on {os.cpu_count()} cores of "
-        f"{processor()} ({platform.system()}). "
-        f"Python {sys.version.split()[0]}, {versions}."
-    )
 
 
 def processor() -> str:

@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from modulefinder import ModuleFinder
 from pathlib import Path
 from typing import Any, NoReturn
@@ -85,13 +86,14 @@ class Job:
 
         While it is unchanged, the notebook need not run again.
 
-        That is its source, its parameters, the modules of `lib` that it imports
-        (directly or not), Python, the pinned packages, and the data that it may read.
+        It covers the source, the parameters, the modules of `lib` that the notebook
+        imports (directly or not), Python, the pinned packages, and the data that it may
+        read.
         """
         cells = parameters.cells(self.notebook)
-        code = [
+        code = tuple(
             "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
-        ]
+        )
         sources = [paths.ROOT / "requirements.lock", *library_files(code)]
         data = dict.fromkeys(_data_files(self.parameters.values()))
         parts = [
@@ -164,11 +166,6 @@ def select(
     for notebook in chosen:
         of_profile = parameters.of_profile(notebook, profile)
         changes.append(of_profile | parameters.of_texts(notebook, given))
-    if ".." in Path(output).parts:
-        raise InputError(
-            f"OUTPUT: {parameters.shown(output)} is not "
-            "accepted; give a folder without '..'"
-        )
     return [
         Job(notebook, output or profile, changed)
         for notebook, changed in zip(chosen, changes, strict=True)
@@ -178,6 +175,9 @@ def select(
 def _parts_number(name: str, place: int) -> bool:
     """Whether a place in a name is amid a number: 1 does not stand for 10."""
     return name[:place].isdecimal() and name[place : place + 1].isdecimal()
+
+
+# -- what results depend on ------------------------------------------------------------
 
 
 def _refuse(prefix: str, names: list[str]) -> NoReturn:
@@ -194,10 +194,8 @@ def _refuse(prefix: str, names: list[str]) -> NoReturn:
     raise InputError(f"NOTEBOOK: {parameters.shown(prefix)} is not known; {hint}")
 
 
-# -- what results depend on ------------------------------------------------------------
-
-
-def library_files(sources: Iterable[str]) -> list[Path]:
+@cache
+def library_files(sources: tuple[str, ...]) -> list[Path]:
     """Files of `lib` that these sources import, directly or not, and all its tables."""
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:

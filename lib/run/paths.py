@@ -37,7 +37,7 @@ def data_folders() -> list[Path]:
 def figures_folder(notebook: str) -> Path:
     """The folder that a notebook writes to.
 
-    It is made if it is missing; InputError says if it cannot be.
+    It is created if it is missing; raises InputError if it cannot be.
 
     Executed by ``make figures`` that is ``figures/<profile>/<notebook>``; opened in
     JupyterLab it is ``figures/interactive/<notebook>``, so that playing with parameters
@@ -70,10 +70,7 @@ def notebook_name(notebook: Path) -> str:
 
 
 def check_notebooks() -> None:
-    """Raise InputError if there are no notebooks here.
-
-    Lib may be installed as a package, which has none.
-    """
+    """Raise InputError if there are no notebooks here, as in the installed package."""
     if not NOTEBOOKS.is_dir():
         raise InputError(
             f"{NOTEBOOKS}: no such folder; run notebooks in a checkout of "
@@ -83,6 +80,6 @@ def check_notebooks() -> None:
 
 def from_root(path: str | Path) -> Path:
     """A user's path; a relative one counts from ROOT, wherever the notebook runs."""
-    # Unlike Path.expanduser, it takes a user whom nobody knows, too.
+    # Unlike Path.expanduser, this accepts an unknown user.
     path = Path(os.path.expanduser(path))
     return path if path.is_absolute() else ROOT / path

@@ -1,8 +1,8 @@
 """Execute notebooks with papermill: ``python -m lib.run``, called by ``make figures``.
 
 A notebook whose results are up to date is skipped. An execution writes to a staging
-folder, which replaces the old results only when it succeeded. Kernels end with this
-process; what a killed run has left is removed by the next one.
+folder, which replaces the old results only if it succeeds. Kernels end with this
+process; what a killed run leaves behind is removed by the next one.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
 
     If it fails, what was executed until then is kept beside its log.
     """
-    # A grammar of addresses that jsonschema takes two seconds to build, and that no
-    # notebook needs.
+    # jsonschema takes two seconds to build this grammar of addresses, which no notebook
+    # needs.
     sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
     from papermill.exceptions import PapermillExecutionError
@@ -113,8 +113,7 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             paths.FIGURES_VARIABLE: str(output.parent),
             paths.LOG_VARIABLE: str(job.log),
             "TMPDIR": scratch,
-            # A user's start-up files and choice of backend, on which the layout of
-            # figures depends, change results.
+            # A user's start-up files and backend would change the layout of figures.
             "IPYTHONDIR": f"{scratch}/ipython",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             # Threads that wait by spinning take the time of the notebook beside this
@@ -243,10 +242,10 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
 
     A failing job does not stop the others.
 
-    Notebooks that follow each other often need the same embeddings, and would wait for
-    each other: those that run side by side are from different parts of the list, the
-    later part's first. Replications begin when every lesson has begun. What ends this
-    by an exception, an interrupt say, ends all of them.
+    Neighbors in the list often need the same embeddings and would wait for each other,
+    so those that run side by side are from different parts of the list, with the later
+    parts first. Replications begin when every lesson has begun. An exception here, such
+    as an interrupt, ends all of them.
     """
     failed = {}
     stopping = threading.Event()
@@ -258,8 +257,8 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
         try:
             pending = set(futures)
             while pending:
-                # Not for ever: a signal that another thread has got is heard when this
-                # one wakes up.
+                # With a timeout, since a signal that another thread received is
+                # handled when this one wakes up.
                 done, pending = wait(pending, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     job = futures[future]
@@ -359,19 +358,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def to_open(jobs: list[Job]) -> str:
-    """What to look at after a run: the first figure, or the folders of several jobs."""
+    """What to look at after a run: the notebook, or the folders of several jobs."""
     if len(jobs) > 1:
         place = paths.FIGURES / jobs[0].profile
-        return (
-            f"the figures in {place}, a folder for each notebook, "
-            "or its executed notebook there"
-        )
-    figures = sorted(
-        jobs[0].results.glob("*.png"), key=lambda file: file.stat().st_mtime_ns
-    )
-    notebook = jobs[0].executed
-    return (
-        f"{figures[0]}, or the executed notebook {notebook.name} beside it"
-        if figures
-        else str(notebook)
-    )
+        return f"{place}: a folder with the figures of each notebook"
+    return f"{jobs[0].executed}, or the figures beside it"

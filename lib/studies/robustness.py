@@ -17,7 +17,7 @@ from scipy.stats import rankdata
 
 from lib import n2o, stats
 from lib.corpora import Corpus
-from lib.neighbors import approximate, exact
+from lib.neighbors import approximate, exact, tuning
 from lib.run import paths, progress
 from lib.stats import Interval, Sampling, intervals
 from lib.vectors import Embeddings
@@ -346,15 +346,12 @@ def trials(
         k, each = truth[name].shape[1], vectors[name]
         index = approximate.build(each, method, **lean.get(method, {}))
         steps = index.efforts(k)
-        tuned = approximate.tune(
-            index, each[held_out], k, recall, exclude=held_out
-        ).effort
+        tuned = tuning.tune(index, each[held_out], k, recall, exclude=held_out).effort
         efforts = [*(steps[min(step, len(steps)) - 1] for step in EFFORTS), tuned]
         for ids, effort in zip(found, efforts, strict=True):
             ids[name] = index.search(each[queries], k, queries, effort).ids
     recalls = [
-        [approximate.recall_by_ids(ids[name], truth[name]) for name in ids]
-        for ids in found
+        [tuning.recall_by_ids(ids[name], truth[name]) for name in ids] for ids in found
     ]
     return found, np.mean(recalls, axis=1)
 

@@ -31,7 +31,7 @@ from tools.exercises import append_solutions
 
 LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
 NOTEBOOKS = LESSONS + [paths.notebook_name(file) for file in paths.replications()]
-TWICE = NOTEBOOKS if NIGHTLY else ["00_start_here", "04_paraphrase_mrr"]
+TWICE = NOTEBOOKS if NIGHTLY else ["04_paraphrase_mrr"]
 EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
 # Who can read the kernel's temporary files and its description, and through what it is
 # talked to.

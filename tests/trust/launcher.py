@@ -23,10 +23,10 @@ from typing import Any
 TOUCHES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
 SECONDS = 120  # that no job takes
 
-_context = get_context("forkserver")
-_context.set_forkserver_preload(
-    ["tests.trust.jobs"]
-)  # so that a kill never lands in the imports
+context = get_context("forkserver")
+# So that a kill never lands in the imports. The first process that is started decides
+# for all, so all tests use this context.
+context.set_forkserver_preload(["tests.trust.jobs"])
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Run:
         folder.mkdir(parents=True, exist_ok=True)
         self.started = time.monotonic()
         self.printed = folder.with_name(f"{folder.name}-{time.monotonic_ns()}.txt")
-        self._answer, answering = _context.Pipe(duplex=False)
-        self.process = _context.Process(
+        self._answer, answering = context.Pipe(duplex=False)
+        self.process = context.Process(
             target=_work, args=(job, folder, plan, self.printed, answering)
         )
         self.process.start()

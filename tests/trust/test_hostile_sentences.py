@@ -16,6 +16,7 @@ from lib.corpora.segmentation import segment
 from lib.embedders import own
 from lib.run import paths
 from lib.run.errors import InputError
+from tests.copies import new_cache
 from tests.sizes import CASES, NIGHTLY
 from tests.trust import wild
 
@@ -37,7 +38,8 @@ NAMES = [
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lib.run.paths.CACHE", tmp_path_factory.mktemp("cache"))
+        cache = new_cache(tmp_path_factory.mktemp("cache"))
+        patch.setattr(paths, "CACHE", cache)
         yield
 
 

@@ -31,13 +31,6 @@ def test_the_embedder_of_the_page_is_known_by_its_one_file(
     copy_project(tmp_path)
     (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
     assert _run(command, tmp_path).stdout.startswith("[[2. 2. 0.")
-    (tmp_path / "lib" / "embedders" / "letters.py").write_text(
-        module.replace("kind=LETTERS, ", "")
-    )
-    assert (
-        "missing 1 required keyword-only argument: 'kind'"
-        in _run(command, tmp_path).stderr
-    )
 
 
 ASSET = """
@@ -63,7 +56,7 @@ from lib.store import EmbeddingStore
 from lib.studies import n2o as study
 from lib.studies import situate
 
-names = ["bow", "letters", "glove-6b-50d"]
+names = ["bow", "letters", "wordllama"]
 assert embedders.select("names", names) == (names, {})
 row = embedders.catalog().set_index("name").loc["letters"]
 assert (row["family"], row["dim"], row["license"]) == ("encoder", 26, "MIT")

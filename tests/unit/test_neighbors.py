@@ -18,8 +18,6 @@ from lib.neighbors.brute_force import nearest
 from lib.neighbors.contract import Best, exclusions
 from lib.neighbors.dense import Bfloat16, Float32, Gpu
 from lib.neighbors.sparse import Sparse
-from lib.run.errors import InputError
-from lib.vectors import unit
 from tests.refusals import refused
 
 SCREENS = {
@@ -36,30 +34,24 @@ def brute(
 
     Also the rows whose order depends on the last bits of a sum.
     """
-
-    def unit(vectors: np.ndarray) -> np.ndarray:
-        vectors = vectors.astype(np.float64)
-        largest = np.abs(vectors).max(axis=1, keepdims=True)
-        vectors = vectors / np.where(largest > 0, largest, 1)
-        lengths = np.sqrt((vectors**2).sum(axis=1, keepdims=True))
-        return vectors / np.where(lengths > 0, lengths, 1)
-
     cosines = (unit(queries)[:, None] * unit(corpus)[None]).sum(axis=2)
     for row, hidden in zip(cosines, exclude, strict=True):
-        row[
-            [index for index in np.atleast_1d(hidden).astype(int) if index >= 0]
-        ] = -np.inf
+        row[[index for index in np.ravel(hidden).astype(int) if index >= 0]] = -np.inf
     ids = np.argsort(-np.round(cosines, 12), axis=1, kind="stable")[:, :k]
-    least = np.take_along_axis(cosines, ids[:, -1:], axis=1)
+    nearest = np.take_along_axis(cosines, ids, axis=1)
     with np.errstate(invalid="ignore"):
-        between = (
-            np.abs(cosines * 1e12 % 1 - 0.5) < 2e-3
-        )  # rounded up or down by the order of summation
-    return (
-        ids,
-        np.take_along_axis(cosines, ids, axis=1),
-        (between & (cosines > least - 1e-11)).any(axis=1),
-    )
+        # Rounded up or down by the order of summation.
+        between = np.abs(cosines * 1e12 % 1 - 0.5) < 2e-3
+    is_open = between & (cosines > nearest[:, -1:] - 1e-11)
+    return ids, nearest, is_open.any(axis=1)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    vectors = vectors.astype(np.float64)
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    vectors = vectors / np.where(largest > 0, largest, 1)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def search(
@@ -69,14 +61,11 @@ def search(
     if engine == "sparse":
         screen = Sparse(sp.csr_array(queries), sp.csr_array(corpus))
     else:
-        screen = SCREENS[engine](unit(queries, "queries"), corpus)
-    screen.rows, screen.query_step = rows or screen.rows, group or screen.query_step
-    return nearest(
-        screen,
-        k,
-        exclusions(exclude, queries.shape[0], corpus.shape[0]),
-        threads=threads,
-    )
+        screen = SCREENS[engine](unit(queries), corpus)
+    screen.rows = rows or screen.rows
+    screen.query_step = group or screen.query_step
+    excluded = exclusions(exclude, queries.shape[0], corpus.shape[0])
+    return nearest(screen, k, excluded, threads=threads)
 
 
 KINDS = ("random", "repeated", "integers", "near ties", "nearer ties", "one cluster")
@@ -86,34 +75,28 @@ KINDS = ("random", "repeated", "integers", "near ties", "nearer ties", "one clus
 def searches(draw):
     """Vectors of the kinds that trip up a search, and a search among them."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n, d = draw(st.integers(1, 90)), draw(st.integers(1, 70))
+    n = draw(st.integers(1, 90))
+    d = draw(st.integers(1, 70))
     vectors = rng.normal(size=(n, d))
     kind = draw(st.sampled_from(KINDS))
     if kind == "repeated":
         vectors = vectors[rng.integers(0, max(1, n // 6), n)]
     if kind == "integers":
         vectors = rng.integers(-1, 2, size=(n, d)).astype(float)
-    if kind == "near ties":
-        vectors = (
-            vectors[:1] + 1e-3 * vectors
-        )  # cosines that differ by less than bfloat16 sees
-    if kind == "nearer ties":
-        vectors = vectors[:1] + 1e-5 * vectors  # and than float32 sees
+    if kind == "near ties":  # cosines that differ by less than bfloat16 sees
+        vectors = vectors[:1] + 1e-3 * vectors
+    if kind == "nearer ties":  # and than float32 sees
+        vectors = vectors[:1] + 1e-5 * vectors
     if kind == "one cluster":
         vectors = 5 + vectors
-    vectors = vectors.astype(
-        np.float64 if kind == "nearer ties" else draw(st.sampled_from(["f4", "f8"]))
-    )
+    if kind != "nearer ties":
+        vectors = vectors.astype(draw(st.sampled_from(["f4", "f8"])))
     vectors[rng.random(n) < 0.1] = 0
     queries = rng.integers(0, n, draw(st.integers(1, 12)))
-    exclude = [
-        draw(st.sampled_from([-1, i, [], [i, int(rng.integers(n))]]))
-        for i in queries.tolist()
-    ]
-    left = n - max(
-        len({i for i in np.atleast_1d(hidden).tolist() if i >= 0}) for hidden in exclude
-    )
-    k = draw(st.integers(1, left)) if left else 0
+    # At most two, so one vector is left where there are three.
+    others = [[-1, i, [], [i, int(rng.integers(n))]] for i in queries.tolist()]
+    exclude = [draw(st.sampled_from(choices if n > 2 else [-1])) for choices in others]
+    k = draw(st.integers(1, max(1, n - 2)))
     cuts = {
         "rows": draw(st.integers(1, n + 3)),
         "group": draw(st.integers(1, 13)),
@@ -123,14 +106,12 @@ def searches(draw):
 
 
 # Not shrunk: every failing search is as good as any, and the seed reproduces it.
-@settings(max_examples=100, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(searches())
 def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(
     drawn,
 ) -> None:
     queries, corpus, k, exclude, cuts = drawn
-    if k == 0:
-        return
     ids, cosines, open_rows = brute(queries, corpus, k, exclude)
     for engine in (*SCREENS, "sparse"):
         found = search(engine, queries, corpus, k, exclude, **cuts)
@@ -179,9 +160,8 @@ def test_same_bytes_whatever_the_screen_threads_and_blocks(rng) -> None:
         search(engine, queries, corpus, 20, **cut) for engine in SCREENS for cut in cuts
     ]
     for other in found[1:]:
-        assert (other.similarities.tobytes(), other.ids.tobytes()) == (
-            found[0].similarities.tobytes(), found[0].ids.tobytes(),
-        )  # fmt: skip
+        assert other.similarities.tobytes() == found[0].similarities.tobytes()
+        assert other.ids.tobytes() == found[0].ids.tobytes()
 
 
 def test_hand_derived_neighbors() -> None:
@@ -202,10 +182,8 @@ def test_a_zero_vector_is_equally_far_from_everything_and_takes_the_lowest_indic
 
 
 def test_no_queries_no_neighbors_and_no_dimensions_no_difference() -> None:
-    assert exact(
-        np.empty((0, 3), np.float32), np.eye(3, dtype=np.float32), 2
-    ).ids.shape == (0, 2)
-    assert exact(sp.csr_array((0, 3)), sp.csr_array(np.eye(3)), 2).ids.shape == (0, 2)
+    for kind in (np.asarray, sp.csr_array):
+        assert exact(kind(np.empty((0, 3))), kind(np.eye(3)), 2).ids.shape == (0, 2)
     assert exact(np.empty((1, 0)), np.empty((5, 0)), 2).ids.tolist() == [[0, 1]]
 
 
@@ -216,14 +194,9 @@ def test_vectors_are_taken_as_they_lie(rng, tmp_path) -> None:
     np.save(tmp_path / "corpus.npy", corpus)
     wide = np.zeros((1400, 24), np.float32)
     wide[::2, ::2] = corpus
-    others = [
-        np.load(tmp_path / "corpus.npy", mmap_mode="r"),
-        wide[::2, ::2],
-        np.asfortranarray(corpus),
-    ]
-    others += [corpus.astype(kind) for kind in (">f4", "f2", "f8", "i8")] + [
-        corpus.tolist()
-    ]
+    others = [np.load(tmp_path / "corpus.npy", mmap_mode="r"), wide[::2, ::2]]
+    others += [np.asfortranarray(corpus), corpus.tolist()]
+    others += [corpus.astype(kind) for kind in (">f4", "f2", "f8", "i8")]
     for other in others:
         found = exact(other[:9], other, 30)
         np.testing.assert_array_equal(found.ids, expected.ids)
@@ -272,10 +245,10 @@ def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
 
 
 def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
-    three, four = np.eye(3, dtype=np.float32), np.eye(4, dtype=np.float32)
+    three = np.eye(3, dtype=np.float32)
     with refused("queries have 3 dimensions, the corpus has 4"):
-        exact(three, four, 1)
-    with pytest.raises(InputError, match=r"queries: .*; give a two-dimensional array"):
+        exact(three, np.eye(4), 1)
+    with refused("; give a two-dimensional array"):
         exact(three[0], three, 1)
     with refused("one is sparse"):
         exact(sp.csr_array(three), three, 1)
@@ -287,12 +260,8 @@ def test_unequal_dimensions_mixed_kinds_and_other_numbers_are_refused() -> None:
 def test_a_device_that_is_not_there_is_refused(device) -> None:
     import torch
 
-    there = (
-        torch.cuda.is_available()
-        if device == "cuda"
-        else torch.backends.mps.is_available()
-    )
-    if there:
+    place = torch.cuda if device == "cuda" else torch.backends.mps
+    if place.is_available():
         pytest.skip(f"this machine has {device}")
     with refused(f"device: '{device}' is not available here; give 'cpu' or 'auto'"):
         exact(np.eye(3), np.eye(3), 1, device=device)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -42,28 +41,3 @@ def test_every_course_has_what_each_of_its_lessons_needs_before_it() -> None:
         assert len(taught) == weeks[name]
         for place, lesson in enumerate(taught):
             assert needs[lesson] <= set(taught[:place])
-
-
-def test_equal_entries_of_two_glossaries_are_one_row_and_a_bar_in_a_cell_is_no_border(
-    tmp_path, monkeypatch
-) -> None:
-    first, second = (
-        "| query | asked | `q` |\n| $k$ | how many | |",
-        "| query | asked | `x` |\n| a \\| b | c | |",
-    )
-    for name, table in {"01_a": first, "02_b": second}.items():
-        text = (
-            "# T\n\n## Glossary\n\n| term | meaning | in code |\n|---|---|---|\n"
-            f"{table}\n\nAll terms."
-        )
-        cells = [{"cell_type": "markdown", "metadata": {}, "source": text}]
-        (tmp_path / f"{name}.ipynb").write_text(json.dumps({"cells": cells}))
-    monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
-    assert pages.glossary().splitlines()[-3:] == [
-        "| a \\| b | c |  | [2](../notebooks/02_b.ipynb) |",
-        (
-            "| query | asked | `q`; `x` | [1](../notebooks/01_a.ipynb), "
-            "[2](../notebooks/02_b.ipynb) |"
-        ),
-        "| $k$ | how many |  | [1](../notebooks/01_a.ipynb) |",
-    ]

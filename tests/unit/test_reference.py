@@ -17,14 +17,13 @@ from lib import embedders
 from lib.ledger import CLAIMS
 from lib.run import jobs, paths, reference
 from lib.run.errors import InputError
-from tools.exercises import append_solutions, exercises
+from tests.refusals import refused
 from tools.pages import between
 from tools.reference import (
     MADE,
     PAPERS,
     PROFILES,
     REFERENCE,
-    deciding,
     page,
     renew,
     withhold,
@@ -53,14 +52,8 @@ def job(request, tmp_path, monkeypatch) -> jobs.Job:
     made = jobs.Job(notebook, "default", {"k": 7})
     made.results.mkdir(parents=True)
     made.record.parent.mkdir(parents=True)
-    for name in (
-        "one.csv",
-        "two.csv",
-        "one.png",
-        "one.svg",
-        "timings.csv",
-        "timings.png",
-    ):
+    tables = ["one.csv", "two.csv", "timings.csv"]
+    for name in (*tables, "one.png", "one.svg", "timings.png"):
         (made.results / name).write_text(TABLE)
     nbformat.write(nbformat.v4.new_notebook(), made.executed)
     made.write_record(made.digest())
@@ -76,31 +69,26 @@ CLAIM = "ours,x\n0.5 (-0.4 to 6e-1) holds,0.01\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "agrees"),
+    ("text", "other", "agrees"),
     [
-        (TABLE, True),
-        (TABLE.replace("0.5", "0.5049"), True),  # 0.0049 is less than 1 % of 0.5049
-        (
-            TABLE.replace("0.5", "0.5051"),
-            False,
-        ),  # 0.0051 is more than 1 % of 0.5051, and than 0.002
-        (TABLE.replace("nan", "0.1"), False),
-        (TABLE.replace("b,", "c,"), False),
-        (TABLE + "c,1,1\n", False),
-        ("score,name,n\n0.5,a,1000\nnan,b,3\n", False),
-        (CLAIM.replace("0.5 (-0.4 to 6e-1)", "0.501 (-0.401 to 0.601)"), True),
-        (CLAIM.replace("0.5 (", "0.51 ("), False),
-        (CLAIM.replace("holds", "fails"), False),
+        (TABLE, TABLE, True),
+        # 1 % of 0.505 is 0.00505.
+        (TABLE, TABLE.replace("0.5", "0.5049"), True),
+        (TABLE, TABLE.replace("0.5", "0.5051"), False),
+        (TABLE, TABLE.replace("nan", "0.1"), False),
+        (TABLE, TABLE.replace("b,", "c,"), False),
+        (TABLE, f"{TABLE}c,1,1\n", False),
+        (TABLE, "score,name,n\n0.5,a,1000\nnan,b,3\n", False),
+        (CLAIM, CLAIM.replace("0.5 (-0.4 to 6e-1)", "0.501 (-0.401 to 0.601)"), True),
+        (CLAIM, CLAIM.replace("0.5 (", "0.51 ("), False),
+        (CLAIM, CLAIM.replace("holds", "fails"), False),
     ],
 )
 def test_tables_agree_in_columns_rows_text_and_nearly_in_numbers(
-    tmp_path, text, agrees
+    tmp_path, text, other, agrees
 ) -> None:
-    one = write(
-        tmp_path, "one.csv", TABLE if "n" in text.split("\n")[0].split(",") else CLAIM
-    )
-    other = write(tmp_path, "other.csv", text)
-    assert reference.agree(one, other) == reference.agree(other, one) == agrees
+    files = write(tmp_path, "one.csv", text), write(tmp_path, "other.csv", other)
+    assert reference.agree(*files) == reference.agree(*files[::-1]) == agrees
 
 
 def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
@@ -118,36 +106,25 @@ def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
         "k": 7,
         "names": ["ä"],
     }
-
-
-def test_results_that_are_not_up_to_date_are_no_reference(job) -> None:
     (job.results / "one.csv").unlink()
-    with pytest.raises(
-        InputError, match=f"{job.name}: not up to date; run make figures first"
-    ):
+    with refused(f"{job.name}: not up to date; run make figures first"):
         renew(job)
 
 
 # README: "ends with a line on how many of its tables agree with the committed ones",
 # "`make reference` puts the last run in their place"
 def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None:
-    assert (
-        reference.compare([job])
-        == f"no reference to compare with in {paths.FIGURES}/reference/default"
-    )
+    nothing = f"no reference to compare with in {paths.FIGURES}/reference/default"
+    assert reference.compare([job]) == nothing
     renew(job)
     assert reference.compare([job]) == f"2 of 2 {AGREE}"
     other = jobs.Job(job.notebook.with_name("02_toy.ipynb"), "default", {})
-    assert (
-        reference.compare([job, other])
-        == f"2 of 2 {AGREE}; without a reference: {other.name}"
-    )
+    said = reference.compare([job, other])
+    assert said == f"2 of 2 {AGREE}; without a reference: {other.name}"
     write(job.results, "one.csv", "x\n")
     write(job.results, "three.csv", "x\n")
-    assert (
-        reference.compare([job])
-        == f"1 of 3 {AGREE}; not {job.name}/one.csv, {job.name}/three.csv"
-    )
+    said = reference.compare([job])
+    assert said == f"1 of 3 {AGREE}; not {job.name}/one.csv, {job.name}/three.csv"
     job.changes["k"] = 8
     assert reference.compare([job]) == f"not compared, for other parameters: {job.name}"
 
@@ -206,38 +183,34 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
     )
 
 
+# In the paper profile, too, links to lessons lead to their default results.
 @pytest.mark.parametrize(
-    ("name", "target", "expected"),
+    ("name", "profile", "target", "expected"),
     [
-        ("01_one", "replication/n2o.ipynb#end", "../replication/n2o/README.md#end"),
-        ("01_one", "own_embedder.py", "../../../../notebooks/own_embedder.py"),
-        ("replication/n2o", "usif.ipynb", "../usif/README.md"),
-        ("replication/n2o", "../01_one.ipynb", "../../01_one/README.md"),
+        (
+            "01_a",
+            "default",
+            "replication/n2o.ipynb#end",
+            "../replication/n2o/README.md#end",
+        ),
+        ("01_a", "default", "own_embedder.py", "../../../../notebooks/own_embedder.py"),
+        ("replication/n2o", "paper", "usif.ipynb", "../usif/README.md"),
         (
             "replication/n2o",
-            "../../docs/claims.md#x",
-            "../../../../../docs/claims.md#x",
+            "paper",
+            "../01_a.ipynb",
+            "../../../default/01_a/README.md",
         ),
-        ("replication/n2o", "#end", "#end"),
+        ("replication/n2o", "paper", "../../docs/c.md#x", "../../../../../docs/c.md#x"),
+        ("replication/n2o", "default", "#end", "#end"),
     ],
 )
-def test_a_link_of_a_lesson_or_a_replication_leads_to_the_same_place_from_its_page(
-    name, target, expected
+def test_a_link_leads_to_the_same_place_from_its_page(
+    name, profile, target, expected
 ) -> None:
     cells = [nbformat.v4.new_markdown_cell(f"[there]({target})")]
-    assert page(nbformat.v4.new_notebook(cells=cells), name) == f"[there]({expected})\n"
-
-
-def test_a_replication_in_the_paper_profile_leads_to_lessons_as_run_by_default() -> (
-    None
-):
-    target = "[there](../02_robustness.ipynb) and [there](usif.ipynb)"
-    cells = [nbformat.v4.new_markdown_cell(target)]
     notebook = nbformat.v4.new_notebook(cells=cells)
-    assert page(notebook, "replication/n2o", "paper") == (
-        "[there](../../../default/02_robustness/README.md) and "
-        "[there](../usif/README.md)\n"
-    )
+    assert page(notebook, name, profile) == f"[there]({expected})\n"
 
 
 @pytest.mark.parametrize(
@@ -265,38 +238,6 @@ def test_sentences_that_may_not_be_passed_on_are_named_by_number_however_they_ar
     assert withhold(shown, instead) == 'a,"[text 1]"\n| [text 1] |\n<td>[text 2]</td>'
 
 
-# README: "the exercises"; docs/teaching: "What the solutions print"
-SOLUTION = "```python\nprint(1)\n```\nSo.\n"
-FOLDED = f"<details><summary>Solution{{}}</summary>\n\n{SOLUTION}</details>"
-TASK = "**Open task (30 minutes).** Try **2.** again.\n\n"
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        [f"## Exercises\n\n**1.** Why?\n\n{FOLDED.format('')}"],
-        [f"## Exercises\n\n**1.** Why?\n\n{TASK}", FOLDED.format(" 1")],
-    ],
-)
-def test_solutions_follow_the_notebook_in_their_order(tmp_path, texts) -> None:
-    if len(texts) > 1:
-        texts = [*texts, FOLDED.replace("Solution{}", "Open task: one way")]
-    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
-    notebook = nbformat.v4.new_notebook(cells=cells)
-    (first, solved), *others = exercises(notebook)
-    assert (first, solved) == ("**1.** Why?\n\n", SOLUTION)
-    assert [question.strip() for question, _ in others] == (
-        [TASK.strip()] if len(texts) > 1 else []
-    )
-    nbformat.write(notebook, tmp_path / "lesson.ipynb")
-    append_solutions(tmp_path / "lesson.ipynb")
-    added = nbformat.read(tmp_path / "lesson.ipynb", as_version=4).cells[-1]
-    assert (added.source, added.metadata["exercise"]) == (
-        "print(1)",
-        1 + len(others),
-    )
-
-
 # README: "Every claim with its verdict, by paper", "Which embedder for my task?", "What
 # is in each table"
 @pytest.mark.parametrize(("name", "mark", "made"), MADE)
@@ -304,23 +245,6 @@ def test_a_page_says_what_the_committed_results_say(name, mark, made) -> None:
     assert (paths.ROOT / name).read_text(encoding="utf-8") == between(
         name, mark, f"\n{made()}"
     )
-
-
-def test_what_is_shown_of_a_claim_is_the_part_that_decides() -> None:
-    judged = pd.Series(
-        {
-            "ours": "all: 0.34 (0.251 to 0.438) holds; restricted: 0.1 (0 to 1) fails",
-            "verdict": "not seen here",
-            "note": "here; there",
-        }
-    )
-    shown = deciding("n2o-popular-shares-words", judged)
-    assert shown.endswith("known paraphrases. **0.1 (0 to 1)**")
-    judged["verdict"] = "seen here"
-    shown = deciding("n2o-popular-shares-words", judged)
-    assert shown.endswith("its other neighbors. **0.34 (0.251 to 0.438)**")
-    judged["verdict"] = "not testable here"
-    assert deciding("n2o-popular-shares-words", judged) == "missing: here"
 
 
 # README: "What is in each table"

@@ -6,22 +6,21 @@ import json
 import os
 import resource
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from filelock import FileLock
 
 from lib import embedders, store
 from lib.corpora import text
 from lib.embedders.base import Embedder
-from lib.run import cache, paths
+from lib.run import paths
+from tests.copies import new_cache
 from tests.refusals import refused
+from tests.trust.launcher import context
 
 SENTENCES = [f"sentence number {i} of many" for i in range(50)]
 
@@ -30,12 +29,10 @@ class Letters(Embedder):
     """Letter counts, dense or sparse; counts the sentences that it has encoded."""
 
     def __init__(self, sparse: bool = False, version: int = 1) -> None:
-        self.name, self.sparse, self.version, self.encoded = (
-            "letters",
-            sparse,
-            version,
-            0,
-        )
+        self.name = "letters"
+        self.sparse = sparse
+        self.version = version
+        self.encoded = 0
 
     @property
     def settings(self) -> dict:
@@ -146,8 +143,6 @@ def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
     tmp_path,
 ) -> None:
     names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["tests.unit.test_store"])
     pairs = [(tmp_path, Sharing(name, others)) for name, others in names.items()]
     running = [context.Process(target=embed_in_shards, args=pair) for pair in pairs]
     for process in running:
@@ -165,11 +160,12 @@ def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
 # -- embedders -------------------------------------------------------------------------
 
 
-def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_is_missing(  # noqa: E501
+def test_an_embedder_is_fitted_on_the_corpus_only_when_something_is_missing(
     tmp_path,
 ) -> None:
     stored = store.EmbeddingStore(tmp_path)
-    first, second = embedders.load("bow"), embedders.load("bow")
+    first = embedders.load("bow")
+    second = embedders.load("bow")
     stored.embed(first, SENTENCES)
     stored.embed(second, SENTENCES)
     assert first.fitted_on == text.fingerprint(SENTENCES)
@@ -179,50 +175,34 @@ def test_an_embedder_that_needs_it_is_fitted_on_the_corpus_only_when_something_i
 
 
 class Foreign:
-    """Not one of ours; it only has `encode`."""
+    """Not one of ours; it returns arrays of ones of each of these widths in turn."""
 
-    def __init__(self, *results) -> None:
-        self.results = list(results)
-        self.calls = 0
+    def __init__(self, *widths: int) -> None:
+        self.widths = list(widths)
 
     def encode(self, sentences):
-        self.calls += 1
-        result = self.results[min(self.calls, len(self.results)) - 1]
-        return result(len(sentences)) if callable(result) else result
+        width = self.widths.pop(0)
+        return np.full((len(sentences), abs(width)), 1.0 if width > 0 else np.nan)
 
 
 def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path) -> None:
     stored = store.EmbeddingStore(tmp_path)
-    foreign = Foreign(lambda n: np.ones((n, 3)))
-    assert stored.embed(foreign, SENTENCES).shape == (50, 3)
+    assert stored.embed(Foreign(3), SENTENCES).shape == (50, 3)
     assert not list(tmp_path.iterdir())
-    stored.embed(foreign, SENTENCES, name="mine: v1/é")
-    calls = foreign.calls
-    stored.embed(foreign, SENTENCES, name="mine: v1/é")
-    assert foreign.calls == calls
+    for foreign in (Foreign(*[3] * 7), Foreign()):
+        assert stored.embed(foreign, SENTENCES, name="mine: v1/é").shape == (50, 3)
     (entry,) = tmp_path.iterdir()
     assert json.loads((entry / "about.json").read_text())["key"]["name"] == "mine: v1/é"
 
 
-@pytest.mark.parametrize(
-    ("results", "message"),
-    [
-        ([lambda n: np.full((n, 3), np.nan)], "NaN or infinity"),
-        (
-            [lambda n: np.ones((n, 3)), lambda n: np.ones((n, 4))],
-            "4 dimensions, and dense vectors of 3 dimensions on an",
-        ),
-        (
-            [lambda n: np.ones((n, 3)), lambda n: sp.csr_array(np.ones((n, 3)))],
-            "sparse vectors of 3 dimensions, and dense",
-        ),
-    ],
-)
 def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
-    tmp_path, results, message
+    tmp_path,
 ) -> None:
-    with refused(message):
-        store.EmbeddingStore(tmp_path).embed(Foreign(*results), SENTENCES, name="mine")
+    stored = store.EmbeddingStore(tmp_path)
+    with refused("NaN or infinity"):
+        stored.embed(Foreign(-3), SENTENCES, name="mine")
+    with refused("4 dimensions, and dense vectors of 3 dimensions on an"):
+        stored.embed(Foreign(3, 4), SENTENCES, name="yours")
 
 
 def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
@@ -231,22 +211,15 @@ def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
 
 
 # README: "see or delete the cache: `make cache`, `make prune`"
-def test_a_cache_is_shown_and_deleted_and_one_at_work_is_left(tmp_path) -> None:
-    embed(tmp_path, Letters())
-    (entry,) = tmp_path.iterdir()
-    options = {
-        "cwd": paths.ROOT,
-        "env": os.environ | {"SENTENCE_CACHE": str(tmp_path)},
-        "text": True,
-    }
-    assert str(entry) in subprocess.check_output(["make", "cache"], **options)
-    with (
-        FileLock(entry / cache.LOCK),
-        refused("a run is at work in"),
-    ):
-        cache.delete(tmp_path)
-    subprocess.check_call([sys.executable, "-m", "lib.run.cache", "--prune"], **options)
-    assert not tmp_path.exists()
+def test_a_cache_is_shown_and_deleted(tmp_path) -> None:
+    embed(tmp_path / "cache", Letters())
+    variables = os.environ | {"SENTENCE_CACHE": str(tmp_path / "cache")}
+    for target, shown in {"cache": str(tmp_path / "cache"), "prune": ""}.items():
+        said = subprocess.check_output(
+            ["make", target], cwd=paths.ROOT, env=variables, text=True
+        )
+        assert shown in said
+    assert not (tmp_path / "cache").exists()
 
 
 # -- fitting ---------------------------------------------------------------------------
@@ -260,25 +233,22 @@ TEXT = [
 
 
 def test_many_embedders_give_what_each_gives_alone_in_the_order_asked_for(
-    tmp_path, monkeypatch
+    tmp_path, place
 ) -> None:
-    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
     names = ["tfidf", "w2v-corpus-8d", "bow", "w2v-corpus-6d"]
     together = store.EmbeddingStore(tmp_path / "together").embed_all(names, TEXT)
-    assert list(together) == names
-    assert sorted(together.seconds) == sorted(names)
+    assert list(together) == list(together.seconds) == names
     assert min(together.seconds.values()) > 0
+    alone = store.EmbeddingStore(tmp_path / "alone")
     for name, vectors in together.items():
-        alone = store.EmbeddingStore(tmp_path / "alone").embed(
-            embedders.load(name), TEXT
-        )
-        np.testing.assert_array_equal(dense(vectors), dense(alone))
+        expected = alone.embed(embedders.load(name), TEXT)
+        np.testing.assert_array_equal(dense(vectors), dense(expected))
 
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    monkeypatch.setattr(paths, "CACHE", tmp_path)
-    return tmp_path
+    monkeypatch.setattr(paths, "CACHE", new_cache(tmp_path / "cache"))
+    return paths.CACHE
 
 
 @pytest.fixture
@@ -299,13 +269,11 @@ def fits(monkeypatch) -> list[str]:
 def test_what_was_learned_from_a_text_is_read_the_second_time(
     name, place, fits
 ) -> None:
-    first, second = (store.fit(embedders.load(name), TEXT) for _ in range(2))
+    first = store.fit(embedders.load(name), TEXT)
+    second = store.fit(embedders.load(name), TEXT)
     assert fits == [name]
     assert first.fitted_on == second.fitted_on
-    a, b = first.encode(TEXT), second.encode(TEXT)
-    np.testing.assert_array_equal(
-        a.toarray() if name == "tfidf" else a, b.toarray() if name == "tfidf" else b
-    )
+    np.testing.assert_array_equal(dense(first.encode(TEXT)), dense(second.encode(TEXT)))
 
 
 def test_another_text_or_setting_is_learned_anew(place, fits) -> None:
@@ -329,21 +297,14 @@ def test_what_needs_no_text_or_has_it_is_left_alone(fits, place) -> None:
 
 def test_what_make_situate_takes_stands_for_an_embedder(tmp_path) -> None:
     code = tmp_path / "mine.py"
-    code.write_text(
-        "def encode(sentences):\n    return [[len(sentence), 1] for sentence in "
-        "sentences]\n"
-    )
+    code.write_text("def encode(texts):\n    return [[len(t), 1] for t in texts]\n")
     expected = [[len(sentence), 1] for sentence in SENTENCES]
-    embeddings = store.EmbeddingStore(tmp_path / "store")
-    for given in (
-        f"{code}:encode",
-        lambda sentences: [[len(sentence), 1] for sentence in sentences],
-    ):
-        assert embeddings.embed(given, SENTENCES).tolist() == expected
+    stored = store.EmbeddingStore(tmp_path / "store")
+    given = f"{code}:encode"
+    assert stored.embed(given, SENTENCES).tolist() == expected
+    function = lambda texts: [[len(t), 1] for t in texts]  # noqa: E731
+    assert stored.embed(function, SENTENCES).tolist() == expected
     assert not (tmp_path / "store").exists()
-    assert (
-        embeddings.embed(f"{code}:encode", SENTENCES, name="mine").tolist() == expected
-    )
-    assert [
-        folder.name.startswith("mine-") for folder in (tmp_path / "store").iterdir()
-    ] == [True]
+    assert stored.embed(given, SENTENCES, name="mine").tolist() == expected
+    (folder,) = (tmp_path / "store").iterdir()
+    assert folder.name.startswith("mine-")
