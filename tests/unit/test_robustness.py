@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from scipy import stats as scipy_stats
 from scipy.spatial.distance import cdist
 
-from lib import corpora, stats
+from lib import corpora, n2o, stats
 from lib.studies import robustness
 
 # The lesson's: at k = 1 the pairs have 2/3, 1/3 and 0, at k = 2 they have 2/3, 5/6 and
@@ -44,14 +44,14 @@ def overlaps(vectors) -> np.ndarray:
 
 
 def test_the_toy_of_the_lesson_by_hand() -> None:
-    over_k = robustness.shared(TOY).mean(axis=0) / [1, 2]
+    over_k = n2o.shared(TOY).mean(axis=0) / [1, 2]
     np.testing.assert_allclose(over_k, [[2 / 3, 2 / 3], [1 / 3, 5 / 6], [0, 1 / 2]])
     assert stats.spearman(*over_k.T) == pytest.approx(0.5)
 
 
 def test_shared_neighbors_are_those_of_n2o_at_every_k(vectors) -> None:
     ids = robustness.nearest(vectors, QUERIES, 10)
-    counts = robustness.shared(ids)
+    counts = n2o.shared(ids)
     for k in (1, 4, 10):
         first = {name: lists[:, :k] for name, lists in ids.items()}
         expected = robustness.overlap(first)
@@ -60,7 +60,7 @@ def test_shared_neighbors_are_those_of_n2o_at_every_k(vectors) -> None:
 
 def test_an_order_gives_the_second_of_a_pair_other_queries() -> None:
     # A finds 0, 1 for the first query, B finds 1, 0 for the third.
-    counts = robustness.shared(TOY, order=np.array([2, 0, 1]))
+    counts = n2o.shared(TOY, order=np.array([2, 0, 1]))
     assert counts[0, 0].tolist() == [0, 2]
 
 
@@ -152,13 +152,13 @@ def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
 
 def test_other_measures_are_one_for_the_same_and_rotated_vectors(vectors) -> None:
     ids = {"a": TOY["A"], "b": TOY["A"][:, ::-1]}
-    counts = robustness.shared(ids)
-    assert robustness.jaccard(counts).tolist() == [[1]] * 3
+    counts = n2o.shared(ids)
+    assert n2o.jaccard(counts).tolist() == [[1]] * 3
     # At depth 1 nothing is shared, at depth 2 everything: weights 0.9 and 0.81.
     expected = np.full((3, 1), 0.81 / 1.71)
-    np.testing.assert_allclose(robustness.rank_biased_overlap(counts), expected)
+    np.testing.assert_allclose(n2o.rank_biased_overlap(counts), expected)
     rotation = scipy_stats.ortho_group.rvs(12, random_state=0)
     base = vectors["base"]
-    products = map(robustness.inner_products, (base, 3 * base @ rotation + 5))
+    products = map(n2o.inner_products, (base, 3 * base @ rotation + 5))
     rows = np.arange(200)
-    np.testing.assert_allclose(robustness.cka([*products], rows, rows), 1)
+    np.testing.assert_allclose(n2o.cka([*products], rows, rows), 1)
