@@ -99,7 +99,8 @@ class Components(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Embeddings, y: object = None) -> Components:
         """Estimate them."""
-        self.pca_ = PCA(min(self.dim, *X.shape), svd_solver="full").fit(dense(X))
+        dim = min(self.dim, *X.shape)
+        self.pca_ = PCA(dim, svd_solver="full").fit(dense(X))
         return self
 
     def transform(self, X: Embeddings) -> np.ndarray:
@@ -136,8 +137,9 @@ def groups_of(name: str, count: int = 0) -> tasks.ParaphraseGroups:
         whole = tasks.load(name)
     if not count:
         return whole
+    rng = np.random.default_rng(0)
     total = whole.labels.max() + 1
-    chosen = np.sort(np.random.default_rng(0).choice(total, count, replace=False))
+    chosen = np.sort(rng.choice(total, count, replace=False))
     rows = np.flatnonzero(np.isin(whole.labels, chosen))
     sentences = [whole.sentences[row] for row in rows]
     return tasks.ParaphraseGroups(
@@ -280,7 +282,7 @@ def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     NaN where they are never both wrong.
     """
     both, same = mistakes(labels, predictions)
-    return np.divide(same, both, out=np.full(both.shape, np.nan), where=both > 0)
+    return same / np.where(both > 0, both, np.nan)
 
 
 def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:

@@ -141,14 +141,14 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
     named = cache(names)
     rows = zip(asked.tolist(), found.tolist(), strict=True)
     both = [(corpus.sentences[i], corpus.sentences[j]) for i, j in rows]
-    return pairs.assign(
-        overlap=[text.jaccard(types(a), types(b)) for a, b in both],
-        names=[
-            text.jaccard(named(a), named(b)) if named(a) else np.nan for a, b in both
-        ],
-        same=(group == corpus.groups[found]) & (group >= 0),
-        document=corpus.documents[asked] == corpus.documents[found],
-    )
+    table = pairs.copy()
+    table["overlap"] = [text.jaccard(types(a), types(b)) for a, b in both]
+    table["names"] = [
+        text.jaccard(named(a), named(b)) if named(a) else np.nan for a, b in both
+    ]
+    table["same"] = (group == corpus.groups[found]) & (group >= 0)
+    table["document"] = corpus.documents[asked] == corpus.documents[found]
+    return table
 
 
 def names(sentence: str) -> frozenset[str]:
