@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import embedders, stats
+from lib import embedders, plotting, stats
 from lib.catalog import published
 from lib.ledger import Ledger
 from lib.run import paths
@@ -151,3 +151,14 @@ def test_the_spread_between_embedders_is_without_the_noise_of_the_draw(rng) -> N
     true = np.linspace(-0.3, 0.3, 8)
     squares = [spread(table + true) ** 2 for table in noise]
     assert np.sqrt(np.mean(squares)) == pytest.approx(true.std(ddof=1), rel=0.05)
+
+
+def test_every_panel_of_boxes_shows_the_largest_value() -> None:
+    tables = {
+        "small": pd.DataFrame({"a": [0.1, 0.2]}),
+        "large": pd.DataFrame({"b": [1]}),
+    }
+    means = {title: table.mean() for title, table in tables.items()}
+    for axes in plotting.boxes(tables, "N2O", means).axes:
+        low, high = axes.get_xlim()
+        assert (low, high > 1) == (0, True)
