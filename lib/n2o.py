@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import sparse
 
 from lib.run.errors import InputError
-from lib.vectors import as_integers
+from lib.vectors import Embeddings, as_integers
 
 
 def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
@@ -188,3 +188,85 @@ def plane(table: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     places = scaling.fit_transform(1 - table.to_numpy())
     points = pd.DataFrame(places, index=table.index, columns=["x", "y"])
     return points, float(scaling.stress_)
+
+
+# -- other measures of how alike two embedders are -------------------------------------
+
+
+def shared(
+    ids: Mapping[str, np.ndarray], order: np.ndarray | None = None
+) -> np.ndarray:
+    """How many of their d nearest sentences two embedders share.
+
+    Parameters
+    ----------
+    ids : mapping of str to int[q, k]
+    order : int[q], optional
+        A permutation of the queries for the second embedder of each pair: what
+        unrelated queries share, a baseline.
+
+    Returns
+    -------
+    int16[q, pairs, k]
+        For each query, each pair of embedders (in the order of
+        `itertools.combinations`) and d = 1 ... k.
+    """
+    counts = []
+    for a, b in combinations(ids, 2):
+        other = ids[b] if order is None else ids[b][order]
+        same = ids[a][:, :, None] == other[:, None, :]
+        table = same.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
+        counts.append(table.diagonal(axis1=1, axis2=2))
+    return np.stack(counts, axis=1)
+
+
+def jaccard(counts: np.ndarray) -> np.ndarray:
+    """The Jaccard index of two lists, float64[...].
+
+    From what `shared` counts: int[..., k].
+    """
+    k = counts.shape[-1]
+    return counts[..., -1] / (2 * k - counts[..., -1])
+
+
+def rank_biased_overlap(counts: np.ndarray, p: float = 0.9) -> np.ndarray:
+    """Rank-biased overlap of two lists of k, float64[...], from `shared`.
+
+    By Webber, Moffat and Zobel. The mean of the overlaps at each depth; weights fall by
+    a factor `p` from depth to depth.
+    """
+    depths = np.arange(1, counts.shape[-1] + 1)
+    weights = p**depths
+    return counts / depths @ weights / weights.sum()
+
+
+def cka(
+    products: Sequence[np.ndarray], one: np.ndarray, other: np.ndarray
+) -> np.ndarray:
+    """Linear CKA of each pair of embedders, float64[pairs] in the order of `shared`.
+
+    Parameters
+    ----------
+    products : sequence of float[n, n]
+        Of each embedder the `inner_products` of the same sentences.
+    one, other : int[m]
+        Which sentences, in which order, for the first and the second embedder of a
+        pair. Two different orders give the permutation baseline.
+    """
+    pairs = np.triu_indices(len(products), 1)
+    ours = np.array([_centered(each[np.ix_(one, one)]) for each in products])
+    theirs = np.array([_centered(each[np.ix_(other, other)]) for each in products])
+    return (ours @ theirs.T)[pairs]
+
+
+def inner_products(vectors: Embeddings) -> np.ndarray:
+    """The inner products of every two of some vectors, dense or CSR: float[n, n]."""
+    products = vectors @ vectors.T
+    return products.toarray() if sparse.issparse(products) else products
+
+
+def _centered(products: np.ndarray) -> np.ndarray:
+    """Inner products of centered vectors, with sum of squares 1: float[n * n]."""
+    means = products.mean(axis=0)
+    inner = products - means - products.mean(axis=1, keepdims=True) + products.mean()
+    return (inner / np.linalg.norm(inner)).ravel()

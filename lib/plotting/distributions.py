@@ -109,7 +109,8 @@ def boxes(
         _boxes(table, axes)
         axes.plot(marks[title][table.columns], range(table.shape[1]), "D", **DIAMOND)
         frame(axes, label)
-        axes.set(title=title, xlim=(0, None))
+        axes.set_title(title)
+    axes.set_xlim(left=0)  # of all panels, once all are drawn
     return figure
 
 

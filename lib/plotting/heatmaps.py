@@ -52,18 +52,26 @@ def clustered_triangle(
 def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
     """The lower triangles of symmetric tables, with their numbers.
 
-    `columns` of them stand side by side. All have one scale, from 0 to 1. A cell
-    without a number is grey.
+    `columns` of them stand side by side. All have one scale, from 0 to 1, and cells of
+    one size. A cell without a number is grey.
     """
-    rows = -(-len(tables) // columns)
-    longest = max(map(len, tables.values()))
-    size = (PAGE_WIDTH, rows * (0.2 * longest + 1.1))
+    lengths = np.reshape([len(table) for table in tables.values()], (-1, columns))
+    heights = lengths.max(axis=1) - 1
+    size = (PAGE_WIDTH, (0.2 * heights + 1.3).sum())
     figure, panels = plt.subplots(
-        rows, columns, figsize=size, squeeze=False, layout="constrained"
+        *lengths.shape,
+        figsize=size,
+        height_ratios=heights,
+        squeeze=False,
+        layout="constrained",
     )
     for axes, (title, table) in zip(panels.flat, tables.items(), strict=True):
         _triangle(table, axes)
         axes.set_title(title)
+    for row, height in zip(panels, heights, strict=True):
+        for axes in row:
+            bottom = axes.get_ylim()[0]
+            axes.set(xlim=(0, lengths.max() - 1), ylim=(bottom, bottom - height))
     return figure
 
 

@@ -7,7 +7,7 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,10 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import corpora, embedders, tasks
+from lib import corpora, tasks
 from lib.corpora import Corpus, text
 from lib.embedders.sparse import BagOfWords
-from lib.localization import GRID, classify, double, groups_from_pairs, svm
+from lib.localization import GRID, classify, double, svm
 from lib.run import progress
 from lib.run.cluster import in_processes
 from lib.stats import Measured, Sampling
@@ -59,14 +59,10 @@ def held_out(corpus: Corpus, *tested: Sequence[str]) -> Corpus | list[str]:
     verses = corpora.load(local.CORPUS)
     group_of = dict(zip(verses.sentences, verses.groups.tolist(), strict=True))
     sentences = set().union(*tested)
-    groups = {group_of[each] for each in sentences if each in group_of} - {
-        corpora.UNKNOWN_GROUP
-    }
-    kept = [
-        each
-        for each in corpus.sentences
-        if each not in sentences and group_of.get(each) not in groups
-    ]
+    groups = {group_of[each] for each in sentences & group_of.keys()}
+    groups.discard(corpora.UNKNOWN_GROUP)
+    others = [each for each in corpus.sentences if each not in sentences]
+    kept = [each for each in others if group_of.get(each) not in groups]
     return kept if len(kept) < len(corpus) else corpus
 
 
@@ -103,7 +99,8 @@ class Components(TransformerMixin, BaseEstimator):
 
     def fit(self, X: Embeddings, y: object = None) -> Components:
         """Estimate them."""
-        self.pca_ = PCA(min(self.dim, *X.shape), svd_solver="full").fit(dense(X))
+        dim = min(self.dim, *X.shape)
+        self.pca_ = PCA(dim, svd_solver="full").fit(dense(X))
         return self
 
     def transform(self, X: Embeddings) -> np.ndarray:
@@ -129,30 +126,30 @@ def bag_of_words(sentences: Sequence[str]) -> sp.csr_array:
     return BagOfWords(treebank_lower).fit_encode(sentences)
 
 
-def groups_of(name: str, count: int = 0, seed: int = 0) -> tasks.ParaphraseGroups:
+def groups_of(name: str, count: int = 0) -> tasks.ParaphraseGroups:
     """A set of `lib.tasks`, or `count` of its groups.
 
     "Verses" are those of Verses-far in three translations.
     """
-    whole = (
-        local.verses_far("ylt", "dr", "wmth") if name == "Verses" else tasks.load(name)
-    )
-    every = np.arange(whole.labels.max() + 1)
-    chosen = (
-        np.sort(np.random.default_rng(seed).choice(every, count, replace=False))
-        if count
-        else every
-    )
+    if name == "Verses":
+        whole = local.verses_far("ylt", "dr", "wmth")
+    else:
+        whole = tasks.load(name)
+    if not count:
+        return whole
+    rng = np.random.default_rng(0)
+    total = whole.labels.max() + 1
+    chosen = np.sort(rng.choice(total, count, replace=False))
     rows = np.flatnonzero(np.isin(whole.labels, chosen))
+    sentences = [whole.sentences[row] for row in rows]
     return tasks.ParaphraseGroups(
-        [whole.sentences[row] for row in rows],
-        np.searchsorted(chosen, whole.labels[rows]),
+        sentences, np.searchsorted(chosen, whole.labels[rows])
     )
 
 
-def shuffled(sentences: Sequence[str], seed: int = 0) -> list[str]:
+def shuffled(sentences: Sequence[str]) -> list[str]:
     """The sentences with their words in random order."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     return [" ".join(rng.permutation(sentence.split())) for sentence in sentences]
 
 
@@ -161,18 +158,16 @@ def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
 
     Its words in `dim` dimensions, and its words beside the URAE.
     """
-    blocks = [
-        block / np.sqrt(variances(block).sum())
-        for block in (sp.csr_array(bow, dtype=np.float64), urae)
-    ]
+    best = SelectKBest(variances, k=min(dim, bow.shape[1]))
+    directions = GaussianRandomProjection(dim, random_state=0)
+    blocks = [double(bow), urae]
+    scaled = [block / np.sqrt(variances(block).sum()) for block in blocks]
+    both = sp.hstack([sp.csr_array(block) for block in scaled])
     return {
         "PCA BOW, all sentences": Components(dim).fit_transform(bow),
-        "BOW, most variable words": (
-            bow,
-            SelectKBest(variances, k=min(dim, bow.shape[1])),
-        ),
-        "BOW, random directions": (bow, GaussianRandomProjection(dim, random_state=0)),
-        "URAE and BOW": sp.csr_array(sp.hstack([blocks[0], sp.csr_array(blocks[1])])),
+        "BOW, most variable words": (bow, best),
+        "BOW, random directions": (bow, directions),
+        "URAE and BOW": sp.csr_array(both),
     }
 
 
@@ -207,23 +202,19 @@ def answer(
         The group that each sentence is placed in: a column for each deal and model. The
         index has the group that it belongs to.
     """
-    groups = np.unique(labels)
     runs = list(product(seeds, models))
     jobs = ((models[name], labels, seed, C, halves) for seed, name in runs)
     tracked = progress.track(runs, "classification", "models")
     scored = dict(zip(tracked, in_processes(scores, jobs), strict=True))
-    placed = {}
-    for seed in seeds:
-        by_model = {name: scored[seed, name] for name in models}
-        for name, members in (ensembles or {}).items():
-            scaled = [by_model[member] / by_model[member].std() for member in members]
-            by_model[name] = sum(scaled)
-        for name, values in by_model.items():
-            placed[seed, name] = groups[values.argmax(axis=1)]
-    columns = pd.MultiIndex.from_tuples(placed, names=["deal", "model"])
-    return pd.DataFrame(
-        np.column_stack(list(placed.values())), pd.Index(labels, name="group"), columns
-    )
+    ensembles = ensembles or {}
+    for seed, name in product(seeds, ensembles):
+        values = [scored[seed, member] for member in ensembles[name]]
+        scored[seed, name] = sum(each / each.std() for each in values)
+    groups = np.unique(labels)
+    every = product(seeds, [*models, *ensembles])
+    placed = {run: groups[scored[run].argmax(axis=1)] for run in every}
+    table = pd.DataFrame(placed, pd.Index(labels, name="group"))
+    return table.rename_axis(columns=["deal", "model"])
 
 
 def scores(
@@ -236,14 +227,6 @@ def scores(
     """Those of `lib.localization.classify`, of each sentence for each group."""
     vectors, *steps = model if isinstance(model, tuple) else (model,)
     return classify(vectors, labels, *steps, seed=seed, C=C, halves=halves).scores
-
-
-def across(models: Mapping[str, Any], labels: np.ndarray) -> pd.DataFrame:
-    """Train `answer` on one half of the rows to place the other, and the reverse.
-
-    The halves are two translations, say, and have one sentence of each group. C is 1.
-    """
-    return answer(models, labels, [0], halves=True)
 
 
 def right(answers: pd.DataFrame) -> pd.DataFrame:
@@ -276,29 +259,8 @@ def accuracy(right: pd.DataFrame, sampling: Sampling) -> Measured:
     axes = {"model": list(right[deals[0]]), "seed": list(deals)}
     if len(deals) == 1:
         values = values[..., 0]
-        del axes["seed"]
+        axes.pop("seed")
     return Measured.means(values, axes, sampling, right.index.to_numpy())
-
-
-def accuracies(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
-    """A row for each model, best first: accuracy, low, high, constant."""
-    table = accuracy(right, sampling).table("percentile").set_index("model")
-    table = table.rename(columns={"value": "accuracy"})
-    return table.sort_values("accuracy", ascending=False, kind="stable")
-
-
-def relatives(models: Iterable[str]) -> np.ndarray:
-    """int[n], equal for embedders that are near copies: they are resampled together."""
-    names = ["bow" if model == "BOW" else model for model in models]
-    related = groups_from_pairs(
-        (a, b) for a in names for b in names if embedders.related(a, b)
-    )
-    return np.array(
-        [
-            next(i for i, members in enumerate(related) if name in members)
-            for name in names
-        ]
-    )
 
 
 def mistakes(
@@ -320,7 +282,7 @@ def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
     NaN where they are never both wrong.
     """
     both, same = mistakes(labels, predictions)
-    return np.divide(same, both, out=np.full(both.shape, np.nan), where=both > 0)
+    return same / np.where(both > 0, both, np.nan)
 
 
 def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
@@ -331,10 +293,10 @@ def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
     its index.
     """
     both, same = mistakes(predictions.index.to_numpy(), predictions.to_numpy())
-    names = list(predictions)
-    pairs = combinations(range(len(names)), 2)
-    rows = [(names[i], names[j], both[i, j], same[i, j]) for i, j in pairs]
-    return pd.DataFrame(rows, columns=["a", "b", "both", "same"])
+    pairs = np.triu_indices(len(both), 1)
+    first, second = (predictions.columns[places] for places in pairs)
+    counts = {"both": both[pairs], "same": same[pairs]}
+    return pd.DataFrame({"a": first, "b": second} | counts)
 
 
 def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
@@ -344,9 +306,8 @@ def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
     """
     rows = pd.DataFrame(dense(vectors).astype(np.float64))
     means = rows.groupby(labels).transform("mean")
-    return np.column_stack(
-        [((rows - means) ** 2).sum(axis=1), ((means - rows.mean()) ** 2).sum(axis=1)]
-    )
+    parts = [rows - means, means - rows.mean()]
+    return np.column_stack([(part**2).sum(axis=1) for part in parts])
 
 
 def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
@@ -356,13 +317,14 @@ def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
     separable (accuracy of an SVM with the largest C on the sentences that it has
     learned from).
     """
-    rows = []
-    for vectors in models.values():
+    table = pd.DataFrame(index=pd.Index(models, name="model"))
+    for name, vectors in models.items():
         within, between = spread(vectors, labels).sum(axis=0)
+        table.loc[name, "scatter"] = within / between
         vectors = double(vectors)
         fitted = svm(C=GRID[-1]).fit(vectors, labels)
-        rows.append((within / between, fitted.score(vectors, labels)))
-    return pd.DataFrame(rows, pd.Index(models, name="model"), ["scatter", "separable"])
+        table.loc[name, "separable"] = fitted.score(vectors, labels)
+    return table
 
 
 def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
@@ -385,11 +347,10 @@ def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
     itself = np.eye(len(labels), dtype=bool)
     own = np.where(alike & ~itself, jaccard, np.nan)
     other = np.where(alike, np.nan, jaccard)
-    table = pd.DataFrame(
-        {"own": np.nanmean(own, axis=1)}, pd.Index(labels, name="group")
-    )
+    table = pd.DataFrame(index=pd.Index(labels, name="group"))
+    table["own"] = np.nanmean(own, axis=1)
     table["other"] = np.nanmean(other, axis=1)
     table["own_nearest"] = np.nanmax(own, axis=1)
     table["other_nearest"] = np.nanmax(other, axis=1)
     table["margin"] = table["own_nearest"] - table["other_nearest"]
-    return table.assign(words=words, size=np.bincount(labels)[labels])
+    return table.assign(words=words, size=alike.sum(axis=1))

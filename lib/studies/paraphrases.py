@@ -97,9 +97,8 @@ def draw(pairs: Pairs, count: int, limit: float, rng: np.random.Generator) -> Pa
     """
     below = np.flatnonzero(word_overlap(pairs) < limit)
     count = count or len(below)
-    in_range(
-        "pairs", count, 2, len(below), f"so many have a word overlap below {limit:g}"
-    )
+    why = f"so many have a word overlap below {limit:g}"
+    in_range("pairs", count, 2, len(below), why)
     chosen = np.sort(rng.choice(below, count, replace=False))
     return Pairs(*([sentences[i] for i in chosen] for sentences in pairs))
 
@@ -140,13 +139,11 @@ def hide(
         Where each paraphrase stands in it.
     """
     in_range("haystack", size, 0, len(corpus), "0 is the whole corpus")
-    kept = np.sort(rng.choice(len(corpus), size or len(corpus), replace=False)).tolist()
-    queries = set(pairs.queries)
-    sentences = [*(corpus.sentences[i] for i in kept), *pairs.paraphrases]
-    haystack = list(
-        dict.fromkeys(sentence for sentence in sentences if sentence not in queries)
-    )
-    return haystack, pd.Index(haystack).get_indexer(pairs.paraphrases)
+    kept = rng.choice(len(corpus), size or len(corpus), replace=False)
+    sentences = [corpus.sentences[i] for i in np.sort(kept).tolist()]
+    hay = pd.Index([*sentences, *pairs.paraphrases]).unique()
+    hay = hay[~hay.isin(pairs.queries)]
+    return hay.tolist(), hay.get_indexer(pairs.paraphrases)
 
 
 def embed(
@@ -212,9 +209,8 @@ def association(
     for _ in range(sampling.repetitions):
         rows = rng.integers(queries, size=queries)
         drawn = rng.integers(len(members), size=len(members))
-        draws.append(
-            correlation(rows, np.concatenate([members[family] for family in drawn]))
-        )
+        columns = np.concatenate([members[family] for family in drawn])
+        draws.append(correlation(rows, columns))
     tail = (1 - sampling.confidence) / 2
     low, high = np.nanquantile(draws, [tail, 1 - tail])
     estimate = correlation(np.arange(queries), np.arange(embedders))
@@ -240,38 +236,28 @@ def versions(
         words in a random order) and "replaced" (each content word by another of the
         same frequency); and one under "one word replaced".
     """
-    names = [name for name in bible.TRANSLATIONS if name != bible.REFERENCE]
-    translations = [corpora.load(f"bible-gospels:{name}") for name in names]
-    by_group = [
-        dict(zip(each.groups.tolist(), each.sentences, strict=True))
-        for each in translations
-    ]
-    shared = [
-        i
-        for i, group in enumerate(corpus.groups.tolist())
-        if all(group in texts for texts in by_group)
-    ]
+    translations = []
+    for name in bible.TRANSLATIONS:
+        if name != bible.REFERENCE:
+            each = corpora.load(f"bible-gospels:{name}")
+            verses_of = zip(each.groups.tolist(), each.sentences, strict=True)
+            translations.append(dict(verses_of))
+    groups = corpus.groups.tolist()
+    in_all = set(groups).intersection(*translations)
+    shared = [row for row, group in enumerate(groups) if group in in_all]
     rng = np.random.default_rng(seed)
     verses = np.sort(rng.choice(shared, number, replace=False))
-    sentences = [corpus.sentences[i] for i in verses]
-    others = [
-        _neighbors_in_frequency(corpus.sentences, step)
-        for step in range(1, len(by_group) + 1)
-    ]
-    changed = {
-        "translated": [[texts[corpus.groups[i]] for i in verses] for texts in by_group],
-        "shuffled": [
-            [" ".join(rng.permutation(sentence.split())) for sentence in sentences]
-            for _ in by_group
-        ],
-        "replaced": [
-            [_replaced(sentence, words) for sentence in sentences] for words in others
-        ],
-        "one word replaced": [
-            [_one_replaced(sentence, others[0], rng) for sentence in sentences]
-        ],
-    }
-    return verses, changed
+    sentences = [corpus.sentences[row] for row in verses]
+    changed = {"translated": [], "shuffled": [], "replaced": []}
+    for step, texts in enumerate(translations, start=1):
+        changed["translated"].append([texts[groups[row]] for row in verses])
+        mixed = [" ".join(rng.permutation(each.split())) for each in sentences]
+        changed["shuffled"].append(mixed)
+        others = _neighbors_in_frequency(corpus.sentences, step)
+        changed["replaced"].append([_replaced(each, others) for each in sentences])
+    others = _neighbors_in_frequency(corpus.sentences, 1)
+    one = [_one_replaced(sentence, others, rng) for sentence in sentences]
+    return verses, changed | {"one word replaced": [one]}
 
 
 def embedded(
@@ -281,14 +267,12 @@ def embedded(
 
     The lists are of one length.
     """
-    lists = [sentences for versions in changed.values() for sentences in versions]
-    vectors = EmbeddingStore().embed(
-        fit(embedders.load(name), corpus), list(chain(*lists))
-    )
+    lists = list(chain.from_iterable(changed.values()))
+    fitted = fit(embedders.load(name), corpus)
+    vectors = EmbeddingStore().embed(fitted, list(chain.from_iterable(lists)))
     number = len(lists[0])
-    parts = (
-        vectors[start : start + number] for start in range(0, vectors.shape[0], number)
-    )
+    starts = range(0, vectors.shape[0], number)
+    parts = iter([vectors[start : start + number] for start in starts])
     return {kind: [next(parts) for _ in versions] for kind, versions in changed.items()}
 
 
@@ -299,11 +283,11 @@ def _neighbors_in_frequency(sentences: Iterable[str], step: int) -> dict[str, st
     """
     from spacy.lang.en.stop_words import STOP_WORDS
 
-    counts = Counter(word for sentence in sentences for word in WORD.findall(sentence))
-    content = [
-        word for word, _ in counts.most_common() if word.lower() not in STOP_WORDS
-    ]
-    return dict(zip(content, content[step:] + content[-2 * step : -step], strict=True))
+    counts = Counter(chain.from_iterable(map(WORD.findall, sentences)))
+    by_frequency = [word for word, _ in counts.most_common()]
+    content = [word for word in by_frequency if word.lower() not in STOP_WORDS]
+    further = content[step:] + content[-2 * step : -step]
+    return dict(zip(content, further, strict=True))
 
 
 def _replaced(sentence: str, others: Mapping[str, str]) -> str:
@@ -325,26 +309,22 @@ def _one_replaced(
 
 def _of_translations(other: Corpus, haystack: Corpus) -> Iterable[tuple[str, str]]:
     """Verses that each of the two has once."""
-    here, there = _by_group(haystack), _by_group(other)
+    here = _by_group(haystack)
+    there = _by_group(other)
     return [(there[group], here[group]) for group in there if group in here]
 
 
 def _by_group(corpus: Corpus) -> dict[int, str]:
     sentences = pd.Series(list(corpus.sentences), corpus.groups).sort_index()
-    single = ~sentences.index.duplicated(keep=False) & (
-        sentences.index != UNKNOWN_GROUP
-    )
-    return sentences[single].to_dict()
+    known = sentences[sentences.index != UNKNOWN_GROUP]
+    return known[~known.index.duplicated(keep=False)].to_dict()
 
 
 def _of_sts_benchmark() -> Iterable[tuple[str, str]]:
-    for split in ("train", "dev", "test"):
-        task = tasks.load("STSBenchmark", split)
-        for left, right, genre, score in zip(
-            task.left, task.right, task.genre, task.score, strict=True
-        ):
-            if genre == GENRE and score >= LOWEST_SCORE:
-                yield left, right
+    task = tasks.load("STSBenchmark", "all")
+    news = np.array(task.genre) == GENRE
+    for row in np.flatnonzero(news & (task.score >= LOWEST_SCORE)):
+        yield task.left[row], task.right[row]
 
 
 def _of_lines(path: str) -> Iterable[tuple[str, str]]:
@@ -363,9 +343,11 @@ def _independent(found: Iterable[tuple[str, str]]) -> Pairs:
     Left out are pairs of a sentence with itself, and pairs that share a sentence with
     an earlier one.
     """
-    seen, kept = set(), []
-    for pair in found:
-        if pair[0] != pair[1] and seen.isdisjoint(pair):
-            kept.append(pair)
-        seen.update(pair)
-    return Pairs([query for query, _ in kept], [paraphrase for _, paraphrase in kept])
+    seen = set()
+    pairs = Pairs([], [])
+    for query, paraphrase in found:
+        if query != paraphrase and seen.isdisjoint((query, paraphrase)):
+            pairs.queries.append(query)
+            pairs.paraphrases.append(paraphrase)
+        seen.update((query, paraphrase))
+    return pairs

@@ -8,6 +8,7 @@ the corpus.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -20,6 +21,8 @@ from lib.run.errors import InputError
 # The neighbors of the same queries under each embedder, int64[q, k], nearest first.
 Ids = Mapping[str, np.ndarray]
 
+NEAR_COPY = 0.7  # word overlap from which a neighbor is hardly another sentence
+
 
 def find(corpus: Corpus, query: str) -> int:
     """The corpus index of a sentence, with white space squeezed.
@@ -31,10 +34,11 @@ def find(corpus: Corpus, query: str) -> int:
     if wanted in corpus.sentences:
         return corpus.sentences.index(wanted)
     words = text.content_types(wanted)
-    closest = max(
-        corpus.sentences,
-        key=lambda sentence: text.jaccard(words, text.content_types(sentence)),
-    )
+
+    def likeness(sentence: str) -> float:
+        return text.jaccard(words, text.content_types(sentence))
+
+    closest = max(corpus.sentences, key=likeness)
     raise InputError(
         f"query: {parameters.shown(wanted)} is not a sentence of corpus "
         f"{corpus.name!r}; give one as it stands there, the most similar is {closest!r}"
@@ -62,18 +66,13 @@ def found_by(ids: Ids, k: int) -> pd.DataFrame:
     """
     lists = np.stack([each[:, :k] for each in ids.values()])
     embedder, query, place = np.indices(lists.shape).reshape(3, -1)
-    names = pd.Categorical.from_codes(embedder, list(ids))
-    table = pd.DataFrame(
-        {
-            "query": query,
-            "embedder": names,
-            "rank": place + 1,
-            "sentence": lists.ravel(),
-        }
-    )
-    return table.assign(
-        popularity=table.groupby(["query", "sentence"])["rank"].transform("size")
-    )
+    table = pd.DataFrame({"query": query})
+    table["embedder"] = pd.Categorical.from_codes(embedder, list(ids))
+    table["rank"] = place + 1
+    table["sentence"] = lists.ravel()
+    finders = table.groupby(["query", "sentence"])["rank"]
+    table["popularity"] = finders.transform("size")
+    return table
 
 
 def popular(ids: Ids, k: int) -> pd.DataFrame:
@@ -83,12 +82,10 @@ def popular(ids: Ids, k: int) -> pd.DataFrame:
     sentence and popularity, by query, the most popular first, equally popular ones as
     in the corpus.
     """
-    table = found_by(ids, k)[["query", "sentence", "popularity"]].drop_duplicates()
-    return table.sort_values(
-        ["query", "popularity", "sentence"],
-        ascending=[True, False, True],
-        ignore_index=True,
-    )
+    table = found_by(ids, k)[["query", "sentence", "popularity"]]
+    by = ["query", "popularity", "sentence"]
+    table = table.sort_values(by, ascending=[True, False, True])
+    return table.drop_duplicates(ignore_index=True)
 
 
 def outliers(ids: Ids, near: int, far: int) -> pd.DataFrame:
@@ -111,14 +108,9 @@ def outliers(ids: Ids, near: int, far: int) -> pd.DataFrame:
         Columns query, embedder, rank (from 1) and sentence, sorted by query, rank and
         the order of `ids`.
     """
-    table = (
-        found_by(ids, far)
-        .query("popularity == 1 and rank <= @near")
-        .drop(columns="popularity")
-    )
-    return table.sort_values(["query", "rank", "embedder"], ignore_index=True).astype(
-        {"embedder": str}
-    )
+    table = found_by(ids, far).query("popularity == 1 and rank <= @near")
+    table = table.sort_values(["query", "rank", "embedder"], ignore_index=True)
+    return table.drop(columns="popularity").astype({"embedder": str})
 
 
 # -- what is known of a query and a sentence -------------------------------------------
@@ -142,29 +134,27 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
         NaN for a query without one; same, whether they are known to mean the same;
         document, whether they are of one document.
     """
-    query_rows, found = queries[pairs["query"]], pairs["sentence"].to_numpy()
-    words = {
-        i: text.content_types(corpus.sentences[i])
-        for i in np.union1d(query_rows, found).tolist()
-    }
-    named = {i: names(corpus.sentences[i]) for i in words}
-    both = list(zip(query_rows.tolist(), found.tolist(), strict=True))
-    group, document = corpus.groups, corpus.documents
-    return pairs.assign(
-        overlap=[text.jaccard(words[i], words[j]) for i, j in both],
-        names=[
-            text.jaccard(named[i], named[j]) if named[i] else np.nan for i, j in both
-        ],
-        same=(group[query_rows] == group[found]) & (group[query_rows] >= 0),
-        document=document[query_rows] == document[found],
-    )
+    asked = queries[pairs["query"]]
+    found = pairs["sentence"].to_numpy()
+    group = corpus.groups[asked]
+    types = cache(text.content_types)
+    named = cache(names)
+    rows = zip(asked.tolist(), found.tolist(), strict=True)
+    both = [(corpus.sentences[i], corpus.sentences[j]) for i, j in rows]
+    table = pairs.copy()
+    table["overlap"] = [text.jaccard(types(a), types(b)) for a, b in both]
+    table["names"] = [
+        text.jaccard(named(a), named(b)) if named(a) else np.nan for a, b in both
+    ]
+    table["same"] = (group == corpus.groups[found]) & (group >= 0)
+    table["document"] = corpus.documents[asked] == corpus.documents[found]
+    return table
 
 
 def names(sentence: str) -> frozenset[str]:
     """The capitalized words of a sentence but for its first word: mostly names."""
-    return frozenset(
-        word for word in text.cased_words(sentence)[1:] if word[0].isupper()
-    )
+    later = text.cased_words(sentence)[1:]
+    return frozenset(word for word in later if word[0].isupper())
 
 
 def paraphrases(corpus: Corpus, queries: np.ndarray) -> pd.DataFrame:
@@ -193,23 +183,22 @@ def average(
 # -- one query -------------------------------------------------------------------------
 
 
-def choose(near: pd.DataFrame, outlying: pd.DataFrame, near_copy: float = 0.7) -> int:
+def choose(near: pd.DataFrame, outlying: pd.DataFrame) -> int:
     """A query that shows much: a popular neighbor, no near-copy, and many outliers.
 
     Of all queries those with the most popular neighbor whose word overlap is below
-    `near_copy` (any neighbor, if there is none such); of these the one with most
+    `NEAR_COPY` (any neighbor, if there is none such); of these the one with most
     outliers; of these the first.
     """
-    apart = near[near["overlap"] < near_copy]
-    best = (apart if len(apart) else near).groupby("query")[["popularity"]].max()
-    best["outliers"] = outlying[
-        "query"
-    ].value_counts()  # missing where there is none, which sorts last
-    return int(
-        best.sort_values(
-            ["popularity", "outliers"], ascending=False, kind="stable"
-        ).index[0]
-    )
+    apart = near[near["overlap"] < NEAR_COPY]
+    if apart.empty:
+        apart = near
+    best = apart.groupby("query")[["popularity"]].max()
+    # Missing where there is none, which sorts last.
+    best["outliers"] = outlying["query"].value_counts()
+    by = ["popularity", "outliers"]
+    best = best.sort_values(by, ascending=False, kind="stable")
+    return int(best.index[0])
 
 
 def of_query(
@@ -226,14 +215,11 @@ def of_query(
         and sentence. Of each embedder only the outlier of highest rank.
     """
     popular = near[near["query"] == query].head(rows)
-    popular = popular.assign(
-        embedder=popular["popularity"].astype(str) + " embedders", rank=""
-    )
-    outlying = (
-        outlying[outlying["query"] == query].drop_duplicates("embedder").head(rows)
-    )
+    count = popular["popularity"].astype(str)
+    popular = popular.assign(embedder=count + " embedders", rank="")
+    outlying = outlying[outlying["query"] == query]
+    outlying = outlying.drop_duplicates("embedder").head(rows)
     both = pd.concat([popular, outlying.astype({"rank": str})], ignore_index=True)
-    sentences = [corpus.sentences[i] for i in both["sentence"]]
-    return pd.DataFrame(
-        {"found by": both["embedder"], "rank": both["rank"], "sentence": sentences}
-    )
+    both["sentence"] = [corpus.sentences[row] for row in both["sentence"]]
+    both = both.rename(columns={"embedder": "found by"})
+    return both[["found by", "rank", "sentence"]]

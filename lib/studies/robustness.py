@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 from scipy.stats import rankdata
 
 from lib import n2o, stats
@@ -91,39 +89,8 @@ def euclidean(vectors: Vectors, queries: np.ndarray, k: int) -> Ids:
     return found
 
 
-# -- what pairs of embedders share -----------------------------------------------------
-
-
-def shared(ids: Ids, order: np.ndarray | None = None) -> np.ndarray:
-    """How many of their d nearest sentences two embedders share.
-
-    Parameters
-    ----------
-    ids : mapping of str to int[q, k]
-    order : int[q], optional
-        A permutation of the queries for the second embedder of each pair: what
-        unrelated queries share, a baseline.
-
-    Returns
-    -------
-    int16[q, pairs, k]
-        For each query, each pair of embedders (in the order of
-        `itertools.combinations`) and d = 1 ... k.
-    """
-    counts = []
-    for a, b in combinations(ids, 2):
-        other = ids[b] if order is None else ids[b][order]
-        same = ids[a][:, :, None] == other[:, None, :]
-        table = same.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
-        counts.append(table.diagonal(axis1=1, axis2=2))
-    return np.stack(counts, axis=1)
-
-
 def overlap(ids: Ids) -> np.ndarray:
-    """`lib.n2o.overlap` of each pair of embedders, float64[q, pairs].
-
-    Pairs are in the order of `shared`.
-    """
+    """`lib.n2o.overlap` of each pair of embedders, float64[q, pairs]."""
     return n2o.per_query(ids).to_numpy()
 
 
@@ -132,14 +99,9 @@ def overlap(ids: Ids) -> np.ndarray:
 
 def left_out(names: Sequence[str]) -> list[str]:
     """What this study cannot ask of so few embedders."""
-    enough = len(names) * (len(names) - 1) // 2 >= RANKED
-    return (
-        []
-        if enough
-        else [
-            "every ranking of pairs of embedders, for two embedders are a single pair"
-        ]
-    )
+    if len(names) > 2:
+        return []
+    return ["every ranking of pairs of embedders, for two embedders are a single pair"]
 
 
 def of_rankings(
@@ -153,11 +115,9 @@ def of_rankings(
     if columns[-1].shape[-1] < RANKED:
         return stats.UNDEFINED
     with np.errstate(divide="ignore", invalid="ignore"):
-        return (
-            stats.UNDEFINED
-            if np.isnan(statistic(*columns))
-            else stats.bootstrap(statistic, *columns, **options)
-        )
+        if np.isnan(statistic(*columns)):
+            return stats.UNDEFINED
+        return stats.bootstrap(statistic, *columns, **options)
 
 
 def agreement(
@@ -187,8 +147,9 @@ def between_samples(overlaps: np.ndarray, n: int, sampling: Sampling) -> Interva
     over deals, on Fisher's scale.
     """
     dealt = _over_deals(_mean_correlation, n, [overlaps], sampling, "fisher")
-    scale = np.arctanh(np.clip(dealt, -intervals.NEAR_ONE, intervals.NEAR_ONE))
-    return Interval(*np.tanh(scale.mean(axis=0)).tolist())
+    below_one = np.clip(dealt, -intervals.NEAR_ONE, intervals.NEAR_ONE)
+    means = np.arctanh(below_one).mean(axis=0)
+    return Interval(*np.tanh(means).tolist())
 
 
 def less_than_samples(
@@ -203,10 +164,8 @@ def less_than_samples(
     """
 
     def difference(one: np.ndarray, other: np.ndarray) -> float:
-        samples = zip(one.mean(axis=0), other.mean(axis=0), strict=True)
-        return np.mean(
-            [stats.spearman(*sample) for sample in samples]
-        ) - _mean_correlation(one)
+        by_sample = list(map(stats.spearman, one.mean(axis=0), other.mean(axis=0)))
+        return np.mean(by_sample) - _mean_correlation(one)
 
     dealt = _over_deals(difference, n, [exactly, otherwise], sampling, "normal")
     return Interval(*dealt.mean(axis=0).tolist())
@@ -224,7 +183,8 @@ def _over_deals(
     Each deal divides the queries into samples.
     """
     rng = np.random.default_rng(sampling.seed)
-    few = replace(sampling, repetitions=max(LEAST_DRAWS, sampling.repetitions // DEALS))
+    draws = max(LEAST_DRAWS, sampling.repetitions // DEALS)
+    few = replace(sampling, repetitions=draws)
     found = []
     for _ in range(DEALS):
         order = rng.permutation(len(columns[0]))
@@ -245,61 +205,6 @@ def _samples(overlaps: np.ndarray, n: int) -> np.ndarray:
 def _mean_correlation(rows: np.ndarray) -> float:
     rho = np.corrcoef(rankdata(rows.mean(axis=0), axis=1))
     return rho[np.triu_indices(len(rho), 1)].mean()
-
-
-# -- other measures --------------------------------------------------------------------
-
-
-def jaccard(counts: np.ndarray) -> np.ndarray:
-    """The Jaccard index of two lists, float64[...].
-
-    From what `shared` counts: int[..., k].
-    """
-    k = counts.shape[-1]
-    return counts[..., -1] / (2 * k - counts[..., -1])
-
-
-def rank_biased_overlap(counts: np.ndarray, p: float = 0.9) -> np.ndarray:
-    """Rank-biased overlap of two lists of k, float64[...], from `shared`.
-
-    By Webber, Moffat and Zobel. The mean of the overlaps at each depth; weights fall by
-    a factor `p` from depth to depth.
-    """
-    depths = np.arange(1, counts.shape[-1] + 1)
-    weights = p**depths
-    return counts / depths @ weights / weights.sum()
-
-
-def cka(
-    products: Sequence[np.ndarray], one: np.ndarray, other: np.ndarray
-) -> np.ndarray:
-    """Linear CKA of each pair of embedders, float64[pairs] in the order of `shared`.
-
-    Parameters
-    ----------
-    products : sequence of float[n, n]
-        Of each embedder the `inner_products` of the same sentences.
-    one, other : int[m]
-        Which sentences, in which order, for the first and the second embedder of a
-        pair. Two different orders give the permutation baseline.
-    """
-    first, second = np.triu_indices(len(products), 1)
-    ours = np.array([_centered(each[np.ix_(one, one)]) for each in products])
-    theirs = np.array([_centered(each[np.ix_(other, other)]) for each in products])
-    return (ours @ theirs.T)[first, second]
-
-
-def inner_products(vectors: Embeddings) -> np.ndarray:
-    """The inner products of every two of some vectors, dense or CSR: float[n, n]."""
-    products = vectors @ vectors.T
-    return products.toarray() if sparse.issparse(products) else products
-
-
-def _centered(products: np.ndarray) -> np.ndarray:
-    """Inner products of centered vectors, with sum of squares 1: float[n * n]."""
-    means = products.mean(axis=0)
-    inner = products - means - products.mean(axis=1, keepdims=True) + products.mean()
-    return (inner / np.linalg.norm(inner)).ravel()
 
 
 # -- approximate search ----------------------------------------------------------------
@@ -340,20 +245,21 @@ def trials(
     """
     lean = {"hnsw": {"M": 8, "ef_construction": 40}}
     found: list[Ids] = [{} for _ in (*EFFORTS, recall)]
-    for name in progress.track(
-        list(vectors), f"approximate search {method}", unit="embedders"
-    ):
-        k, each = truth[name].shape[1], vectors[name]
+    task = f"approximate search {method}"
+    for name in progress.track(list(vectors), task, unit="embedders"):
+        each = vectors[name]
+        k = truth[name].shape[1]
         index = approximate.build(each, method, **lean.get(method, {}))
         steps = index.efforts(k)
-        tuned = tuning.tune(index, each[held_out], k, recall, exclude=held_out).effort
-        efforts = [*(steps[min(step, len(steps)) - 1] for step in EFFORTS), tuned]
-        for ids, effort in zip(found, efforts, strict=True):
+        efforts = [steps[min(step, len(steps)) - 1] for step in EFFORTS]
+        tuned = tuning.tune(index, each[held_out], k, recall, exclude=held_out)
+        for ids, effort in zip(found, [*efforts, tuned.effort], strict=True):
             ids[name] = index.search(each[queries], k, queries, effort).ids
-    recalls = [
-        [tuning.recall_by_ids(ids[name], truth[name]) for name in ids] for ids in found
-    ]
-    return found, np.mean(recalls, axis=1)
+    recalls = []
+    for ids in found:
+        shares = [tuning.recall_by_ids(ids[name], truth[name]) for name in ids]
+        recalls.append(np.mean(shares, axis=0))
+    return found, np.array(recalls)
 
 
 # -- time, from the committed benchmark ------------------------------------------------
@@ -372,29 +278,24 @@ def growth(sampling: Sampling) -> pd.DataFrame:
         its interval over runs in columns _low and _high.
     """
     times = pd.read_csv(BENCHMARK)
-    by_search = {
-        key: some.pivot(index="run", columns="sentences", values="seconds")
-        for key, some in times.groupby(["vectors", "search", "queries"], sort=False)
-    }
     dimensions = times.groupby("vectors")["dimensions"].first()
+    searches = times.groupby(["vectors", "search", "queries"], sort=False)
+    by_search = {
+        search: runs.pivot(index="run", columns="sentences", values="seconds")
+        for search, runs in searches
+    }
     rows = {}
     for (vectors, search, queries), seconds in by_search.items():
-        largest = seconds.columns.max()
-        found = {
-            "slope": np.polyfit(np.log(seconds.columns), np.log(seconds.T), 1)[0],
-            "seconds": 100
-            * seconds[largest]
-            * PAPERS_CORPUS
-            / (largest * dimensions[vectors]),
-            "times_as_fast": by_search[vectors, "exact", queries][largest]
-            / seconds[largest],
-        }
-        intervals = stats.bootstrap(stats.mean, pd.DataFrame(found), sampling=sampling)
-        rows[vectors, search, queries] = np.transpose(intervals).ravel()
+        size = seconds.columns.max()
+        last = seconds[size]
+        slopes = np.polyfit(np.log(seconds.columns), np.log(seconds.T), 1)[0]
+        found = pd.DataFrame({"slope": slopes}, last.index)
+        scale = PAPERS_CORPUS / (size * dimensions[vectors])
+        found["seconds"] = 100 * last * scale
+        found["times_as_fast"] = by_search[vectors, "exact", queries][size] / last
+        means = stats.means(found, sampling)[["value", "low", "high"]]
+        if search == "exact":
+            means.loc["times_as_fast"] = np.nan
+        rows[vectors, search, queries] = means.to_numpy().ravel()
     columns = [name + end for name in found for end in ("", "_low", "_high")]
-    table = pd.DataFrame(rows, columns).T
-    table = table.rename_axis(["vectors", "search", "queries"])
-    of_itself = table.index.get_level_values("search") == "exact"
-    return table.mask(
-        of_itself[:, None] & table.columns.str.startswith("times_as_fast")
-    )
+    return pd.DataFrame(rows, columns).T.rename_axis(["vectors", "search", "queries"])

@@ -41,37 +41,22 @@ def test_chance_is_the_mean_over_all_orders() -> None:
 # -- ranks -----------------------------------------------------------------------------
 
 
-def at(*degrees: float) -> np.ndarray:
-    """Vectors in the plane, at angles from the first axis."""
-    angles = np.radians(degrees)
-    return np.column_stack([np.cos(angles), np.sin(angles)])
-
-
-def plain(
-    queries, needles, corpus, exclude=None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ranks, ties and haystacks, written from the definition in float64."""
+def check_ranks(queries, needles, corpus, exclude=None, kind=np.asarray) -> None:
+    """Ranks and ties are those of the definition, in float64."""
 
     def unit(vectors):
-        norms = np.linalg.norm(np.asarray(vectors, np.float64), axis=1, keepdims=True)
-        return np.asarray(vectors, np.float64) / np.where(norms > 0, norms, 1)
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return vectors / np.where(norms > 0, norms, 1)
 
     similarities = unit(queries) @ unit(corpus).T
     level = (unit(queries) * unit(needles)).sum(axis=1, keepdims=True)
-    hay = np.ones(similarities.shape, bool)
-    for i, entry in enumerate(exclude or []):
-        hay[i, entry] = False
-    nearer, tied = similarities > level + 1e-12, np.abs(similarities - level) <= 1e-12
-    return 1 + (nearer & hay).sum(axis=1), (tied & hay).sum(axis=1)
-
-
-def check_against_plain(queries, needles, corpus, exclude=None) -> None:
-    for found, expected in zip(
-        retrieval.ranks(queries, needles, corpus, exclude),
-        plain(queries, needles, corpus, exclude),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(found, expected)
+    for row, left_out in enumerate(exclude or []):
+        similarities[row, left_out] = -2
+    nearer = similarities > level + 1e-12
+    tied = np.abs(similarities - level) <= 1e-12
+    found = retrieval.ranks(kind(queries), kind(needles), kind(corpus), exclude)
+    np.testing.assert_array_equal(found.ranks, 1 + nearer.sum(axis=1))
+    np.testing.assert_array_equal(found.tied, tied.sum(axis=1))
 
 
 def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
@@ -80,17 +65,15 @@ def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
     assert (found.ranks.tolist(), found.tied.tolist()) == ([2], [2])
 
 
-small_vectors = st.integers(0, 2**32).map(np.random.default_rng)
-
-
-@given(small_vectors, st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
-def test_ranks_are_those_of_float64(rng, q, n, d) -> None:
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
+def test_ranks_are_those_of_float64(kind, seed, q, n, d) -> None:
     # Small whole numbers: parallel vectors, ties and zero vectors are frequent.
-    queries, needles, corpus = (rng.integers(-2, 3, (rows, d)) for rows in (q, q, n))
-    exclude = [
-        rng.choice(n, rng.integers(0, n + 1), replace=False).tolist() for _ in range(q)
-    ]
-    check_against_plain(queries, needles, corpus, exclude)
+    rng = np.random.default_rng(seed)
+    vectors = rng.integers(-2, 3, (q + q + n, d))
+    counts = rng.integers(0, n + 1, q)
+    exclude = [rng.choice(n, count, replace=False).tolist() for count in counts]
+    check_ranks(*np.split(vectors, [q, q + q]), exclude, kind)
 
 
 def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
@@ -99,19 +82,7 @@ def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
     queries, needles = rng.standard_normal((2, 6, 64))
     steps = 10.0 ** rng.uniform(-11, -6, (500, 1))
     corpus = needles[rng.integers(6, size=500)] + steps * rng.standard_normal((500, 64))
-    check_against_plain(queries, needles, corpus)
-
-
-@given(small_vectors, st.integers(1, 5), st.integers(1, 40))
-def test_sparse_vectors_have_the_ranks_of_dense_ones(rng, q, n) -> None:
-    queries, needles, corpus = (
-        rng.poisson(0.3, (rows, 12)).astype(np.float32) for rows in (q, q, n)
-    )
-    exclude = rng.integers(-1, n, q)
-    dense = retrieval.ranks(queries, needles, corpus, exclude)
-    sparse = retrieval.ranks(*map(sp.csr_array, (queries, needles, corpus)), exclude)
-    for of_dense, of_sparse in zip(dense, sparse, strict=True):
-        np.testing.assert_array_equal(of_dense, of_sparse)
+    check_ranks(queries, needles, corpus)
 
 
 NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
@@ -120,22 +91,21 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"needles": at(1)}, r"needles: shape \(1, 2\) for queries of \(2, 2\)"),
+        (
+            {"needles": np.eye(2)[:1]},
+            r"needles: shape \(1, 2\) for queries of \(2, 2\)",
+        ),
         ({"corpus": np.ones((3, 5))}, "queries have 2 dimensions, the corpus has 5"),
         ({"corpus": NAN.astype(np.float32)}, "corpus: row 1 holds NaN"),
         ({"needles": NAN}, "needles: row 1 holds NaN"),
         ({"exclude": [3, 0]}, r"exclude\[0\]: 3 is not an index"),
-        ({"corpus": sp.csr_array(at(1, 2))}, "one is sparse and the other dense"),
+        ({"corpus": sp.csr_array(np.eye(2))}, "one is sparse and the other dense"),
     ],
 )
 def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
-    arguments = {
-        "queries": at(1, 2),
-        "needles": at(3, 4),
-        "corpus": at(10, 20, 30),
-    } | changed
+    given = {"queries": np.eye(2), "needles": np.eye(2), "corpus": np.ones((3, 2))}
     with pytest.raises(InputError, match=message):
-        retrieval.ranks(**arguments)
+        retrieval.ranks(**given | changed)
 
 
 # -- pairs -----------------------------------------------------------------------------
@@ -143,22 +113,16 @@ def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
 
 def corpus_of(sentences, groups) -> Corpus:
     """A corpus of one document."""
-    n = len(sentences)
-    return Corpus(
-        "tiny",
-        list(sentences),
-        np.zeros(n, np.int32),
-        np.array([0]),
-        np.array(groups, np.int32),
-    )
+    documents = np.zeros(len(sentences), np.int32)
+    groups = np.array(groups, np.int32)
+    return Corpus("tiny", sentences, documents, np.array([0]), groups)
 
 
 def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(
     monkeypatch,
 ) -> None:
-    here = corpus_of(
-        ["a one", "a two", "a two again", "a three", "free"], [1, 2, 2, 3, -1]
-    )
+    verses = ["a one", "a two", "a two again", "a three", "free"]
+    here = corpus_of(verses, [1, 2, 2, 3, -1])
     other = corpus_of(["b one", "b two", "a three", "b four"], [1, 2, 3, 4])
     monkeypatch.setattr(corpora, "load", {"other": other}.__getitem__)
     # Two stands twice in one of them, three is the same sentence in both.
@@ -172,14 +136,9 @@ def lines(tmp_path, content: str) -> str:
 
 
 def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> None:
-    source = lines(
-        tmp_path,
-        "a  query\tits pair\nanother\tÜbung\na query\tsomething\nx\tx\nÜbung\ty\n",
-    )
-    assert paraphrases.load(source, None) == (
-        ["a query", "another"],
-        ["its pair", "Übung"],
-    )
+    pairs = "a  query\tits pair\nanother\tÜbung\na query\tsome\nx\tx\nÜbung\ty\n"
+    found = paraphrases.load(lines(tmp_path, pairs), None)
+    assert found == (["a query", "another"], ["its pair", "Übung"])
 
 
 @pytest.mark.parametrize(
@@ -201,11 +160,9 @@ def test_the_sts_benchmark_offers_news_rated_four_or_more(
 ) -> None:
     folder = tmp_path / "senteval" / "STS" / "STSBenchmark"
     folder.mkdir(parents=True)
-    rows = [
-        "main-news\tf\ty\t1\t4.0\tit rains\train falls",
-        "main-news\tf\ty\t2\t3.9\ta\tb",
-    ]
-    rows += ["main-captions\tf\ty\t3\t5.0\tc\td", "main-news\tf\ty\t4\t5.0\te\te"]
+    rows = ["main-news\tf\ty\t1\t4.0\tit rains\train falls"]
+    rows += ["main-news\tf\ty\t2\t3.9\ta\tb", "main-news\tf\ty\t4\t5.0\te\te"]
+    rows += ["main-captions\tf\ty\t3\t5.0\tc\td"]
     for split in ("train", "dev", "test"):
         (folder / f"sts-{split}.csv").write_text("\n".join(rows) + "\n")
     monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
@@ -213,10 +170,8 @@ def test_the_sts_benchmark_offers_news_rated_four_or_more(
 
 
 def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
-    pairs = Pairs(
-        ["The cat sat.", "the cat", "Dogs bark"],
-        ["the CAT sat", "a cat", "the hound barks"],
-    )
+    queries = ["The cat sat.", "the cat", "Dogs bark"]
+    pairs = Pairs(queries, ["the CAT sat", "a cat", "the hound barks"])
     assert paraphrases.word_overlap(pairs).tolist() == pytest.approx([1, 1 / 3, 0])
     assert paraphrases.draw(pairs, 2, 0.6, rng).queries == ["the cat", "Dogs bark"]
     with refused("pairs: 3 is not accepted; give 2 to 2"):
@@ -224,9 +179,8 @@ def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> N
 
 
 def test_text_from_different_sources_gets_one_form() -> None:
-    cased, tokenized = paraphrases.one_form(
-        ["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."]
-    )
+    both = ["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."]
+    cased, tokenized = paraphrases.one_form(both)
     assert cased == tokenized == "he didn t pay u s 3 6"
 
 
@@ -242,40 +196,33 @@ def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
     tmp_path, monkeypatch
 ) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path)
-    monkeypatch.setattr(
-        paraphrases, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store")
-    )
-    hay, queries = (
-        ["the king saw a star", "a star fell", "no king"],
-        ["the star", "unknown"],
-    )
+    store = EmbeddingStore(tmp_path / "store")
+    monkeypatch.setattr(paraphrases, "EmbeddingStore", lambda: store)
+    hay = ["the king saw a star", "a star fell", "no king"]
+    queries = ["the star", "unknown"]
     asked, searched = paraphrases.embed(embedders.load("tfidf"), hay, queries)
     fitted = embedders.load("tfidf").fit(hay)
     np.testing.assert_array_equal(asked.toarray(), fitted.encode(queries).toarray())
     np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
 
 
-def test_association_resamples_queries_and_embedders(rng) -> None:
-    quality = np.arange(12.0) + rng.normal(scale=0.01, size=(300, 12))
-    apart = np.arange(12)
-    same = paraphrases.association(quality, quality, apart, Sampling(0, 300))
-    assert same.estimate == same.high == 1
-    unrelated = rng.permutation(np.arange(12.0)) + rng.normal(
-        scale=0.01, size=(300, 12)
-    )
-    other = paraphrases.association(
-        unrelated, quality, apart, Sampling(0, 300)
-    )  # queries alone would leave no width
-    assert other.low < 0 < other.high
+def test_association_resamples_queries_and_families(rng) -> None:
+    def repeated(means, times):
+        """Means of embedders in families of equals, with little noise."""
+        return np.repeat(means, times) + rng.normal(scale=0.01, size=(300, 24))
+
+    def found(likeness, quality, families):
+        sampling = Sampling(0, 300)
+        return paraphrases.association(likeness, quality, families, sampling)
+
+    apart = np.arange(24)
+    quality = repeated(rng.normal(size=24), 1)
+    assert found(quality, quality, apart).estimate == pytest.approx(1)
+    other = found(repeated(rng.normal(size=24), 1), quality, apart)
+    assert other.low < 0 < other.high  # queries alone would leave no width
     assert other.low <= other.estimate <= other.high
-
-
-def test_association_draws_relatives_together(rng) -> None:
-    quality = np.repeat(rng.normal(size=6), 4) + rng.normal(scale=0.01, size=(300, 24))
-    likeness = np.repeat(rng.normal(size=6), 4) + rng.normal(scale=0.01, size=(300, 24))
-    apart, together = (
-        paraphrases.association(likeness, quality, families, Sampling(0, 300))
-        for families in (np.arange(24), np.repeat(np.arange(6), 4))
-    )
-    assert apart.estimate == together.estimate
-    assert together.high - together.low > 1.3 * (apart.high - apart.low)
+    both = [repeated(rng.normal(size=6), 4) for _ in range(2)]
+    alone = found(*both, apart)
+    together = found(*both, np.repeat(np.arange(6), 4))
+    assert alone.estimate == together.estimate
+    assert together.high - together.low > 1.3 * (alone.high - alone.low)

@@ -19,9 +19,8 @@ def test_no_stand_in_is_trained_where_the_papers_own_embedders_are_here() -> Non
 
 
 def test_halves_of_a_text_of_one_document_are_every_other_sentence(tmp_path) -> None:
-    (tmp_path / "own.txt").write_text(
-        "\n".join(f"Sun warms stone {i} and stone {i} warms sun." for i in range(200))
-    )
+    lines = [f"Sun warms stone {i} and stone {i} warms sun." for i in range(200)]
+    (tmp_path / "own.txt").write_text("\n".join(lines))
     corpus = corpora.load(f"lines:{tmp_path / 'own.txt'}")
     found = study.of_halves(corpus, np.arange(3), 2, ["w2v-corpus"])
     assert sorted(found) == study.halves(["w2v-corpus"])
@@ -36,36 +35,19 @@ def versions():
 
 def test_changed_verses_are_what_their_names_say(versions) -> None:
     web, verses, changed = versions
-    counts = Counter(
-        word
-        for sentence in web.sentences
-        for word in paraphrases.WORD.findall(sentence)
-    )
+    words_of = paraphrases.WORD.findall
+    counts = Counter(word for sentence in web.sentences for word in words_of(sentence))
     for place, sentence in enumerate(web.sentences[i] for i in verses):
         for shuffled in changed["shuffled"]:
             assert sorted(shuffled[place].split()) == sorted(sentence.split())
-        words, others = (
-            paraphrases.WORD.findall(text)
-            for text in (sentence, changed["replaced"][0][place])
-        )
-        frequencies = np.array(
-            [
-                [counts[word], counts[other]]
-                for word, other in zip(words, others, strict=True)
-            ]
-        )
+        words = words_of(sentence)
+        others = words_of(changed["replaced"][0][place])
+        one = words_of(changed["one word replaced"][0][place])
         assert words != others
-        assert (frequencies.max(axis=1) <= 2 * frequencies.min(axis=1)).all()
-        (replaced,) = changed["one word replaced"]
-        assert (
-            sum(
-                a != b
-                for a, b in zip(
-                    words, paraphrases.WORD.findall(replaced[place]), strict=True
-                )
-            )
-            == 1
-        )
+        assert sum(map(str.__ne__, words, one)) == 1
+        for word, other in zip(words, others, strict=True):
+            few, many = sorted([counts[word], counts[other]])
+            assert many <= 2 * few
 
 
 def test_translations_are_of_the_same_verse(versions) -> None:
@@ -74,6 +56,5 @@ def test_translations_are_of_the_same_verse(versions) -> None:
     for name, sentences in zip(others, changed["translated"], strict=True):
         corpus = corpora.load(f"bible-gospels:{name}")
         group = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
-        assert [group[sentence] for sentence in sentences] == web.groups[
-            verses
-        ].tolist()
+        found = [group[sentence] for sentence in sentences]
+        assert found == web.groups[verses].tolist()
