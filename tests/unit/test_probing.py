@@ -92,9 +92,12 @@ def test_a_file_is_read_as_it_stands(senteval) -> None:
     ("change", "message"),
     [
         (("va\t9\tIn the middle .\n", ""), "has lines of tr, te with the labels 9, 10"),
-        (("tr\t9\tA", "tr 9 A"), "line 2: is no task's; give tr, va or te, a label"),
-        (("va\t", "dev\t"), "line 5: is no task's"),
-        (("In the middle .", " "), "line 5: is no task's"),
+        (
+            ("tr\t9\tA", "tr 9 A"),
+            "line 2: is not a line of a task; give tr, va or te, a label",
+        ),
+        (("va\t", "dev\t"), "line 5: is not a line of a task"),
+        (("In the middle .", " "), "line 5: is not a line of a task"),
         (("te\t9", "te\t11"), "two labels or more, each in two lines or more of tr"),
         (("\t9\t", "\t10\t"), "with the labels 10; give"),
     ],

@@ -305,9 +305,7 @@ def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder) ->
         ),
         (
             "SICK-E",
-            {
-                "senteval/SICK/SICK_test_annotated.txt": f"{SICK_HEAD}1\t\t\t3\tNEUTRA"
-            },
+            {"senteval/SICK/SICK_test_annotated.txt": f"{SICK_HEAD}1\t\t\t3\tNEUTRA"},
             "line 2: label: 'NEUTRA' is not known; did you mean NEUTRAL",
         ),
         (
@@ -380,5 +378,5 @@ def test_closure_is_the_connected_components_of_scipy(pairs) -> None:
 
 @pytest.mark.parametrize("pairs", [[(1, 2), (3,)], [([1], 2)], [7]])
 def test_what_is_no_pair_of_ids_is_refused(pairs) -> None:
-    with refused("is no pair; give two hashable ids"):
+    with refused("is not a pair; give two hashable ids"):
         groups_from_pairs(pairs)
