@@ -256,13 +256,6 @@ def test_what_cannot_be_placed_is_refused_before_anything_is_encoded(
         situate.text("", None)
 
 
-def test_constant_vectors_are_not_ranked(corpus, stored) -> None:
-    for constant in (np.ones, np.zeros):
-        same = own.load(lambda texts, c=constant: c((len(texts), 2)), "same")
-        with refused("same: every neighbor is as near as every other one, so"):
-            situate.place(same, corpus, stored)
-
-
 def test_chance_is_that_of_blind_drawing(rng) -> None:
     """The expected overlap is k / (n - 1).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -20,38 +19,34 @@ from lib.run import paths
 from lib.run.errors import InputError
 from tests.refusals import refused
 
-# Where each set lies, and how many pairs or sentences its splits have.
-STS = "senteval/STS"
-OPINOSIS = "opinosis/paraphrase_groups"
+# How many pairs or sentences the splits of each set have; first, sets that need data.
 SETS = {
-    "STS12": (f"{STS}/STS12-en-test", {"all": 3_108}),
-    "STS13": (f"{STS}/STS13-en-test", {"all": 1_500}),
-    "STS14": (f"{STS}/STS14-en-test", {"all": 3_750}),
-    "STS15": (f"{STS}/STS15-en-test", {"all": 3_000}),
-    "STSBenchmark": (
-        f"{STS}/STSBenchmark",
-        {"train": 5_749, "dev": 1_500, "test": 1_379},
-    ),
-    "SICK-R": ("senteval/SICK", {"train": 4_500, "dev": 500, "test": 4_927}),
-    "SICK-E": ("senteval/SICK", {"train": 4_500, "dev": 500, "test": 4_927}),
-    "MRPC": ("senteval/MRPC", {"train": 4_076, "test": 1_725}),
-    "TREC": ("senteval/TREC", {"train": 5_452, "test": 500}),
-    "SST2": ("senteval/SST/binary", {"train": 67_349, "dev": 872, "test": 1_821}),
-    "SST5": ("senteval/SST/fine", {"train": 8_544, "dev": 1_101, "test": 2_210}),
-    "MR": ("senteval/MR", {"all": 10_662}),
-    "CR": ("senteval/CR", {"all": 3_775}),
-    "SUBJ": ("senteval/SUBJ", {"all": 10_000}),
-    "MPQA": ("senteval/MPQA", {"all": 10_606}),
-    "MSRP-groups": ("senteval/MRPC", {"all": 859}),
-    "Opinosis-groups": (OPINOSIS, {"all": 521}),
-    "Lee": ("", {"all": 1_225}),
-    "WS353": ("", {"all": 353}),
-    "Verses": ("", {"all": 23_776}),
-    "Verses-far": ("", {"train": 600, "test": 600}),
-    "Translations": ("", {"all": 1_500}),
-    "Books": ("", {"all": 1_500}),
-    "Questions": ("", {"all": 800}),
+    "STS12": {"all": 3_108},
+    "STS13": {"all": 1_500},
+    "STS14": {"all": 3_750},
+    "STS15": {"all": 3_000},
+    "STSBenchmark": {"train": 5_749, "dev": 1_500, "test": 1_379},
+    "SICK-R": {"train": 4_500, "dev": 500, "test": 4_927},
+    "SICK-E": {"train": 4_500, "dev": 500, "test": 4_927},
+    "MRPC": {"train": 4_076, "test": 1_725},
+    "TREC": {"train": 5_452, "test": 500},
+    "SST2": {"train": 67_349, "dev": 872, "test": 1_821},
+    "SST5": {"train": 8_544, "dev": 1_101, "test": 2_210},
+    "MR": {"all": 10_662},
+    "CR": {"all": 3_775},
+    "SUBJ": {"all": 10_000},
+    "MPQA": {"all": 10_606},
+    "MSRP-groups": {"all": 859},
+    "Opinosis-groups": {"all": 521},
+    "Lee": {"all": 1_225},
+    "WS353": {"all": 353},
+    "Verses": {"all": 23_776},
+    "Verses-far": {"train": 600, "test": 600},
+    "Translations": {"all": 1_500},
+    "Books": {"all": 1_500},
+    "Questions": {"all": 800},
 }
+OF_PACKAGES = list(SETS)[17:]
 # Texts that are damaged in the files themselves, and blank ones that the papers count.
 ODD = {"STS12": 2, "STS13": 1, "MRPC": 1}
 BLANK = {"CR": 4, "MPQA": 3}
@@ -71,9 +66,9 @@ def is_odd(sentence: str) -> bool:
 
 @pytest.mark.parametrize("name", SETS)
 def test_every_set_has_the_papers_counts_and_clean_texts(data_file, name) -> None:
-    folder, counts = SETS[name]
-    if folder:
-        data_file(folder)
+    counts = SETS[name]
+    if name not in OF_PACKAGES:
+        data_file("opinosis" if name.startswith("Opinosis") else "senteval")
     assert tasks.splits(name) == list(counts)
     for split, count in counts.items():
         assert len(tasks.load(name, split)) == count
@@ -86,37 +81,21 @@ def test_every_set_has_the_papers_counts_and_clean_texts(data_file, name) -> Non
         assert sum(not sentence for sentence in sentences) == BLANK.get(name, 0)
 
 
-def test_scores_genres_and_codes_of_the_official_files(data_file) -> None:
-    data_file("senteval")
-    sts = tasks.load("STS13")
-    assert Counter(sts.genre) == {"FNWN": 189, "headlines": 750, "OnWN": 561}
-    assert (sts.score.min(), sts.score.max()) == (0, 5)
-    assert (sts.label, sts.ids) == (None, None)
-    reviews = tasks.load("CR")
-    assert np.bincount(reviews.labels).tolist() == [1_368, 2_407]
-    assert reviews.labels[0] == 1
+def test_groups_of_the_papers(data_file) -> None:
+    data_file("senteval/MRPC")
+    data_file("opinosis")
+    msrp = np.bincount(tasks.load("MSRP-groups").labels)
+    assert np.bincount(msrp).tolist() == [0, 0, 0, 240, 31, 3]
+    opinosis = tasks.load("Opinosis-groups")
+    assert len(set(opinosis.sentences)) == len(opinosis)
+    assert len(np.bincount(opinosis.labels)) == 89
 
 
-@pytest.mark.parametrize(
-    ("name", "sizes"),
-    [("MSRP-groups", {3: 240, 4: 31, 5: 3}), ("Opinosis-groups", None)],
-)
-def test_groups_of_the_papers(data_file, name, sizes) -> None:
-    data_file(SETS[name][0])
-    task = tasks.load(name)
-    found = Counter(np.bincount(task.labels).tolist())
-    assert len(set(task.sentences)) == len(task)
-    assert min(found) == 3
-    assert found == sizes or (found.total(), sizes) == (89, None)
-
-
-def test_news_items_and_words_need_no_data(monkeypatch) -> None:
-    monkeypatch.setenv("SENTENCE_DATA", "")
+def test_scores_of_news_items_and_words() -> None:
     lee = tasks.load("Lee")
     words = tasks.load("WS353", "all")
     assert (lee.ids[1], lee.ids[-1]) == ((0, 2), (48, 49))
     assert (lee.score.min(), lee.score.max()) == (0.2, 1)
-    assert (words.score.min(), words.score.max()) == (0.23, 10)
     assert (words.left[0], words.right[1], words.score[2]) == ("love", "cat", 10)
 
 
@@ -125,7 +104,6 @@ def test_verses_are_grouped_across_translations() -> None:
     sizes = np.bincount(task.labels)
     assert (len(sizes), sizes.min()) == (4_758, 3)
     assert (np.diff(task.labels) >= 0).all()
-    assert len(set(task.sentences)) == len(task)
 
 
 def test_verses_far_are_the_same_short_verses_in_two_translations() -> None:
@@ -144,10 +122,6 @@ def test_verses_far_are_the_same_short_verses_in_two_translations() -> None:
 
 MRPC_HEAD = "\ufeffQuality\t#1 ID\t#2 ID\t#1 String\t#2 String\r\n"
 SICK_HEAD = "pair_ID\tsentence_A\tsentence_B\trelatedness_score\tentailment_judgment\n"
-SICK = (
-    f"{SICK_HEAD}3\tA cat sits\tA cat lies\t3.2\tCONTRADICTION\n"
-    "4\tA cat sits\tAn animal sits\t4.8\tENTAILMENT\n"
-)
 BENCHMARK = "main-news\tpapers\t2012test\t0007\t2.500\tRain fell.\tIt rained."
 
 
@@ -165,13 +139,17 @@ def folder(tmp_path, monkeypatch):
     return write
 
 
+STS13 = "senteval/STS/STS13-en-test"
+OPINOSIS = "opinosis/paraphrase_groups"
+
+
 def sts13(**changed: str) -> dict[str, str]:
     """The files of STS13 with one pair in each, some replaced, such as FNWN_gs."""
     contents = {"input": "A dog sleeps.\tA dog naps.\n", "gs": "4.5\n"}
     files = {}
     for subset in ("FNWN", "headlines", "OnWN"):
         for kind, content in contents.items():
-            path = f"{SETS['STS13'][0]}/STS.{kind}.{subset}.txt"
+            path = f"{STS13}/STS.{kind}.{subset}.txt"
             files[path] = changed.get(f"{subset}_{kind}", content)
     return files
 
@@ -204,18 +182,11 @@ def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> Non
             },
         ),
         (
-            "SICK-R",
-            "dev",
-            "senteval/SICK/SICK_trial.txt",
-            SICK,
-            {"right": ["A cat lies", "An animal sits"], "score": [3.2, 4.8]},
-        ),
-        (
             "SICK-E",
             "dev",
             "senteval/SICK/SICK_trial.txt",
-            SICK.replace("\n", "\r\n"),
-            {"right": ["A cat lies", "An animal sits"], "label": [0, 2]},
+            f"{SICK_HEAD}3\tA cat\tA dog\t3.2\tCONTRADICTION\r\n",
+            {"left": ["A cat"], "right": ["A dog"], "label": [0]},
         ),
         (
             "MRPC",
@@ -230,13 +201,6 @@ def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> Non
             "senteval/TREC/TREC_10.label",
             "NUM:dist How far ?\nABBR:exp What is a B : C ?\n",
             {"sentences": ["How far ?", "What is a B : C ?"], "labels": [5, 0]},
-        ),
-        (
-            "SST5",
-            "dev",
-            "senteval/SST/fine/sentiment-dev",
-            "4 very good .\n0 bad .\n",
-            {"sentences": ["very good .", "bad ."], "labels": [4, 0]},
         ),
         (
             "SST2",
