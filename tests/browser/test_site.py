@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -18,7 +17,6 @@ import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
-from PIL import Image
 
 from lib import plotting
 from lib.run import paths
@@ -188,14 +186,3 @@ def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site) -> No
     assert enlarged.bounding_box()["width"] > 1.8 * small
     enlarged.click()
     assert tab.get_by_role("dialog").count() == 0
-
-
-def test_in_the_dark_no_figure_is_a_white_box(tab, site) -> None:
-    corners = {}
-    for scheme in ("light", "dark"):
-        tab.emulate_media(color_scheme=scheme)
-        tab.goto(f"{site.as_uri()}/{LESSON}")
-        picture = Image.open(BytesIO(tab.get_by_alt_text(ALT).screenshot()))
-        corners[scheme] = picture.convert("L").getpixel((20, 20))
-    assert corners["light"] == 255
-    assert corners["dark"] < 210

@@ -95,9 +95,15 @@ def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     worked = source(tool.worked_copy(lesson).cells)
     assert [line for line in lines(hidden) if line not in worked] == []
     assert len(re.findall(r"^answer = ", worked, re.MULTILINE)) == len(ids(lesson))
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        place = paths.NOTEBOOKS / target
-        assert target.startswith("http") or place.exists(), target
+
+
+def test_links_of_a_copy_lead_to_files_or_other_copies(lesson) -> None:
+    copies = [f"{name}.ipynb" for name in LESSONS]
+    for cell in tool.worked_copy(lesson).cells:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", cell.source):
+            place = paths.NOTEBOOKS / tool.STUDENT / target
+            there = target in copies or (place.parent.resolve() / place.name).exists()
+            assert there or target.startswith("http"), target
 
 
 # docs/teaching: "A copy that somebody has worked on stays as it is."
