@@ -157,7 +157,7 @@ def test_sentences_behave_as_a_list(sentences, part) -> None:
                 ("x", 3, 20),
             ],
             [10, 10, 10],
-            [0, 1],
+            [0, 1, 2],
         ),
         # An unknown group joins nothing.
         (
