@@ -15,7 +15,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from tests.browser.lesson import Lesson
 from tests.copies import copy_project
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser
 
 CHROMIUM = shutil.which("chromium")
 SETTINGS = ".jupyter/lab/user-settings/@jupyterlab/notebook-extension"
@@ -147,30 +147,31 @@ def _stop(process: subprocess.Popen) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-@pytest.fixture
-def lesson(browser, lab) -> Iterator[Lesson]:
-    """A browser without any history.
+@contextmanager
+def local_page(browser: Browser, here: tuple[str, ...], **options: Any) -> Iterator:
+    """A page without any history.
 
-    The test fails if a page breaks or requests anything outside this machine.
+    It fails if a script breaks, or if anything is requested but `here`.
     """
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context = browser.new_context(**options)
     context.set_default_timeout(60_000)  # milliseconds: other tests run beside this one
-    outside = []
+    asked = []
     broken = []
-
-    def pass_on(route: Route) -> None:
-        if route.request.url.startswith((f"{lab.address}/", "data:", "blob:")):
-            route.continue_()
-        else:
-            outside.append(route.request.url)
-            route.abort()
-
-    context.route("**/*", pass_on)
+    context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.on("pageerror", lambda error: broken.append(str(error)))
-    yield Lesson(page, lab)
+    yield page
     context.close()
+    assert [url for url in asked if not url.startswith((*here, "data:"))] == []
+    assert broken == []
+
+
+@pytest.fixture
+def lesson(browser, lab) -> Iterator[Lesson]:
+    """A page of the browser for JupyterLab."""
+    here = f"{lab.address}/", "blob:"
+    size = {"width": 1280, "height": 900}
+    with local_page(browser, here, viewport=size) as page:
+        yield Lesson(page, lab)
     for session in lab.request("GET", "sessions"):  # its kernel
         lab.request("DELETE", f"sessions/{session['id']}")
-    assert outside == []
-    assert broken == []

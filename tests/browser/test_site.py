@@ -20,6 +20,7 @@ import pytest
 
 from lib import plotting
 from lib.run import paths
+from tests.browser.conftest import local_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
@@ -152,17 +153,9 @@ def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
 
 @pytest.fixture
 def tab(browser) -> Iterator[Tab]:
-    """A page on a phone without a network; fails if one is needed."""
-    context = browser.new_context(offline=True, viewport=PHONE)
-    page = context.new_page()
-    asked = []
-    complaints = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    yield page
-    context.close()
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert complaints == []
+    """A page on a phone, without a network."""
+    with local_page(browser, ("file:",), offline=True, viewport=PHONE) as page:
+        yield page
 
 
 def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
