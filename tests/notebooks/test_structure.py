@@ -27,7 +27,6 @@ LESSONS, REPLICATIONS = paths.lessons(), paths.replications()
 CLAIMS = pd.read_csv(
     paths.ROOT / "lib/catalog/claims.csv", dtype=str, keep_default_na=False
 )
-TAGGED = {"tags": [parameters.TAG]}
 
 
 @pytest.fixture(params=[*LESSONS, *REPLICATIONS], ids=paths.notebook_name)
@@ -164,34 +163,3 @@ def test_a_replication_judges_each_claim_of_its_paper_once_in_short_cells(
     claims = CLAIMS[CLAIMS["source"] == replication.stem]
     assert rules.faults(replication, claims) == []
     assert cells(replication, "markdown")[0].startswith("# ")
-
-
-GOOD = """
-ledger.judge("x-order", rho, part="k")
-ledger.judge("x-order", rho, "samples")
-name = "x-size"
-ledger.identity(name, residual)
-"""
-TOY = pd.DataFrame(
-    {"id": ["x-order", "x-size", "x-old"], "status": ["", "", "merged: into x-order"]}
-)
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (GOOD, []),
-        (GOOD.replace("samples", "k"), ["judged twice: x-order judge k"]),
-        (GOOD.replace("size", "sum"), ["not judged: x-size", "not listed: x-sum"]),
-        (GOOD + "\n" * 8 + "a = 1", ["code cell 2 has 14 lines"]),
-    ],
-)
-def test_the_rules_of_replications_find_what_breaks_them(
-    tmp_path, source, expected
-) -> None:
-    code = [
-        nbformat.v4.new_code_cell("k = 5", metadata=TAGGED),
-        nbformat.v4.new_code_cell(source),
-    ]
-    nbformat.write(nbformat.v4.new_notebook(cells=code), tmp_path / "x.ipynb")
-    assert rules.faults(tmp_path / "x.ipynb", TOY) == expected
