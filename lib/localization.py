@@ -3,8 +3,7 @@
 They should also lie apart from all other sentences.
 
 "How Well Sentence Embeddings Capture Meaning", section 3.3: a linear SVM learns from
-some sentences of each group of equal meaning, and says of the others which group they
-belong to.
+some sentences of each group of equal meaning, and predicts the groups of the others.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ INNER_FOLDS = 2  # a group of three leaves two sentences to learn from
 
 
 class Classified(NamedTuple):
-    """What a cross-validated classifier says of sentences.
+    """Predictions of a cross-validated classifier.
 
     Attributes
     ----------

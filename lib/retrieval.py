@@ -135,7 +135,7 @@ def mean_reciprocal_rank(ranks: ArrayLike) -> float:
     Raises
     ------
     InputError
-        A rank that is none, or no ranks.
+        No ranks, or one that is not a whole number from 1 on.
     """
     return float(np.mean(1 / _checked(ranks)))
 

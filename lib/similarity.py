@@ -1,4 +1,4 @@
-"""How well the similarity of two embeddings agrees with people's.
+"""How well the similarity of two embeddings agrees with human ratings.
 
 The similarity is the cosine, or one that is learned.
 
@@ -43,7 +43,7 @@ Columns = tuple[np.ndarray, np.ndarray]
 def ucp(
     left: Embeddings, right: Embeddings, gold: np.ndarray, normalize: str | None = None
 ) -> dict[str, float]:
-    """Unsupervised cosine and Pearson: how well cosine follows people's scores.
+    """Unsupervised cosine and Pearson: how well cosine follows human ratings.
 
     Parameters
     ----------
@@ -189,8 +189,8 @@ class Features:
     2. Pairs become ``[|u - v|, u * v]`` (Tai et al., 2015, section 4.2; SentEval).
     3. The mean is subtracted, and all is divided by one number so that the mean
        variance of a column is 1. This only sets the unit of a penalty: a linear model
-       with a free intercept predicts what it would predict from the raw features, with
-       the penalty divided by the square of that number.
+       with a free intercept makes the same predictions from the raw features with the
+       penalty divided by the square of that number.
 
     Sparse vectors are not centered in either step, which would fill them. Where the
     intercept is free and without a penalty, that makes no difference to a linear model

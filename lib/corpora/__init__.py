@@ -13,8 +13,8 @@ name                      text
                           that have it
 ``bible-gospels:web``     one translation of the five: web, wmth, ylt, dr or mont
                           (`lib.corpora.bible`); the same for ``bible-nt`` and
-                          ``bible``. Groups have the numbers that they have in all five,
-                          so that a verse of one translation can be found in another
+                          ``bible``. Groups are numbered as in all five, so a verse of
+                          one translation can be found in another
 ``wikipedia-sample``      the Wikipedia articles that gensim ships, segmented
 ``lee``                   the 300 newswire documents of Lee's background corpus
                           (gensim), segmented
@@ -31,8 +31,8 @@ name                      text
                           crosses, and starts a new document
 ========================  ==============================================================
 
-What is segmented is kept in the cache. Sentences end where spaCy's rules see an end;
-text that another program has segmented can be read with ``lines:PATH``.
+Segmented text is cached. spaCy's rules decide where a sentence ends; text that another
+program has segmented can be read with ``lines:PATH``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from lib.run.errors import InputError
 
 __all__ = ["UNKNOWN_GROUP", "Corpus", "load"]
 
-# Of the corpora in the cache: raised when reading or segmenting changes what comes out.
+# Of cached corpora. Raise it when reading or segmenting gives other sentences.
 VERSION = 4
 
 _FILE = "corpus.arrow"
@@ -72,7 +72,7 @@ _GENSIM_TEXTS = {
 class _Source(NamedTuple):
     """Where the sentences of a corpus come from.
 
-    What comes from `files` is kept in the cache.
+    A corpus that is read from `files` is cached.
     """
 
     records: Callable[[], Iterator[Record]]
@@ -82,13 +82,13 @@ class _Source(NamedTuple):
 def load(name: str) -> Corpus:
     """Load a corpus by name (the module's docstring lists them).
 
-    A sentence that occurs again is left out, and its first occurrence stands for it.
+    A repeated sentence is kept only where it first occurs.
 
     Raises
     ------
     InputError
-        An unknown name; a file that is missing, empty or not what it should be; a cache
-        that cannot be written.
+        An unknown name; a file that is missing, empty or malformed; a cache that cannot
+        be written.
     """
     source = _source(name)
     if not source.files:
@@ -130,20 +130,9 @@ def _source(name: str) -> _Source:
         return _Source(partial(running_text.lines, paths.from_root(rest)))
     if os.path.isfile(paths.from_root(name)):
         raise InputError(f"corpus: {name!r} is not known; did you mean lines:{name}?")
-    one_translation = [
-        f"{part}:{translation}"
-        for part in bible.PARTS
-        for translation in bible.TRANSLATIONS
-    ]
-    choices = [
-        *bible.PARTS,
-        *_GENSIM_TEXTS,
-        "reuters",
-        *one_translation,
-        "gigaword:YEAR",
-        "lines:PATH",
-        "text:PATH",
-    ]
+    translations = [f"bible-gospels:{each}" for each in bible.TRANSLATIONS]
+    others = ["reuters", "gigaword:YEAR", "lines:PATH", "text:PATH"]
+    choices = [*bible.PARTS, *translations, *_GENSIM_TEXTS, *others]
     raise InputError(
         f"corpus: {name!r} is not known; {parameters.nearest(name, choices)}"
     )
@@ -167,7 +156,7 @@ def _verses(part: str, translation: str) -> Iterator[Record]:
 def _groups(part: str) -> dict[str, int]:
     """The group of each verse in all translations together.
 
-    A verse that is repeated joins its groups.
+    The groups of a repeated verse are one.
     """
     corpus = load(part)
     return dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))

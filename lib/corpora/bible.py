@@ -46,10 +46,10 @@ UNALIGNED = -1
 _RTF_CODE = re.compile(r"\\(?:ul[01])?\s?")
 # A Psalm's title, which the packages leave at the end of the verse before it.
 _PSALM_TITLE = re.compile(r"\s*(?:BOOK [IV]+ )?Psalm \d+\b.*$")
-# Numbers of verses that the packages have left in the text, and a line ruled after one.
+# Verse numbers that the packages leave in the text, and a ruled line after one.
 _VERSE_NUMBER = re.compile(r';?\b\d{1,2} (?="?[A-Z])')
 _RULE = re.compile(r"\s*>? -{3,}.*$")
-# What stands where a translation has no such verse.
+# Placeholders for verses that a translation does not have.
 _FILLERS = {"", "[]", "missing fehlt/missing", "dummy verses inserted by amos"}
 
 
@@ -113,11 +113,11 @@ def _module(translation: str) -> str:
 
 
 def _texts(translation: str, first: int, last: int) -> dict[int, str]:
-    """Verse number -> cleaned text, verses that the translation does not have left out.
+    """Verse number -> cleaned text, without verses that the translation does not have.
 
-    The packages count a backslash of the text as two characters, so that every verse
-    after one would be cut at the wrong place (all of the Douay-Rheims New Testament):
-    doubling the backslashes puts that right.
+    The packages count a backslash of the text as two characters, so every verse after
+    one would be cut in the wrong place (all of the Douay-Rheims New Testament).
+    Doubling the backslashes fixes that.
     """
     content = import_module(_module(translation)).bible
     whole = content.scripture_content.replace("\\", "\\\\")
@@ -132,10 +132,10 @@ def _texts(translation: str, first: int, last: int) -> dict[int, str]:
 
 
 def _clean(verse: str) -> str:
-    """The verse with white space and punctuation mended, without RTF and numbers.
+    """The verse without RTF codes, verse numbers and Psalm titles.
 
-    White space is squeezed, and mended around punctuation. Psalm titles are removed,
-    too, and a grave accent becomes an apostrophe.
+    White space is squeezed, and corrected around punctuation. A grave accent becomes an
+    apostrophe.
     """
     plain = _RTF_CODE.sub(" ", verse.replace("\\\\", "\\")).replace("`", "'")
     for left_over in (_PSALM_TITLE, _RULE, _VERSE_NUMBER):
@@ -156,9 +156,8 @@ def _montgomery(verse: str, english: str) -> str:
 
 
 # -- alignment -------------------------------------------------------------------------
-#  A number does not always name the same verse: the Douay-Rheims counts by the Vulgate,
-# and a few chapters of the others have slipped. Where a verse belongs is read off its
-# words.
+# A number does not always name the same verse: the Douay-Rheims counts by the Vulgate,
+# and a few chapters of the others have slipped. So verses are aligned by their words.
 
 WINDOW = 3  # verses on each side that must agree on where they belong
 LEAST_OVERLAP = 0.2  # mean Jaccard overlap; unrelated verses have about 0.1

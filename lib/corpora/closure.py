@@ -30,7 +30,7 @@ def groups_from_pairs(
     list of list
         Every group, whatever its size; no id is in two. Groups stand in the order of
         their first members, members in the order in which the pairs first name them, so
-        that the same pairs always give the same list.
+        the same pairs always give the same list.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def groups_from_pairs(
             sets.add(right)
         except (TypeError, ValueError) as error:
             raise InputError(
-                f"pairs: {pair!r} is no pair; give two hashable ids"
+                f"pairs: {pair!r} is not a pair; give two hashable ids"
             ) from error
         sets.merge(left, right)
     groups: dict[Hashable, list[Hashable]] = {}

@@ -1,4 +1,4 @@
-"""A corpus, and how it is made of the sentences of its source."""
+"""A corpus, and how it is assembled from the sentences of its source."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Sentences(Sequence[str]):
 
 @dataclass(frozen=True)
 class Corpus:
-    """Unique sentences in order, and what is known of them.
+    """Unique sentences in order, and what is known about them.
 
     Attributes
     ----------
@@ -141,8 +141,8 @@ class Corpus:
 class Record(NamedTuple):
     """A sentence as in its source, before repeated and empty ones are removed.
 
-    The first of a document is its lede unless `opens` is false: what opened the
-    document was left out.
+    The first of a document is its lede unless `opens` is false, which says that the
+    opening of the document was left out.
     """
 
     sentence: str

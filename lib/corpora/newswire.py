@@ -7,8 +7,8 @@ rates, shipping lists. The sentences of a newswire are expected to be prose. So 
 paragraph, and in a table each row, is segmented by itself, and of the pieces those are
 kept that have four words or more and end in a full stop, a question mark or an
 exclamation mark (quotation marks, brackets and ``>`` may follow). Rows end in none of
-them. What is lost with them is little: the line that announces a table (``as
-follows:``), a sentence whose writer forgot the full stop, an interjection.
+them. Little else is lost: the line that announces a table (``as follows:``), a sentence
+whose writer forgot the full stop, an interjection.
 
 A news item's lede is the sentence that opens its body. An item that opens with a table
 has no lede, though it may have sentences, since its first one would be a footnote.
@@ -57,7 +57,7 @@ _NEW_PARAGRAPH = re.compile(r"\n(?=\s)")
 def reuters_files() -> list[Path]:
     """The files reut2-*.sgm, in order.
 
-    Raises InputError, which says how to get them, if they are not here.
+    Raises InputError if they are missing, with how to get them.
     """
     folder = catalog.file("corpora/reuters21578")
     files = sorted(folder.glob("reut2-*.sgm"))
@@ -92,8 +92,8 @@ _PARAGRAPH = re.compile(r"<P>(.*?)</P>", re.DOTALL)
 def gigaword_files(year: str) -> list[Path]:
     """The files ``<source>_eng/<source>_eng_YYYYMM.gz`` of a year, by source and month.
 
-    Raises InputError, which says how to get them, if they are not here, and for a year
-    that there is not.
+    Raises InputError for a year without files, and if all are missing, with how to get
+    them.
     """
     folder = catalog.file("corpora/gigaword/data")
     every = sorted(folder.glob("*_eng/*_eng_??????.gz"))
@@ -115,7 +115,7 @@ def gigaword(file: Path) -> Iterator[Passage]:
 
     Other types of documents are left out.
     """
-    # A byte that is not UTF-8 is not the reader's to mend: it becomes U+FFFD.
+    # A byte that is not UTF-8 becomes U+FFFD.
     for document in reading.elements(file, "DOC", "utf-8", errors="replace"):
         if _STORY.match(document):
             yield from _document(

@@ -64,8 +64,8 @@ def elements(
 ) -> Iterator[str]:
     """The text of each ``<TAG ...> ... </TAG>`` of an SGML file.
 
-    Only marks that open a line count. Raises InputError for a file that holds none, and
-    for one that is opened and not closed.
+    Only tags at the beginning of a line count. Raises InputError for a file without
+    such an element, and for an element that is not closed.
     """
     opening = f"<{tag} "
     closing = f"</{tag}>"

@@ -15,7 +15,7 @@ from lib.corpora.segmentation import Passage, segment
 from lib.corpora.text import spaced, squeeze
 from lib.run.errors import InputError
 
-# Characters; a longer paragraph is cut, for a segmenter's memory grows with it.
+# Characters. A longer paragraph is cut, since a segmenter's memory grows with it.
 LONGEST = 100_000
 
 # -- the user's own --------------------------------------------------------------------

@@ -1,9 +1,7 @@
 """Splitting running text into sentences, streaming, in one or several processes.
 
-The result is the same for any number of processes.
-
-The work goes chunk by chunk, and only a few chunks are under way at a time, so that
-memory does not grow with the text.
+The result is the same for any number of processes. The text is split into chunks, and
+only a few are in memory at a time.
 """
 
 from __future__ import annotations
@@ -19,12 +17,11 @@ from lib.corpora.text import squeeze
 from lib.run import progress
 
 CHUNK = 1 << 18  # characters
-# How many words spaCy remembers; beyond, those of a chunk are forgotten after it.
+# Words that spaCy remembers; with more, those of a chunk are forgotten after it.
 WORDS = 1 << 17
-# Bytes of files from which on (about three seconds) there is a progress bar.
+# Bytes of files (about three seconds) above which there is a progress bar.
 LONG_WORK = 4_000_000
-# Bytes of files from which on several processes, which take three seconds to start, do
-# it.
+# Bytes of files above which several processes pay, which take three seconds to start.
 POOL_PAYS = 30_000_000
 
 
@@ -80,7 +77,7 @@ def _passages(
 ) -> Iterator[Passage]:
     """Yield all passages, and update the total of the progress bar after each file.
 
-    It is what the documents so far promise for all bytes.
+    The total is extrapolated from the documents that were read so far.
     """
     done = 0
     for file in files:
@@ -100,7 +97,7 @@ def segmented(
     ----------
     passages : iterable of Passage
     processes : int
-        How many work at it; 0 for one a core.
+        How many to use; 0 for one for each core.
     """
     from lib.run.cluster import in_processes
 

@@ -146,7 +146,8 @@ def read_probabilities(file: Path) -> dict[str, float]:
     """p(w) from a file with a word and its count on each line, the word first.
 
     Each count is divided by the sum of all counts. Raises InputError for a file that
-    cannot be read or is no text, and for a line that is none such or repeats a word.
+    cannot be read as text, and for a line in another form or with a word of an earlier
+    one.
     """
     counts: dict[str, float] = {}
     for place, line in reading.lines(file):
@@ -158,7 +159,7 @@ def read_probabilities(file: Path) -> dict[str, float]:
         if word in counts:
             raise InputError(
                 f"{place}: is {line[:40]!r}, a word that was there "
-                "before; give each once"
+                "before; give each word once"
             )
         counts[word] = float(count)
     total = sum(counts.values())

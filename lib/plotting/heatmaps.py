@@ -35,17 +35,13 @@ def clustered_triangle(
     left.set_xlabel("1 - N2O")
     left.spines["left"].set_visible(False)
 
-    def written(value: float) -> str:
-        return f"{value:.2f}".lstrip("0") if value >= notable else ""
-
     leaves = tree["leaves"]
     ordered = table.iloc[leaves, leaves]
     above = np.triu(np.ones(ordered.shape, dtype=bool))
     bar = {"label": "N2O", "shrink": 0.7}
-    _shaded(ordered, ordered.map(written), right, bar, size=7, mask=above)
-    right.tick_params(length=0)
-    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    right.set_xticks(right.get_xticks(), right.get_xticklabels(), **slanted)
+    notes = ordered.where(ordered >= notable).map(_two_digits)
+    _shaded(ordered, notes, right, bar, size=7, mask=above)
+    _slant(right)
     return figure
 
 
@@ -76,26 +72,22 @@ def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
 
 
 def _triangle(table: pd.DataFrame, axes: Axes) -> None:
-    import seaborn as sns
-
     lower = np.tri(*table.shape, k=-1, dtype=bool)
     shown = table.where(lower).iloc[1:, :-1]
-    written = {"fmt": "", "annot_kws": {"size": 6}}
-    shades = {
-        "cmap": SEQUENTIAL,
-        "vmin": 0,
-        "vmax": 1,
-        "linewidths": 0.5,
-        "cbar": False,
-    }
     absent = np.where(np.tri(*shown.shape, dtype=bool), 0.15, np.nan)
     axes.pcolormesh(absent, cmap="Greys", vmin=0, vmax=1)
-    sns.heatmap(shown, annot=shown.map(_two_digits), ax=axes, **written, **shades)
-    axes.tick_params(length=0, labelsize=7)
+    _shaded(shown, shown.map(_two_digits), axes, None, size=6, vmax=1)
+    axes.tick_params(labelsize=7)
     axes.set(xlabel="", ylabel="")
-    ends = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
-    axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), **ends)
+    _slant(axes)
     axes.set_yticks(axes.get_yticks(), axes.get_yticklabels(), rotation=0)
+
+
+def _slant(axes: Axes) -> None:
+    """Write the names below the columns obliquely, and leave out the ticks."""
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.tick_params(length=0)
+    axes.set_xticks(axes.get_xticks(), axes.get_xticklabels(), **slanted)
 
 
 def _two_digits(value: float) -> str:
@@ -129,7 +121,7 @@ def _shaded(
     values: pd.DataFrame,
     written: pd.DataFrame,
     axes: Axes,
-    bar: dict[str, Any],
+    bar: dict[str, Any] | None,
     size: int,
     **options: Any,
 ) -> None:
@@ -144,6 +136,7 @@ def _shaded(
         cmap=SEQUENTIAL,
         vmin=0,
         linewidths=0.5,
+        cbar=bar is not None,
         cbar_kws=bar,
         ax=axes,
         **options,

@@ -10,7 +10,7 @@ from matplotlib import style
 from matplotlib.axes import Axes
 
 PAGE_WIDTH = 6.9  # inches: two columns of print
-# Light to dark in even steps: readable in grey and with every color vision.
+# Light to dark in even steps, readable in gray and for the color-blind.
 try:
     import seaborn  # noqa: F401 - registers its color maps
 

@@ -1,6 +1,6 @@
-"""Probing tasks: what a classifier can read out of a frozen embedding.
+"""Probing tasks: what a classifier can tell about a sentence from its embedding.
 
-Examples are how long a sentence is, which words it has, and in which order.
+Examples are the length of a sentence, its words, and their order.
 
 =============  =========================================  ==========================
 name           what is asked of a sentence                made from any corpus, too
@@ -84,14 +84,14 @@ SPLITS = ("tr", "va", "te")
 def read(name: str) -> Probe:
     """SentEval's probing task of this name.
 
-    Its file is looked for as `lib.catalog` says. Its sentences are tokens parted by
-    blanks. Classes are ordered by number where they are numbers, else by letter.
+    `lib.catalog` says where the file is looked for. Sentences are tokens separated by
+    spaces. Classes are sorted by number if they are numbers, else alphabetically.
 
     Raises
     ------
     InputError
-        An unknown name; a file that is missing, or broken (with the line); a split that
-        is not there; a label that the training split has less than twice.
+        An unknown name; a file that is missing, or broken (with the line); a missing
+        split; a label that the training split does not have twice.
     """
     one_of("name", name, FILES)
     path = catalog.file(f"senteval/probing/{FILES[name]}.txt")
@@ -123,8 +123,8 @@ def _row(line: reading.Line) -> tuple[str, str, str]:
     cells = [cell.strip() for cell in line.text.split("\t")]
     if len(cells) < 3 or cells[0] not in SPLITS or not cells[1] or not cells[-1]:
         raise InputError(
-            f"{line.place}: is no task's; "
-            "give tr, va or te, a label and a sentence, parted by tabs"
+            f"{line.place}: is not a line of a task; "
+            "give tr, va or te, a label and a sentence, separated by tabs"
         )
     return cells[0], cells[1], cells[-1]
 
@@ -144,8 +144,8 @@ def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Prob
     """A probing task made from a corpus (docs/probing.md has the recipes).
 
     In each split all classes are equally large. A group of the corpus (a verse's
-    translations) stands in one split only, in dev and test with one sentence. Sentences
-    that differ in case and punctuation alone count as one. The same arguments give the
+    translations) is in one split only, in dev and test with one sentence. Sentences
+    that differ only in case and punctuation count as one. The same arguments give the
     same task.
 
     Parameters
@@ -186,9 +186,9 @@ def draw(
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame] | None:
     """Train, dev and test in random order; None if there are not enough candidates.
 
-    A *row* is one sentence of each class. A split is so many rows, so that its classes
-    are equally large. A cluster stands in one split, and gives one sentence to dev or
-    to test, whose sentences are independent then, or several to train.
+    A *row* is one sentence of each class. A split is a number of rows, so its classes
+    are equally large. A cluster is in one split. It gives one sentence to dev or to
+    test, whose sentences are then independent, or several to train.
 
     Parameters
     ----------

@@ -35,10 +35,10 @@ def rows(sizes: Sequence[int], classes: int) -> list[int]:
 def source(corpus: Corpus) -> pd.DataFrame:
     """Distinct sentences of `SHORTEST` words or more.
 
-    Of those that differ in case and punctuation alone, the first is kept. Columns
-    sentence, words (in lower case, punctuation left out), length (number of words),
-    cluster (equal for sentences that say the same). InputError if all sentences are too
-    short.
+    Of those that differ only in case and punctuation, the first is kept. Columns
+    sentence, words (in lower case, without punctuation), length (number of words),
+    cluster (equal for sentences that mean the same). InputError if all sentences are
+    too short.
     """
     words = [tuple(text.lower_words(sentence)) for sentence in corpus.sentences]
     table = pd.DataFrame({"sentence": list(corpus.sentences), "words": words})
@@ -91,8 +91,8 @@ def word_content(
 ) -> Iterator[Candidates]:
     """WC: which of some words it contains, once, and none of the others.
 
-    The words are neighbors in the list by frequency, as rare as can be, and as many as
-    can be with `SENTENCES_A_WORD` in training.
+    The words are neighbors in the list by frequency. They are as rare, and as many, as
+    `SENTENCES_A_WORD` sentences of training for each word allow.
     """
     words = source["words"].explode()
     words = words[(words.str.len() >= LONG_WORD) & words.str.isalpha()]
@@ -126,9 +126,8 @@ def bigram_shift(
 ) -> Iterator[Candidates]:
     """BShift: whether two adjacent words were swapped (I) or not (O).
 
-    Both classes have sentences only that could be changed, so that what cannot be
-    changed gives nothing away. A change that says what some other sentence says is left
-    out.
+    Both classes have only sentences that could be changed, so whether a change is
+    possible gives nothing away. A change that equals another sentence is left out.
     """
     draws = rng.random(len(source))
     table = source.assign(changed=list(map(shift, source["sentence"], draws)))

@@ -1,4 +1,4 @@
-"""What a lesson says first: what it reads, what models cut, what is left out."""
+"""The opening of a lesson: its text, which models cut it, and what is left out."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ from scipy.stats import poisson
 
 from lib import corpora, embedders, n2o, stats
 from lib.corpora import Corpus
-from lib.embedders import own
 from lib.embedders.own import FAMILY, Checked
-from lib.neighbors import Neighbors, exact
+from lib.neighbors import Neighbors
 from lib.run import files
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
+from lib.studies.searches import ranked
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
@@ -98,44 +98,43 @@ class Neighborhoods:
     def up_to(self, k: int) -> Neighborhoods:
         """The k nearest of the stored neighbors; InputError if fewer are stored."""
         in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
-        return replace(
-            self,
-            found={
-                n: Neighbors(*(array[:, :k] for array in each))
-                for n, each in self.found.items()
-            },
-        )
+        found = {}
+        for name, lists in self.found.items():
+            found[name] = Neighbors(lists.ids[:, :k], lists.similarities[:, :k])
+        return replace(self, found=found)
 
     def table(self) -> pyarrow.Table:
         """Everything as one table: what `write` puts into the file."""
         import pyarrow
 
-        ids, similarities = map(np.stack, zip(*self.found.values(), strict=True))
+        ids = np.stack([lists.ids for lists in self.found.values()])
+        similarities = np.stack([lists.similarities for lists in self.found.values()])
         embedder, query, rank = np.indices(ids.shape).reshape(len(KEY), -1)
+        names = pyarrow.DictionaryArray.from_arrays(
+            embedder.astype(np.int32), list(self.found)
+        )
         columns = {
-            "embedder": pyarrow.DictionaryArray.from_arrays(
-                embedder.astype(np.int32), list(self.found)
-            ),
+            "embedder": names,
             "query": self.queries[query].astype(np.int32),
             "rank": (rank + 1).astype(np.int16),
             "neighbor": ids.ravel().astype(np.int32),
             "similarity": similarities.ravel(),
         }
+        corpus = {
+            "name": self.corpus,
+            "fingerprint": self.fingerprint,
+            "sentences": self.size,
+        }
         description = {
             "format": FORMAT,
             "version": VERSION,
-            "corpus": {
-                "name": self.corpus,
-                "fingerprint": self.fingerprint,
-                "sentences": self.size,
-            },
+            "corpus": corpus,
             "k": self.k,
             "samples": [self.queries.tolist()],
             "embedders": self.about.reset_index(names="name").to_dict("records"),
         }
-        return pyarrow.table(columns).replace_schema_metadata(
-            {FORMAT: json.dumps(description)}
-        )
+        table = pyarrow.table(columns)
+        return table.replace_schema_metadata({FORMAT: json.dumps(description)})
 
     def write(self, path: str | Path) -> None:
         """Write the file, whole or not at all; equal neighbors give equal bytes."""
@@ -154,10 +153,9 @@ def of(
     vectors: Mapping[str, Embeddings],
 ) -> Neighborhoods:
     """What `lib.neighbors.of_each` found for ascending queries among these vectors."""
-    rows = [(name, embedders.family(name), vectors[name].shape[1]) for name in found]
-    about = pd.DataFrame(rows, columns=["embedder", "family", "dim"]).set_index(
-        "embedder"
-    )
+    about = pd.DataFrame(index=pd.Index(list(found), name="embedder"))
+    about["family"] = [embedders.family(name) for name in found]
+    about["dim"] = [vectors[name].shape[1] for name in found]
     return Neighborhoods(
         corpus.name, corpus.fingerprint, len(corpus), queries, found, about
     )
@@ -173,9 +171,8 @@ def read(path: str | Path) -> Neighborhoods:
     try:
         with parquet.ParquetFile(path, page_checksum_verification=True) as file:
             table = file.read()
-        return _assembled(
-            json.loads(table.schema.metadata[FORMAT.encode()]), table.to_pandas()
-        )
+        description = json.loads(table.schema.metadata[FORMAT.encode()])
+        return _assembled(description, table.to_pandas())
     except FileNotFoundError as error:
         raise InputError(
             f"{path}: no such file; `make figures NOTEBOOK=01` writes one"
@@ -197,48 +194,50 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
             f"is of version {description['version']} of the format, "
             f"and this program reads {VERSION}"
         )
-    corpus, k = description["corpus"], description["k"]
+    corpus = description["corpus"]
     about = pd.DataFrame(description["embedders"]).set_index("name")[["family", "dim"]]
     queries = np.unique(np.concatenate(description["samples"]))
-    incomplete = InputError(
-        f"does not have each rank from 1 to {k} once for each query and embedder"
-    )
-    if len(rows) != len(about) * len(queries) * k:
-        raise incomplete
-    places = pd.MultiIndex.from_product(
-        [about.index, queries, range(1, k + 1)], names=KEY
-    )
-    rows = rows.astype({"embedder": str}).set_index(KEY)
-    if not places.isin(rows.index).all():
-        raise incomplete
-    rows = rows.loc[places]
-    ids, similarities = (
-        rows[column].to_numpy().reshape(-1, len(queries), k)
-        for column in ("neighbor", "similarity")
-    )
+    ids, similarities = _lists(rows, about.index, queries, description["k"])
     indices = np.union1d(queries, ids)
-    conditions = {
-        "has a name with more than letters, digits, spaces and . , _ + - ( ) / :": all(
-            re.fullmatch(WORDS, name) for name in [*about.index, *about["family"]]
-        ),
-        f"has an index outside 0 to {corpus['sentences'] - 1}": 0
-        <= indices[0]
-        <= indices[-1]
-        < corpus["sentences"],
-        "has a query that is its own neighbor": (ids != queries[:, None]).all(),
-        "has a list that names a sentence twice": np.diff(np.sort(ids)).all(),
-        "has similarities that are not finite or rise with the rank": np.isfinite(
-            similarities
-        ).all()
-        and (np.diff(similarities) <= ROUNDING).all(),
-    }
-    for fault, met in conditions.items():
-        if not met:
-            raise InputError(fault)
+    rises = np.diff(similarities) > ROUNDING
+    names = [*about.index, *about["family"]]
+    if not all(re.fullmatch(WORDS, name) for name in names):
+        raise InputError(
+            "has a name with more than letters, digits, spaces and . , _ + - ( ) / :"
+        )
+    if indices[0] < 0 or indices[-1] >= corpus["sentences"]:
+        raise InputError(f"has an index outside 0 to {corpus['sentences'] - 1}")
+    if (ids == queries[:, None]).any():
+        raise InputError("has a query that is its own neighbor")
+    if not np.diff(np.sort(ids)).all():
+        raise InputError("has a list that names a sentence twice")
+    if rises.any() or not np.isfinite(similarities).all():
+        raise InputError("has similarities that are not finite or rise with the rank")
     lists = map(Neighbors, ids.astype(np.int64), similarities.astype(np.float32))
-    found = dict(zip(about.index, lists, strict=True))
-    searched = str(corpus["name"]), str(corpus["fingerprint"]), int(corpus["sentences"])
-    return Neighborhoods(*searched, queries, found, about)
+    return Neighborhoods(
+        corpus=str(corpus["name"]),
+        fingerprint=str(corpus["fingerprint"]),
+        size=int(corpus["sentences"]),
+        queries=queries,
+        found=dict(zip(about.index, lists, strict=True)),
+        about=about,
+    )
+
+
+def _lists(
+    rows: pd.DataFrame, names: pd.Index, queries: np.ndarray, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbors and similarities [embedders, queries, k]; InputError if any lacks."""
+    rows = rows.astype({"embedder": str}).set_index(KEY)
+    places = pd.MultiIndex.from_product([names, queries, range(1, k + 1)], names=KEY)
+    if len(rows) != len(places) or not places.isin(rows.index).all():
+        raise InputError(
+            f"does not have each rank from 1 to {k} once for each query and embedder"
+        )
+    rows = rows.loc[places]
+    shape = (len(names), len(queries), k)
+    neighbors = rows["neighbor"].to_numpy().reshape(shape)
+    return neighbors, rows["similarity"].to_numpy().reshape(shape)
 
 
 # -- a new embedder --------------------------------------------------------------------
@@ -287,19 +286,12 @@ def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborh
     vectors = EmbeddingStore().embed(
         embedder, corpus, name=embedder.cached_as, show_progress_bar=True
     )
-    found = exact(vectors[stored.queries], vectors, stored.k, exclude=stored.queries)
-    if np.ptp(found.similarities) < ROUNDING:
-        raise InputError(
-            f"{embedder.name}: every neighbor is as near as every other one, "
-            f"{own.DIFFERENT}"
-        )
-    about = pd.concat(
-        [
-            stored.about,
-            pd.DataFrame({"family": FAMILY, "dim": vectors.shape[1]}, [embedder.name]),
-        ]
-    )
-    return replace(stored, found={**stored.found, embedder.name: found}, about=about)
+    queries = stored.queries
+    lists = ranked(embedder.name, vectors[queries], vectors, stored.k, queries)
+    found = {**stored.found, embedder.name: lists}
+    about = stored.about.copy()
+    about.loc[embedder.name] = [FAMILY, vectors.shape[1]]
+    return replace(stored, found=found, about=about)
 
 
 def row(
@@ -323,11 +315,10 @@ def row(
         Columns value, low, high, constant (whether all queries have one value); indexed
         by the other's name.
     """
-    others = {
-        other: n2o.overlap(ids[name], found)
-        for other, found in ids.items()
-        if other != name
-    }
+    others = {}
+    for other, found in ids.items():
+        if other != name:
+            others[other] = n2o.overlap(ids[name], found)
     return _with_intervals(pd.DataFrame(others), clusters, sampling)
 
 
@@ -353,11 +344,8 @@ def alone(
     """
     found = found_by(ids, next(iter(ids.values())).shape[1])
     found["alone"] = found["popularity"] == 1
-    return _with_intervals(
-        found.pivot_table("alone", "query", "embedder", observed=True),
-        clusters,
-        sampling,
-    )
+    shares = found.pivot_table("alone", "query", "embedder", observed=True)
+    return _with_intervals(shares, clusters, sampling)
 
 
 def example(
@@ -386,7 +374,5 @@ def typical(placed: Neighborhoods, name: str, other: str) -> int:
 def _with_intervals(
     columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling
 ) -> pd.DataFrame:
-    found = stats.bootstrap(stats.mean, columns, sampling=sampling, clusters=clusters)
-    return found.table(columns, "embedder").sort_values(
-        "value", ascending=False, kind="stable"
-    )
+    table = stats.means(columns, sampling, clusters).rename_axis("embedder")
+    return table.sort_values("value", ascending=False, kind="stable")

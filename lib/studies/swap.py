@@ -6,255 +6,31 @@ loses and gains tells more than two benchmark scores.
 
 from __future__ import annotations
 
-import csv
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lib import embedders, n2o, stats
-from lib.corpora import Corpus, text
-from lib.embedders import own
+from lib import n2o, stats
+from lib.corpora import Corpus
 from lib.embedders.base import Embedder
-from lib.neighbors import exact
-from lib.run import files, paths
+from lib.run import files
 from lib.run.errors import InputError
-from lib.run.parameters import in_range
-from lib.store import EmbeddingStore, fit
-from lib.vectors import Embeddings, as_matrix, check_finite_rows
+from lib.studies.searches import QUERIES, SEED, Asked, Searched, ask, load, search
 
-QUERIES = 1000  # drawn from a text that has more sentences
-SEED = 2020
-BITS = 32  # of a number, where an embedder does not say
-ROUNDING = 1e-5  # similarities that differ by no more are all the same
-
-
-# -- one side --------------------------------------------------------------------------
-
-
-class Cost(NamedTuple):
-    """What a sentence costs.
-
-    Attributes
-    ----------
-    seconds : float or None
-        To encode it, reading the model included; None where that was not measured: the
-        vectors were given, or stored by a program that did not measure it.
-    bytes : float
-        Of its vector.
-    """
-
-    seconds: float | None
-    bytes: float
-
-    def __str__(self) -> str:
-        took = "encoding not measured"
-        if self.seconds is not None:
-            took = f"{self.seconds * 1000:.3g} ms to encode"
-        return f"{took}, {self.bytes:,.0f} bytes"
-
-
-NOT_MEASURED = Cost(None, 0)
-
-
-@dataclass(frozen=True, eq=False)
-class Searched:
-    """What one embedder finds for the queries.
-
-    Attributes
-    ----------
-    name : str
-    fingerprint : str
-        Of the text and the queries.
-    ids : int64[q, k]
-        The neighbors of each query: indices of sentences.
-    cost : Cost
-    cut : (int, int)
-        The embedder's limit in tokens, and how many sentences are longer.
-    """
-
-    name: str
-    fingerprint: str
-    ids: np.ndarray
-    cost: Cost = NOT_MEASURED
-    cut: tuple[int, int] = (0, 0)
-
-
-def load(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
-    """An embedder by name, hub id, folder or ``path/to/file.py:function``.
-
-    Pooling and prompt are for a model in a folder or on the hub; InputError for others.
-    """
-    folder = embedder.partition("@")[0]
-    if "/" not in embedder and os.path.isdir(paths.from_root(folder)):
-        embedder = f"./{embedder}"
-    given = {"pooling": pooling, "prompt": prompt}
-    options = {key: value for key, value in given.items() if value}
-    return embedders.load(embedder, **options)
-
-
-class Asked(NamedTuple):
-    """A text and what is asked of it.
-
-    Attributes
-    ----------
-    corpus : Corpus or sequence of str
-    queries : sequence of str
-    rows : int64[q]
-        The sentences of the text that are the queries, which then are not their own
-        neighbors; -1 for queries of another source.
-    """
-
-    corpus: Corpus | Sequence[str]
-    queries: Sequence[str]
-    rows: np.ndarray
-
-    @property
-    def sentences(self) -> Sequence[str]:
-        """The sentences of the text."""
-        return getattr(self.corpus, "sentences", self.corpus)
-
-    @property
-    def are_drawn(self) -> bool:
-        """Whether the queries are sentences of the text."""
-        return bool(self.rows[0] >= 0)
-
-    @property
-    def clusters(self) -> np.ndarray | None:
-        """Equal for queries that are not independent; None if they are."""
-        if self.are_drawn and isinstance(self.corpus, Corpus):
-            return self.corpus.clusters[self.rows]
-        return None
-
-    @property
-    def fingerprint(self) -> str:
-        """32 hexadecimal digits for the text, and as many for the queries."""
-        return text.fingerprint(self.sentences) + text.fingerprint(self.queries)
-
-
-def ask(
-    corpus: Corpus | Sequence[str],
-    queries: int | Sequence[str] = QUERIES,
-    seed: int = SEED,
-) -> Asked:
-    """A text with its queries.
-
-    Parameters
-    ----------
-    corpus : Corpus or sequence of str
-    queries : int or sequence of str
-        How many sentences of the text are drawn; all, if it has fewer. Or the queries
-        themselves.
-
-    Raises InputError for a text without sentences, and for no queries.
-    """
-    sentences = getattr(corpus, "sentences", corpus)
-    if isinstance(sentences, str) or not len(sentences):
-        raise InputError("sentences: are empty; give a list of sentences")
-    if not isinstance(queries, int):
-        if isinstance(queries, str) or not len(queries):
-            raise InputError("queries: are empty; give a list of queries")
-        return Asked(corpus, queries, np.full(len(queries), -1))
-    in_range("queries", queries, 1, 10**7)
-    number = min(queries, len(sentences))
-    drawn = np.random.default_rng(seed).choice(len(sentences), number, replace=False)
-    rows = np.sort(drawn)
-    return Asked(corpus, [sentences[int(row)] for row in rows], rows)
-
-
-def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
-    """The k nearest sentences of each query under one embedder.
-
-    Parameters
-    ----------
-    embedder : str, Embedder, object with ``encode``, or float[n, d]
-        A name as for `load`. What has no name of its own is not cached. An array holds
-        the vectors of the text's sentences; its queries must be drawn from the text.
-    name : str
-        What to call it; by default its own.
-
-    Raises
-    ------
-    InputError
-        No text for so many neighbors, vectors that are not a row of finite numbers for
-        each sentence, or vectors of one direction.
-    """
-    n = len(asked.sentences)
-    most = n - 1 if asked.are_drawn else n
-    in_range("k", k, 1, most, f"the text has {n} sentences")
-    embedder = load(embedder) if isinstance(embedder, str) else embedder
-    name = name or getattr(embedder, "name", type(embedder).__name__)
-    seconds = None
-    if isinstance(embedder, np.ndarray):
-        vectors = _given(embedder, asked, name)
-        of_queries = vectors[asked.rows]
-    else:
-        vectors = EmbeddingStore().embed(embedder, asked.corpus, show_progress_bar=True)
-        of_queries = _of_queries(embedder, vectors, asked)
-    if isinstance(embedder, Embedder):
-        seconds = EmbeddingStore().seconds(embedder, asked.corpus)
-    found = exact(of_queries, vectors, k, exclude=asked.rows)
-    if most > 1 and len(asked.queries) > 1 and np.ptp(found.similarities) < ROUNDING:
-        raise InputError(
-            f"{name}: every neighbor is as near as every other one, {own.DIFFERENT}"
-        )
-    cut = getattr(embedder, "cut", lambda sentences: (0, 0))(asked.sentences)
-    cost = Cost(seconds, bytes_of(embedder, vectors))
-    return Searched(name, asked.fingerprint, found.ids, cost, cut)
-
-
-def _given(vectors: np.ndarray, asked: Asked, name: str) -> np.ndarray:
-    """Vectors that the user has made."""
-    vectors = as_matrix(name, vectors)
-    n = len(asked.sentences)
-    if len(vectors) != n:
-        raise InputError(
-            f"{name}: has {len(vectors)} vectors for {n} sentences; "
-            "give one for each, in the order of the text"
-        )
-    if not asked.are_drawn:
-        raise InputError(
-            f"{name}: vectors cannot encode queries; give an embedder, or no queries"
-        )
-    check_finite_rows(name, vectors.sum(axis=1))
-    return vectors
-
-
-def _of_queries(embedder: Any, vectors: Embeddings, asked: Asked) -> Embeddings:
-    if asked.are_drawn:
-        return vectors[asked.rows]
-    if isinstance(embedder, Embedder):
-        embedder = fit(embedder, asked.corpus)
-    return EmbeddingStore().embed(embedder, list(asked.queries))
-
-
-def bytes_of(embedder: Any, vectors: Embeddings) -> float:
-    """What a stored vector takes; of sparse vectors, on average."""
-    bits = getattr(embedder, "bits", BITS)
-    if isinstance(vectors, np.ndarray):
-        return float(np.ceil(bits * vectors.shape[1] / 8))
-    return 2 * vectors.nnz * bits / 8 / vectors.shape[0]  # each with its place
-
-
-# -- both sides ------------------------------------------------------------------------
+__all__ = ["Drift", "Swap", "ask", "between", "compare", "evaluator", "load", "search"]
 
 
 @dataclass(frozen=True, eq=False)
 class Swap:
     """What changes when one embedder takes another's place.
 
-    Attributes
-    ----------
-    asked : Asked
-    old, new : Searched
-    sampling : stats.Sampling
-        Of the intervals.
+    `sampling` is that of the intervals.
     """
 
     asked: Asked
@@ -272,15 +48,20 @@ class Swap:
         """The share of neighbors that a query keeps, float64[q]."""
         return n2o.overlap(self.old.ids, self.new.ids)
 
-    @property
-    def first_changed(self) -> np.ndarray:
-        """Whether a query's first result is another one, bool[q]."""
-        return self.old.ids[:, 0] != self.new.ids[:, 0]
+    @cached_property
+    def per_query(self) -> pd.DataFrame:
+        """A row for each query: n2o, first_changed, first_lost.
 
-    @property
-    def first_lost(self) -> np.ndarray:
-        """Whether a query's first result is not among the new k, bool[q]."""
-        return ~(self.old.ids[:, :1] == self.new.ids).any(axis=1)
+        The first result has changed if it is another one, and is lost if it is not
+        among the new k.
+        """
+        first = self.old.ids[:, :1]
+        columns = {
+            "n2o": self.overlaps,
+            "first_changed": first[:, 0] != self.new.ids[:, 0],
+            "first_lost": (first != self.new.ids).all(axis=1),
+        }
+        return pd.DataFrame(columns)
 
     @cached_property
     def numbers(self) -> pd.DataFrame:
@@ -288,32 +69,19 @@ class Swap:
 
         Columns value, low, high, constant; rows n2o, first_changed, first_lost.
         """
-        columns = {
-            "n2o": self.overlaps,
-            "first_changed": self.first_changed,
-            "first_lost": self.first_lost,
-        }
-        table = pd.DataFrame(columns, dtype=float)
-        found = stats.bootstrap(
-            stats.mean,
-            table.to_numpy(),
-            sampling=self.sampling,
-            clusters=self.asked.clusters,
-        )
-        return found.table(table, "measure")
+        shares = self.per_query.astype(float)
+        return stats.means(shares, self.sampling, self.asked.clusters)
 
     @property
     def chance(self) -> float:
         """The N2O of two embedders that draw their neighbors blindly."""
-        n = len(self.asked.sentences)
-        return n2o.chance(self.k, n - 1 if self.asked.are_drawn else n)
+        return n2o.chance(self.k, self.asked.candidates)
 
     def lines(self) -> list[str]:
         """Four lines for a terminal, and one for each side that cuts sentences."""
-        shown = {
-            row.Index: f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})"
-            for row in self.numbers.itertuples()
-        }
+        shown = {}
+        for row in self.numbers.itertuples():
+            shown[row.Index] = f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})"
         queries = f"{len(self.asked.queries):,} queries, k = {self.k}"
         lines = [
             f"N2O of {self.old.name} with {self.new.name}: {shown['n2o']}; "
@@ -339,21 +107,18 @@ class Swap:
         Columns query, overlap, first_changed, first_lost, lost, gained; the least
         overlap comes first. Sentences are ordered from the nearest.
         """
-        rows = []
-        for place in np.argsort(self.overlaps, kind="stable"):
-            old = self.old.ids[place]
-            new = self.new.ids[place]
-            rows.append(
-                {
-                    "query": self.asked.queries[int(place)],
-                    "overlap": self.overlaps[place],
-                    "first_changed": bool(self.first_changed[place]),
-                    "first_lost": bool(self.first_lost[place]),
-                    "lost": self._texts(old[~np.isin(old, new)]),
-                    "gained": self._texts(new[~np.isin(new, old)]),
-                }
-            )
-        return pd.DataFrame(rows)
+        table = self.per_query.rename(columns={"n2o": "overlap"})
+        table.insert(0, "query", list(self.asked.queries))
+        table["lost"] = self._missing(self.old.ids, self.new.ids)
+        table["gained"] = self._missing(self.new.ids, self.old.ids)
+        return table.sort_values("overlap", kind="stable", ignore_index=True)
+
+    def _missing(self, ids: np.ndarray, others: np.ndarray) -> list[list[str]]:
+        """For each query the sentences of the first list that the second lacks."""
+        found = []
+        for row, other in zip(ids, others, strict=True):
+            found.append(self._texts(row[~np.isin(row, other)]))
+        return found
 
     def _texts(self, ids: np.ndarray) -> list[str]:
         return [self.asked.sentences[int(i)] for i in ids]
@@ -364,12 +129,11 @@ class Swap:
         The greatest change comes first. Sentences that nobody finds are left out.
         """
         n = len(self.asked.sentences)
-        table = pd.DataFrame(
-            {
-                "old": np.bincount(self.old.ids.ravel(), minlength=n),
-                "new": np.bincount(self.new.ids.ravel(), minlength=n),
-            }
-        )
+        counts = {
+            "old": np.bincount(self.old.ids.ravel(), minlength=n),
+            "new": np.bincount(self.new.ids.ravel(), minlength=n),
+        }
+        table = pd.DataFrame(counts)
         table = table[(table > 0).any(axis=1)]
         change = (table["new"] - table["old"]).abs()
         table = table.loc[change.sort_values(ascending=False, kind="stable").index]
@@ -384,13 +148,14 @@ class Swap:
             stream.write(json.dumps(summary, indent=1, ensure_ascii=False).encode())
         changes = self.changes()
         for column in ("lost", "gained"):
-            changes[column] = [
-                json.dumps(sentences, ensure_ascii=False)
-                for sentences in changes[column]
-            ]
+            changes[column] = changes[column].map(_as_json)
         content = changes.to_csv(index=False, float_format="%.6g", lineterminator="\n")
         with files.replacing(folder / "lost.csv") as stream:
             stream.write(content.encode())
+
+
+def _as_json(sentences: list[str]) -> str:
+    return json.dumps(sentences, ensure_ascii=False)
 
 
 def between(
@@ -427,61 +192,28 @@ def compare(
 ) -> Swap:
     """Whether a new embedder finds what the old one finds, on a text of one's own.
 
-    Parameters
-    ----------
-    old, new : str, Embedder, object with ``encode``, or float[n, d]
-        As for `search`; each encodes the text once.
-    sentences : Corpus or sequence of str
-        What is searched.
-    k : int
-        How many neighbors users see.
-    queries : int or sequence of str
-        How many sentences are drawn as queries, or the queries themselves.
-    seed : int
-        Of the queries and of the intervals.
-
-    Raises InputError as `ask` and `search` do.
+    `old` and `new` are as for `search`; each encodes the text once. `queries` is as for
+    `ask`, and `k` is how many results users see. Raises InputError as both do.
     """
     asked = ask(sentences, queries, seed)
-    names = [
-        side if isinstance(side, str) else getattr(side, "name", label)
-        for side, label in ((old, "old"), (new, "new"))
-    ]
-    first = search(old, asked, k, names[0])
-    second = search(new, asked, k, names[1])
-    return between(asked, first, second, stats.Sampling(seed))
+    before = search(old, asked, k, "old")
+    after = search(new, asked, k, "new")
+    return between(asked, before, after, stats.Sampling(seed))
 
 
 # -- fine-tuning -----------------------------------------------------------------------
 
 
 class Drift:
-    """How much of what an embedder found it still finds while it is trained on.
+    """How much of what an embedder found it still finds while it is trained further.
 
-    Called as sentence-transformers' trainer calls an evaluator. Use `evaluator`, which
-    makes one that the trainer accepts.
-
-    Parameters
-    ----------
-    old : Any
-        As for `search`: the embedder before training. It is searched at once, so the
-        model that is then trained will do.
-    sentences : Corpus or sequence of str
-    k : int
-    queries : int or sequence of str
-    name : str
-        Precedes the names of the metrics.
+    Made by `evaluator`; sentence-transformers' trainer calls it as an evaluator.
     """
 
     greater_is_better = True
 
     def __init__(
-        self,
-        old: Any,
-        sentences: Corpus | Sequence[str],
-        k: int = 10,
-        queries: int | Sequence[str] = QUERIES,
-        name: str = "",
+        self, old: Any, sentences: Any, k: int, queries: int | Sequence[str], name: str
     ) -> None:
         self.prefix = f"{name}_" if name else ""
         self.primary_metric = f"{self.prefix}n2o"
@@ -503,25 +235,14 @@ class Drift:
         With an `output_path`, a line is added to the CSV file there.
         """
         new = search(_Silent(model), self.asked, self.k, "new")
-        swap = between(self.asked, self.old, new)
-        values = {
-            "n2o": float(swap.overlaps.mean()),
-            "first_changed": float(swap.first_changed.mean()),
-            "first_lost": float(swap.first_lost.mean()),
-        }
+        values = between(self.asked, self.old, new).per_query.mean()
         if output_path is not None:
-            self._add_line(Path(output_path), {"epoch": epoch, "steps": steps} | values)
-        return {f"{self.prefix}{metric}": value for metric, value in values.items()}
-
-    def _add_line(self, folder: Path, row: dict[str, float]) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{self.prefix}n2o_evaluation_results.csv"
-        is_new = not file.exists()
-        with file.open("a", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, list(row))
-            if is_new:
-                writer.writeheader()
-            writer.writerow(row)
+            folder = Path(output_path)
+            folder.mkdir(parents=True, exist_ok=True)
+            file = folder / f"{self.prefix}n2o_evaluation_results.csv"
+            line = pd.DataFrame([{"epoch": epoch, "steps": steps, **values}])
+            line.to_csv(file, mode="a", index=False, header=not file.exists())
+        return values.add_prefix(self.prefix).to_dict()
 
 
 class _Silent:
@@ -544,13 +265,16 @@ def evaluator(
     queries: int | Sequence[str] = QUERIES,
     name: str = "",
 ) -> Callable[..., dict[str, float]]:
-    """A `Drift` that is an evaluator of sentence-transformers, if that is installed."""
+    """A `Drift`, which is an evaluator of sentence-transformers if that is installed.
+
+    `old` is the embedder before training, as for `search`. It is searched at once, so
+    the model that is trained next will do. `name` precedes the names of the metrics.
+    """
+    bases = (Drift,)
     try:
         from sentence_transformers.base.evaluation import SentenceEvaluator
+
+        bases = (Drift, SentenceEvaluator)
     except ImportError:
-        return Drift(old, sentences, k, queries, name)
-
-    class N2OEvaluator(Drift, SentenceEvaluator):
-        """Nearest neighbor overlap with the embedder before training."""
-
-    return N2OEvaluator(old, sentences, k, queries, name)
+        pass
+    return type("N2OEvaluator", bases, {})(old, sentences, k, queries, name)

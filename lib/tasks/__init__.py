@@ -39,7 +39,7 @@ MRPC 1 paraphrase, 0 not; MR, CR, MPQA, SST2 1 positive, 0 negative; SUBJ 1 obje
 subjective (SentEval's choice); SST5 0 very negative to 4 very positive.
 
 A set that is *whole* has no official splits: the papers take all of it, by
-cross-validation where something is learned, so that "test" is the same as "all". STS
+cross-validation where something is learned, so "test" is the same as "all". STS
 pairs without a gold score are left out, and STS13 has no SMT subset, which needs a
 license. Blank lines of CR (4) and MPQA (3) stay as empty sentences: the papers count
 them.

@@ -12,11 +12,10 @@
 ``Questions``        1 a question, 0 not, with the marks at the end of either removed
 ===================  ===================================================================
 
-The last three are balanced: 300 sentences of each class, of questions 400. Whatever
-means the same as another sentence has the same group, so that folds which keep groups
-together (`lib.transfer`) never train on one translation of a verse and test on another.
-Translations differ in their quotation marks too, which is a help to embedders that read
-them.
+The last three are balanced, with 300 sentences of each class (questions: 400).
+Sentences that mean the same have the same group, so folds that keep groups together
+(`lib.transfer`) never train on one translation of a verse and test on another.
+Translations also differ in their quotation marks, which helps embedders that read them.
 """
 
 from __future__ import annotations
@@ -101,7 +100,7 @@ def books() -> ClassificationTask:
     rng = np.random.default_rng(0)
     versions = _versions()
     book = versions["number"] // BOOK - bible.MATTHEW // BOOK
-    # What two books share has no right answer.
+    # A verse that two books share has no right answer.
     in_one = book.groupby(versions["group"]).transform("nunique") == 1
     labelled = []
     for code in range(BOOKS):
@@ -114,9 +113,9 @@ def books() -> ClassificationTask:
 def questions() -> ClassificationTask:
     """A question or not, no two of which mean the same.
 
-    A question has one question mark, at its end. The other class has none, in no
-    translation of the verse. Marks at the end are removed from all, for otherwise the
-    mark would be the answer.
+    A question has one question mark, at its end. The other class has none in any
+    translation of the verse. Marks at the end are removed from all sentences, since the
+    mark would give the answer away.
     """
     sentences = _sentences()
     known = sentences["group"] != corpora.UNKNOWN_GROUP
@@ -149,8 +148,8 @@ def _versions() -> pd.DataFrame:
 
     The columns are translation, number, text and group.
 
-    What several verses share word for word, in one translation or in two, is left out:
-    nobody can tell them apart.
+    Verses with the same text, in one translation or in two, are left out, since nobody
+    can tell them apart.
     """
     verses = pd.DataFrame(bible.verses(*bible.PARTS[CORPUS]))
     verses = verses.drop_duplicates("text", keep=False)

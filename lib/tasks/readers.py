@@ -2,9 +2,8 @@
 
 `lib.tasks` says which set has which layout.
 
-Whatever is wrong with a file becomes one sentence with the file and the line. Such a
-sentence quotes no more than the first characters of what it found, for most of these
-texts are not ours to print.
+Any fault in a file becomes one sentence that names the file and the line. It quotes no
+more than the first characters, since most of these texts may not be reproduced.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ SHOWN = 20  # characters
 
 @dataclass(frozen=True, eq=False)
 class PairTask:
-    """Pairs of texts and what people said of them; None for what a set does not have.
+    """Pairs of texts with people's judgments; None for what a set does not have.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ def _numbers(cells: pd.Series, low: float, high: float) -> np.ndarray:
     values = pd.to_numeric(cells, errors="coerce")
     for place, cell in cells[~values.between(low, high)].items():
         raise InputError(
-            f"{place}: {cell[:SHOWN]!r} is no number in range; give {low:g} to {high:g}"
+            f"{place}: {cell[:SHOWN]!r} is not in range; give {low:g} to {high:g}"
         )
     return values.to_numpy(np.float64)
 
@@ -281,7 +280,7 @@ def labelled(
 ) -> ClassificationTask:
     """A sentence and its label on each line.
 
-    What follows a colon in the label is a finer label, which is left out.
+    The part of a label after a colon, a finer label, is left out.
 
     Parameters
     ----------

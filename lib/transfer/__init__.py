@@ -5,9 +5,9 @@ It is tested by cross-validation or on official splits.
 "Pitfalls in the Evaluation of Sentence Embeddings", sections 2 and 3; "Unsupervised
 Learning of Sentence Embeddings using Compositional n-Gram Features", section 4.
 
-Nothing of a fold's test sentences is seen before they are labelled: normalization,
-penalty and size are chosen inside the training sentences. What an embedder was fitted
-on is another matter.
+The test sentences of a fold are not used before they are labeled: normalization,
+penalty and size are chosen on the training sentences. This says nothing about the text
+that an embedder was fitted on.
 """
 
 from __future__ import annotations
@@ -34,15 +34,11 @@ __all__ = [
     "MLP",
     "SVM",
     "Classifier",
-    "Evaluation",
     "Logistic",
-    "Result",
-    "Setting",
     "deal",
     "evaluate",
     "on_splits",
     "on_task",
-    "smallest_class",
 ]
 
 USUAL = Logistic()  # unless another classifier is given
@@ -58,8 +54,8 @@ class Result(NamedTuple):
         In [0, 1], the mean over folds. Its interval: ``stats.bootstrap(stats.mean,
         result.correct, ...)``.
     choices : list of (bool, Setting)
-        For each fold what was chosen inside its training data: whether to z-normalize,
-        and the classifier's setting.
+        The choice for each fold, made on its training data: whether to z-normalize, and
+        the classifier's setting.
     predicted : [n]
         Label of each test sentence, in the order given.
     correct : bool[n]
@@ -110,19 +106,14 @@ def examples(
 def evaluate(
     splits: Sequence[Split],
     *,
-    classifier: Classifier = USUAL,
-    normalize: Sequence[bool] = (False, True),
-    absolute: bool = False,
     folds: int = 10,
-    inner_folds: int = 5,
     groups: np.ndarray | None = None,
-    seed: int = 0,
-    validated: dict | None = None,
+    **options: Any,
 ) -> Result:
-    """How well a classifier labels what it has not seen.
+    """How well a classifier labels sentences that it has not seen.
 
-    One split is cross-validated: each fold is labelled by a classifier that was chosen
-    and trained on the others. Given two or three splits, the classifier is trained on
+    One split is cross-validated: each fold is labeled by a classifier that was chosen
+    and trained on the others. With two or three splits, the classifier is trained on
     the first and labels the last. It is chosen on the one between, or else by folds
     inside the first.
 
@@ -132,24 +123,22 @@ def evaluate(
         All; or train and test; or train, dev and test. Vectors are float[n, d], dense
         or CSR, or a tuple of two for pairs, of which the classifier sees
         ``[|u - v|, u * v]``; labels are int[n] or str[n].
-    classifier, normalize, absolute, inner_folds, seed, validated
-        As of `Evaluation`.
     folds : int
         Of cross-validation.
     groups : int[n], optional
-        Of one split: sentences that must stay in one fold, in the inner folds too; a
-        negative number stands alone.
+        Of one split: sentences with the same number stay in one fold, in the inner
+        folds too; a negative number stands alone.
+    **options
+        Those of `Evaluation`: classifier, normalize, absolute, inner_folds, seed,
+        validated.
 
     Raises
     ------
     InputError
         Rows and labels that do not match, NaN, a class with fewer members (groups)
-        than folds, vectors all alike.
+        than folds, vectors that are all alike.
     """
-    validated = {} if validated is None else validated
-    evaluation = Evaluation(
-        classifier, normalize, absolute, inner_folds, seed, validated
-    )
+    evaluation = Evaluation(**options)
     if len(splits) == 1:
         return evaluation.cross_validate(examples(*splits[0], groups), folds)
     train, *dev, test = [examples(*split) for split in splits]
@@ -185,22 +174,18 @@ def on_splits(
     parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any
 ) -> Result:
     """The same of a set's splits: all, or train, dev (if there is one) and test."""
-    sentences = [
-        sentence for part in parts for side in _texts(part) for sentence in side
+    sides = [side for part in parts for side in _texts(part)]
+    vectors = encode([sentence for side in sides for sentence in side])
+    ends = np.cumsum([len(side) for side in sides])
+    rows = [
+        vectors[end - len(side) : end] for side, end in zip(sides, ends, strict=True)
     ]
-    vectors = encode(sentences)
     splits = []
-    start = 0
     for part in parts:
-        sides = []
-        for side in _texts(part):
-            end = start + len(side)
-            sides.append(vectors[start:end])
-            start = end
         if isinstance(part, PairTask):
-            splits.append((tuple(sides), part.label))
+            splits.append(((rows.pop(0), rows.pop(0)), part.label))
         else:
-            splits.append((sides[0], part.labels))
+            splits.append((rows.pop(0), part.labels))
     groups = getattr(parts[0], "groups", None)
     return evaluate(splits, groups=groups, **options)
 
@@ -223,20 +208,21 @@ class Evaluation:
     normalize : sequence of bool
         Which to choose from: embeddings as they are (False), z-normalized (True).
     absolute : bool
-        Whether penalties are meant for the columns as they are, raw or z-normalized, as
-        1 / C is in scikit-learn, and not relative to the number and the variance of the
-        columns. To logistic regression that is the whole difference between raw columns
-        and those of `lib.similarity.Features`: its free intercept takes up a shift.
+        Whether penalties apply to the columns as they are, raw or z-normalized, as 1 /
+        C does in scikit-learn, rather than relative to the number and the variance of
+        the columns. For logistic regression this is the only difference between raw
+        columns and those of `lib.similarity.Features`, since its free intercept absorbs
+        a shift.
     inner_folds : int
-        Settings are chosen by so many folds inside the training data, but no more than
-        the rarest class has members; 1: by one tenth of it, held out (a fifth of the
+        The number of folds of the training data by which settings are chosen, at most
+        as many as the rarest class has members. 1: a held-out tenth (a fifth of the
         time of 5, and noisier choices).
     seed : int
-        Of folds, of validation sets, of a perceptron's weights.
+        Of folds, validation sets, and a perceptron's weights.
     validated : dict
         How many validation sentences each choice labels right. Evaluations of the same
-        sentences that differ only in `normalize` may share one: what the first has
-        validated the next need not.
+        sentences that differ only in `normalize` may share one, so that nothing is
+        validated twice.
     choices : list
         As of `Result`.
     """
@@ -250,7 +236,7 @@ class Evaluation:
     choices: list[tuple[bool, Setting]] = field(default_factory=list)
 
     def cross_validate(self, data: Examples, folds: int) -> Result:
-        """Label each fold by a classifier that was chosen and trained on the others."""
+        """Label each fold with a classifier chosen and trained on the others."""
         fold = deal(data.labels, folds, np.random.default_rng(self.seed), data.groups)
         predicted = np.empty_like(data.labels)
         for number in range(folds):
@@ -318,16 +304,13 @@ class Evaluation:
         if len(self.normalize) * len(settings) == 1:
             return self.normalize[0], settings[0]
         unknown = [
-            normalized
-            for normalized in self.normalize
-            if (seed, normalized) not in self.validated
+            each for each in self.normalize if (seed, each) not in self.validated
         ]
-        if unknown:
+        for normalized in unknown:
+            self.validated[seed, normalized] = dict.fromkeys(settings, 0)
+        for train, held_out in validation if unknown else ():
             for normalized in unknown:
-                self.validated[seed, normalized] = dict.fromkeys(settings, 0)
-            for train, held_out in validation:
-                for normalized in unknown:
-                    self._validate(normalized, train, held_out, seed)
+                self._validate(normalized, train, held_out, seed)
         correct = {}
         for normalized in self.normalize:
             for setting, count in self.validated[seed, normalized].items():
@@ -360,9 +343,9 @@ def deal(
     """The fold of each sentence, int64[n], from 0 on.
 
     Groups are shuffled, ordered by the label of their first member, and dealt out in
-    turn like cards, so that sizes of folds differ by one group at most, and so do a
-    class's shares of them. (StratifiedGroupKFold of scikit-learn balances mixed groups
-    better, in seconds where this takes none.)
+    turn like cards, so the sizes of folds differ by one group at most, and so do the
+    numbers of groups of each class. (StratifiedGroupKFold of scikit-learn balances
+    mixed groups better, but takes seconds.)
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ import subprocess
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,17 +26,21 @@ from tests.browser.lesson import Lesson
 from tests.copies import copy_project
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Route
+    from playwright.sync_api import Browser
 
 CHROMIUM = shutil.which("chromium")
-OTHER_KERNEL = {
-    "argv": ["/bin/false"],
-    "display_name": "Python 3 of the user",
-    "language": "python",
+SETTINGS = ".jupyter/lab/user-settings/@jupyterlab/notebook-extension"
+# What a user has at home: another kernel of the same name, and a setting that
+# `make lab` leaves alone: a notebook lies on the page whole, not only the cells in
+# sight.
+AT_HOME = {
+    ".local/share/jupyter/kernels/python3/kernel.json": {
+        "argv": ["/bin/false"],
+        "display_name": "Python 3 of the user",
+        "language": "python",
+    },
+    f"{SETTINGS}/tracker.jupyterlab-settings": {"windowingMode": "none"},
 }
-# A user's setting, which `make lab` leaves alone: a notebook lies on the page whole,
-# not only the cells in sight.
-WHOLE = {"windowingMode": "none"}
 
 
 @pytest.fixture(scope="session")
@@ -48,9 +52,7 @@ def browser() -> Iterator[Browser]:
 
     arguments = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
     if os.getuid() == 0:
-        arguments.append(
-            "--no-sandbox"
-        )  # which Chromium asks for where the only user is root, as in containers
+        arguments.append("--no-sandbox")  # Chromium asks root for it
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield chromium
@@ -87,24 +89,17 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
 
     The user has another ``python3`` kernel at home.
     """
-    lab = Lab(
-        tmp_path_factory.mktemp("project"),
-        tmp_path_factory.mktemp("home"),
-        _free_port(),
-        secrets.token_hex(16),
-    )
-    _write(lab.home / ".local/share/jupyter/kernels/python3/kernel.json", OTHER_KERNEL)
-    _write(
-        lab.home
-        / (
-            ".jupyter/lab/user-settings/@jupyterlab/notebook-extension/"
-            "tracker.jupyterlab-settings"
-        ),
-        WHOLE,
-    )
+    home = tmp_path_factory.mktemp("home")
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    lab = Lab(tmp_path_factory.mktemp("project"), home, port, secrets.token_hex(16))
+    for file, content in AT_HOME.items():
+        (home / file).parent.mkdir(parents=True)
+        (home / file).write_text(json.dumps(content))
     variables = copy_project(lab.project) | {
-        "HOME": str(lab.home),
-        "JUPYTER_PORT": str(lab.port),
+        "HOME": str(home),
+        "JUPYTER_PORT": str(port),
         "JUPYTER_TOKEN": lab.token,
         "BROWSER": "true",  # a command that does nothing: the browser is ours
     }
@@ -125,17 +120,6 @@ def lab(tmp_path_factory) -> Iterator[Lab]:
             yield lab
         finally:
             _stop(process)
-
-
-def _write(file: Path, content: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True)
-    file.write_text(json.dumps(content))
-
-
-def _free_port() -> int:
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 def _wait(lab: Lab, process: subprocess.Popen, seconds: float = 60) -> None:
@@ -163,34 +147,31 @@ def _stop(process: subprocess.Popen) -> None:
             os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end_sessions(lab: Lab) -> None:
-    """End the kernels that a test has started, so that they do not pile up."""
-    for session in lab.request("GET", "sessions"):
-        lab.request("DELETE", f"sessions/{session['id']}")
+@contextmanager
+def local_page(browser: Browser, here: tuple[str, ...], **options: Any) -> Iterator:
+    """A page without any history.
+
+    It fails if a script breaks, or if anything is requested but `here`.
+    """
+    context = browser.new_context(**options)
+    context.set_default_timeout(60_000)  # milliseconds: other tests run beside this one
+    asked = []
+    broken = []
+    context.on("request", lambda request: asked.append(request.url))
+    page = context.new_page()
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    yield page
+    context.close()
+    assert [url for url in asked if not url.startswith((*here, "data:"))] == []
+    assert broken == []
 
 
 @pytest.fixture
 def lesson(browser, lab) -> Iterator[Lesson]:
-    """A browser without any history.
-
-    The test fails if a page breaks or requests anything outside this machine.
-    """
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(60_000)  # milliseconds: other tests run beside this one
-    outside, broken = [], []
-
-    def pass_on(route: Route) -> None:
-        if route.request.url.startswith((f"{lab.address}/", "data:", "blob:")):
-            route.continue_()
-        else:
-            outside.append(route.request.url)
-            route.abort()
-
-    context.route("**/*", pass_on)
-    page = context.new_page()
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    yield Lesson(page, lab)
-    context.close()
-    _end_sessions(lab)
-    assert outside == []
-    assert broken == []
+    """A page of the browser for JupyterLab."""
+    here = f"{lab.address}/", "blob:"
+    size = {"width": 1280, "height": 900}
+    with local_page(browser, here, viewport=size) as page:
+        yield Lesson(page, lab)
+    for session in lab.request("GET", "sessions"):  # its kernel
+        lab.request("DELETE", f"sessions/{session['id']}")

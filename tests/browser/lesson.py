@@ -14,33 +14,11 @@ ERROR = '[data-mime-type="application/vnd.jupyter.error"]'
 # The last cell has its number, or something went wrong.
 ENDED = f"""() => document.querySelector('{ERROR}') ||
     /\\d/.test([...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].at(-1).innerText)"""  # noqa: E501
+# A reader's controls, of ipywidgets: sliders and menus.
+CONTROLS = ".jp-Cell-outputArea .jupyter-widgets :is(.noUi-handle, select)"
 # What a reader sees of the results: their text and their pictures.
-SEEN = (
-    "outputs => outputs.map(o => [o.innerText, ...[...o.querySelectorAll('img')].map(i "
-    "=> i.src)].join())"
-)
-
-
-def _slide(handle: Locator) -> None:
-    highest = handle.get_attribute("aria-valuenow") == handle.get_attribute(
-        "aria-valuemax"
-    )
-    for _ in range(3):
-        handle.press("ArrowLeft" if highest else "ArrowRight")
-
-
-def _choose(menu: Locator) -> None:
-    menu.select_option(
-        index=(menu.evaluate("menu => menu.selectedIndex") + 1)
-        % menu.locator("option").count()
-    )
-
-
-# How each kind of control is moved.
-MOVES = {
-    ".noUi-handle": _slide,
-    "select": _choose,
-}
+SEEN = """outputs => outputs.map(
+    o => [o.innerText, ...[...o.querySelectorAll('img')].map(i => i.src)].join())"""
 
 
 class Lesson:
@@ -83,36 +61,26 @@ class Lesson:
         )
 
     def controls(self) -> list[Locator]:
-        """A reader's controls: sliders and menus of ipywidgets, top to bottom."""
-        return self.page.locator(
-            f".jp-Cell-outputArea .jupyter-widgets :is({', '.join(MOVES)})"
-        ).all()
+        """Sliders and menus, from top to bottom."""
+        return self.page.locator(CONTROLS).all()
 
-    def move(self, control: Locator) -> None:
-        """Give a control another value."""
+    def move(self, control: Locator, seconds: float = 60) -> None:
+        """Give a control its next value; wait until the outputs of its cell change."""
+        cell = self.page.locator(".jp-CodeCell", has=control)
+        outputs = cell.locator(".widget-output")
+        before = outputs.evaluate_all(SEEN)
         control.scroll_into_view_if_needed()
-        kinds = [
-            kind
-            for kind in MOVES
-            if control.evaluate("(element, kind) => element.matches(kind)", kind)
-        ]
-        MOVES[kinds[0]](control)
-
-    def seen_with(self, control: Locator) -> list[str]:
-        """What the outputs of a control's cell show: their text and their pictures."""
-        return self._outputs(control).evaluate_all(SEEN)
-
-    def wait_until_changed(
-        self, control: Locator, before: list[str], seconds: float = 60
-    ) -> None:
-        """Wait until the outputs change; they may be empty while being redrawn."""
+        if control.evaluate("element => element.matches('select')"):
+            control.select_option(index=1)
+        elif control.get_attribute("aria-valuenow") == control.get_attribute(
+            "aria-valuemax"
+        ):
+            control.press("ArrowLeft")
+        else:
+            control.press("ArrowRight")
         end = time.monotonic() + seconds
-        while (seen := self.seen_with(control)) == before or len("".join(seen)) < len(
-            "".join(before)
-        ) / 2:
+        # They may be empty while being redrawn.
+        while (seen := outputs.evaluate_all(SEEN)) == before or not "".join(seen):
             assert time.monotonic() < end, f"moved, and nothing changed: {before}"
             self.page.wait_for_timeout(100)
         self.wait_until_idle(seconds)
-
-    def _outputs(self, control: Locator) -> Locator:
-        return self.page.locator(".jp-CodeCell", has=control).locator(".widget-output")

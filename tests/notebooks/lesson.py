@@ -19,21 +19,19 @@ FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 def cells(notebook: Path, kind: str) -> list[str]:
     """Sources of the cells of one kind: "code" or "markdown"."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
-    return [
-        "".join(cell["source"])
-        for cell in content["cells"]
-        if cell["cell_type"] == kind
-    ]
+    of_kind = [cell for cell in content["cells"] if cell["cell_type"] == kind]
+    return ["".join(cell["source"]) for cell in of_kind]
 
 
 def tagged(notebook: Path, tag: str) -> list[str]:
     """Sources of the cells with a tag."""
     content = json.loads(notebook.read_text(encoding="utf-8"))
-    return [
-        "".join(cell["source"])
-        for cell in content["cells"]
-        if tag in cell["metadata"].get("tags", [])
-    ]
+    with_tag = [cell for cell in content["cells"] if tag in _tags(cell)]
+    return ["".join(cell["source"]) for cell in with_tag]
+
+
+def _tags(cell: dict) -> list[str]:
+    return cell["metadata"].get("tags", [])
 
 
 def prose(notebook: Path) -> str:
@@ -50,14 +48,9 @@ def failure(executed: Path) -> str:
     for cell in json.loads(executed.read_text(encoding="utf-8"))["cells"]:
         for output in cell.get("outputs", []):
             if output["output_type"] == "error":
-                number = cell["metadata"].get(EXERCISE)
-                where = (
-                    f"the solution of exercise {number}"
-                    if number
-                    else f"cell {cell['execution_count']}"
-                )
-                return (
-                    f"{executed.name.split('.')[0]}: {where}: {output['ename']}: "
-                    f"{output['evalue']}"
-                )
+                where = f"cell {cell['execution_count']}"
+                if number := cell["metadata"].get(EXERCISE):
+                    where = f"the solution of exercise {number}"
+                why = f"{output['ename']}: {output['evalue']}"
+                return f"{executed.name.split('.')[0]}: {where}: {why}"
     return ""

@@ -32,18 +32,12 @@ def faults(file: Path) -> list[str]:
                 f"{file}: {estimate} lies outside its interval in {outside.sum()} of "
                 f"{len(table)} rows"
             )
-        if (
-            numbers.isna().any(axis=1)
-            & numbers.notna().any(axis=1)
-            & numbers[estimate].isna()
-        ).any():
+        bounds = numbers[[low, high]].notna().any(axis=1)
+        if (bounds & numbers[estimate].isna()).any():
             found.append(f"{file}: {low} and {high} without {estimate}")
-        constant = (
-            table.loc[known.index]
-            .get("constant", pd.Series(False, index=known.index))
-            .astype(bool)
-        )
-        narrow = (known[low] == known[high]) & ~constant
+        narrow = known[low] == known[high]
+        if "constant" in table:
+            narrow &= ~table.loc[known.index, "constant"].astype(bool)
         if narrow.any():
             found.append(
                 f"{file}: {low} equals {high} in {narrow.sum()} of {len(table)} rows"

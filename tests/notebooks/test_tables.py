@@ -15,25 +15,21 @@ REFERENCE = paths.FIGURES / "reference"
 
 
 def test_committed_tables_obey_the_rules_and_give_every_claim_a_verdict() -> None:
-    assert [
-        fault for file in sorted(REFERENCE.rglob("*.csv")) for fault in faults(file)
-    ] == []
+    files = sorted(REFERENCE.rglob("*.csv"))
+    assert [fault for file in files for fault in faults(file)] == []
     for file in REFERENCE.glob("*/*/claims.csv"):
-        assert pd.read_csv(file, dtype=str, keep_default_na=False)["verdict"].all(), (
-            file
-        )
+        claims = pd.read_csv(file, dtype=str, keep_default_na=False)
+        assert claims["verdict"].all(), file
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("name,rho,low,high\na,0.5,0.4,0.6\n", ""),
-        ("name,rho,low,high\na,0.7,0.4,0.6\n", "outside"),
         ("name,rho,rho_low,rho_high\na,0.3,0.4,0.6\n", "outside"),
         ("name,rho,low,high\na,0.5,0.5,0.5\n", "equals"),
         ("name,rho,low,high,constant\na,0.5,0.5,0.5,True\n", ""),
         ("name,rho,low,high\n", "header alone"),
-        ("name,rho,low,high\na,,,\n", ""),
         ("name,rho,low,high\na,,0.1,0.2\n", "without"),
     ],
 )

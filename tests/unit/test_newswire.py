@@ -9,7 +9,6 @@ import pytest
 
 from lib import corpora
 from lib.run import paths
-from lib.run.errors import InputError
 from tests.refusals import refused
 from tests.sizes import NIGHTLY
 
@@ -55,32 +54,38 @@ say for how long.\xfc&#5;&#30;
 """  # noqa: E501
 
 
-def gigaword_document(id: str, kind: str, *paragraphs: str) -> str:
-    inside = "\n".join(f"<P>\n{paragraph}\n</P>" for paragraph in paragraphs)
-    return (
-        f'<DOC id="{id}" type="{kind}" >\n<HEADLINE>\nNo sentence of the text.\n'
-        "</HEADLINE>\n"
-        f"<DATELINE>\nOYSTER BAY, Jan 1 (FOO)\n</DATELINE>\n<TEXT>\n{inside}\n</TEXT>\n"
-        "</DOC>\n"
-    )
-
-
-GIGAWORD = (
-    gigaword_document(
-        "FOO_ENG_20100101.0001",
-        "story",
-        "A ferry of Foo &amp; Sons ran\naground on Friday. It floats again.",
-        "No more.",
-    )
-    + gigaword_document(
-        "FOO_ENG_20100101.0002",
-        "advis",
-        "Editors should know that nothing follows here.",
-    )
-    + gigaword_document(
-        "FOO_ENG_20100101.0003", "story", "Señor Marsh sold the ferry to the town."
-    )
-)
+GIGAWORD = """<DOC id="FOO_ENG_20100101.0001" type="story" >
+<HEADLINE>
+No sentence of the text.
+</HEADLINE>
+<DATELINE>
+OYSTER BAY, Jan 1 (FOO)
+</DATELINE>
+<TEXT>
+<P>
+A ferry of Foo &amp; Sons ran
+aground on Friday. It floats again.
+</P>
+<P>
+No more.
+</P>
+</TEXT>
+</DOC>
+<DOC id="FOO_ENG_20100101.0002" type="advis" >
+<TEXT>
+<P>
+Editors should know that nothing follows here.
+</P>
+</TEXT>
+</DOC>
+<DOC id="FOO_ENG_20100101.0003" type="story" >
+<TEXT>
+<P>
+Señor Marsh sold the ferry to the town.
+</P>
+</TEXT>
+</DOC>
+"""
 
 
 @pytest.fixture
@@ -92,22 +97,21 @@ def data(tmp_path, monkeypatch) -> Path:
     return tmp_path
 
 
-def put(file: Path, content: bytes) -> Path:
+def put(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
-    return file
 
 
 def put_reuters(
     data: Path, content: bytes = REUTERS.encode("latin-1"), number: int = 0
-) -> Path:
-    return put(data / f"corpora/reuters21578/reut2-{number:03d}.sgm", content)
+) -> None:
+    put(data / f"corpora/reuters21578/reut2-{number:03d}.sgm", content)
 
 
 def put_gigaword(
-    data: Path, content: bytes, name: str = "foo_eng/foo_eng_201001.gz"
-) -> Path:
-    return put(data / "corpora/gigaword/data" / name, content)
+    data: Path, text: str = GIGAWORD, name: str = "foo_eng/foo_eng_201001.gz"
+) -> None:
+    put(data / "corpora/gigaword/data" / name, gzip.compress(text.encode()))
 
 
 # -- Reuters-21578 ---------------------------------------------------------------------
@@ -132,21 +136,11 @@ def test_reuters_keeps_prose_and_its_ledes(data) -> None:
 
 def test_reuters_files_are_read_in_order(data) -> None:
     for number, word in ((10, "later"), (2, "earlier")):
-        body = (
-            f'<REUTERS NEWID="1">\n<TEXT>\n<BODY>This was written {word}.\n Reuter\n'
-            "</BODY></TEXT>\n</REUTERS>\n"
-        )
-        put_reuters(data, body.encode(), number)
-    assert corpora.load("reuters").sentences == [
-        "This was written earlier.",
-        "This was written later.",
-    ]
-
-
-def test_a_folder_of_reuters_without_its_files_gets_a_sentence(data) -> None:
-    (data / "corpora/reuters21578").mkdir(parents=True)
-    with pytest.raises(InputError, match=r"needs files reut2-000.sgm .* holds none"):
-        corpora.load("reuters")
+        body = f"<BODY>This was written {word}.\n Reuter\n</BODY>"
+        item = f'<REUTERS NEWID="1">\n{body}\n</REUTERS>\n'
+        put_reuters(data, item.encode(), number)
+    first, second = corpora.load("reuters").sentences
+    assert (first, second) == ("This was written earlier.", "This was written later.")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +149,7 @@ def test_a_folder_of_reuters_without_its_files_gets_a_sentence(data) -> None:
         (b"", "reut2-000.sgm: the file is empty"),
         (
             REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"),
-            "line 2: the <REUTERS> that begins here is not",
+            "reut2-000.sgm, line 2: the <REUTERS> that begins here is not",
         ),
         (
             REUTERS.replace("BODY", "TAIL").encode("latin-1"),
@@ -164,12 +158,9 @@ def test_a_folder_of_reuters_without_its_files_gets_a_sentence(data) -> None:
     ],
 )
 def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
-    file = put_reuters(data, content)
-    with pytest.raises(InputError) as error:
+    put_reuters(data, content)
+    with refused(message):
         corpora.load("reuters")
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)
-    assert file.name in str(error.value) or "no sentence" in message
 
 
 # Of the whole, and of its first and last file.
@@ -188,17 +179,11 @@ def test_counts_of_reuters(data, data_file) -> None:
 
 
 def test_gigaword_reads_the_stories_of_a_year(data) -> None:
-    put_gigaword(data, gzip.compress(GIGAWORD.encode()))
-    put_gigaword(
-        data,
-        gzip.compress(GIGAWORD.replace("ferry", "canoe").encode()),
-        "bar_eng/bar_eng_201002.gz",
-    )
-    put_gigaword(
-        data,
-        gzip.compress(GIGAWORD.replace("ferry", "liner").encode()),
-        "foo_eng/foo_eng_200912.gz",
-    )
+    put_gigaword(data)
+    canoe = GIGAWORD.replace("ferry", "canoe")
+    put_gigaword(data, canoe, "bar_eng/bar_eng_201002.gz")
+    liner = GIGAWORD.replace("ferry", "liner")
+    put_gigaword(data, liner, "foo_eng/foo_eng_200912.gz")
     corpus = corpora.load("gigaword:2010")
     assert corpus.sentences == [
         "A canoe of Foo & Sons ran aground on Friday.",
@@ -206,38 +191,23 @@ def test_gigaword_reads_the_stories_of_a_year(data) -> None:
         "A ferry of Foo & Sons ran aground on Friday.",
         "Señor Marsh sold the ferry to the town.",
     ]
-    assert corpus.documents.tolist() == [0, 1, 2, 3]
-    assert corpus.ledes.tolist() == [0, 1, 2, 3]
-    assert (
-        corpora.load("gigaword:2009").sentences[0]
-        == "A liner of Foo & Sons ran aground on Friday."
-    )
-
-
-def test_a_folder_of_gigaword_without_its_files_gets_a_sentence(data) -> None:
-    (data / "corpora/gigaword/data").mkdir(parents=True)
-    with refused(
-        "no file of that year; accepted: none: give the data folder of LDC2011T07"
-    ):
-        corpora.load("gigaword:2010")
+    assert corpus.documents.tolist() == corpus.ledes.tolist() == [0, 1, 2, 3]
+    with refused("no file of that year; accepted: 2009, 2010"):
+        corpora.load("gigaword:1871")
+    with refused("did you mean gigaword:YEAR"):
+        corpora.load("gigaword")
 
 
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("name", "folder", "message"),
     [
-        ("gigaword:1871", "no file of that year; accepted: 2010"),
-        ("gigaword", "did you mean gigaword:YEAR"),
+        ("reuters", "reuters21578", "holds none; make data ASSET=reuters21578"),
+        ("gigaword:2010", "gigaword/data", "give the data folder of LDC2011T07"),
     ],
 )
-def test_an_unknown_year_gets_a_sentence(data, name, message) -> None:
-    put_gigaword(data, gzip.compress(GIGAWORD.encode()))
-    with pytest.raises(InputError, match=message):
+def test_a_folder_without_its_files_gets_a_sentence(
+    data, name, folder, message
+) -> None:
+    (data / "corpora" / folder).mkdir(parents=True)
+    with refused(message):
         corpora.load(name)
-
-
-def test_a_byte_that_is_not_utf8_becomes_a_replacement_character(data) -> None:
-    put_gigaword(data, gzip.compress(GIGAWORD.encode("latin-1")))
-    assert (
-        "Se\ufffdor Marsh sold the ferry to the town."
-        in corpora.load("gigaword:2010").sentences
-    )

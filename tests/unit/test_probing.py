@@ -11,7 +11,7 @@ import pytest
 from lib import probing
 from lib.corpora import Corpus, text
 from lib.probing import Probe, recipes
-from lib.run.errors import InputError
+from tests.refusals import refused
 
 
 def corpus_of(sentences: Sequence[str], groups: Sequence[int] | None = None) -> Corpus:
@@ -32,9 +32,10 @@ def pseudo_words(count: int) -> list[str]:
     ][:count]
 
 
-def random_corpus(n: int, groups: bool = False, seed: int = 0) -> Corpus:
+def random_corpus(n: int, groups: bool = False) -> Corpus:
     """Sentences of 5 to 20 frequent and rare words; groups have three sentences."""
-    rng, words = np.random.default_rng(seed), pseudo_words(300)
+    rng = np.random.default_rng(0)
+    words = pseudo_words(300)
     odds = 1 / np.arange(10, 310)
     sentences = []
     for length in rng.integers(5, 21, n).tolist():
@@ -43,23 +44,13 @@ def random_corpus(n: int, groups: bool = False, seed: int = 0) -> Corpus:
     return corpus_of(sentences, np.arange(n) // 3 if groups else None)
 
 
-def thirds(size: int) -> list[int]:
-    """Two thirds of so many sentences for training, a sixth each for dev and test."""
-    held_out = round(size / 6)
-    return [size - 2 * held_out, held_out, held_out]
-
-
 def check(probe: Probe) -> None:
     """What every made probe satisfies: balance, and no sentence in two splits."""
+    words = []
     for split in probe.splits:
         counts = np.bincount(split.labels, minlength=len(probe.classes))
         assert counts.min() == counts.max() > 0
-        assert split.labels.dtype == np.int32
-    words = [
-        tuple(text.lower_words(sentence))
-        for split in probe.splits
-        for sentence in split.sentences
-    ]
+        words += [tuple(text.lower_words(sentence)) for sentence in split.sentences]
     assert len(set(words)) == len(words)
 
 
@@ -78,17 +69,12 @@ te\t9\tThe very end .
 
 @pytest.fixture
 def senteval(tmp_path, monkeypatch):
-    """A function that writes the file of a task where data are looked for."""
+    """A function that writes the file of TreeDepth where data are looked for."""
     monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
     folder = tmp_path / "senteval" / "probing"
     folder.mkdir(parents=True)
 
-    def write(content: str | bytes, file: str = "tree_depth.txt") -> None:
-        (folder / file).write_bytes(
-            content.encode() if isinstance(content, str) else content
-        )
-
-    return write
+    return (folder / "tree_depth.txt").write_text
 
 
 def test_a_file_is_read_as_it_stands(senteval) -> None:
@@ -96,49 +82,30 @@ def test_a_file_is_read_as_it_stands(senteval) -> None:
     probe = probing.read("TreeDepth")
     assert probe.classes == ["9", "10"]  # by number
     train, dev, test = probe.splits
-    assert train.sentences == [
-        "The first of them .",
-        'Another one , " quoted " .',
-        "More columns may stand before the last .",
-        "Il était une fois .",
-    ]
-    assert [split.labels.tolist() for split in probe.splits] == [
-        [1, 0, 1, 0],
-        [0],
-        [1, 0],
-    ]
-    assert dev.sentences + test.sentences == [
-        "In the middle .",
-        "At the end .",
-        "The very end .",
-    ]
+    lines = [line.rsplit("\t", 1)[-1] for line in FILE.splitlines()]
+    assert train.sentences + dev.sentences + test.sentences == lines
+    labels = [split.labels.tolist() for split in probe.splits]
+    assert labels == [[1, 0, 1, 0], [0], [1, 0]]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (
-            ("va\t9\tIn the middle .\n", ""),
-            "has lines of tr, te with the labels 9, 10; give lines of tr, va and te",
-        ),
+        (("va\t9\tIn the middle .\n", ""), "has lines of tr, te with the labels 9, 10"),
         (
             ("tr\t9\tA", "tr 9 A"),
-            "line 2: is no task's; give tr, va or te, a label and a sentence",
+            "line 2: is not a line of a task; give tr, va or te, a label",
         ),
-        (("va\t", "dev\t"), "line 5: is no task's"),
-        (("In the middle .", " "), "line 5: is no task's"),
-        (
-            ("te\t9", "te\t11"),
-            "labels 9, 10, 11; give .* each in two lines or more of tr",
-        ),
+        (("va\t", "dev\t"), "line 5: is not a line of a task"),
+        (("In the middle .", " "), "line 5: is not a line of a task"),
+        (("te\t9", "te\t11"), "two labels or more, each in two lines or more of tr"),
         (("\t9\t", "\t10\t"), "with the labels 10; give"),
     ],
 )
 def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None:
     senteval(FILE.replace(*change))
-    with pytest.raises(InputError, match=message) as error:
+    with refused(message):
         probing.read("TreeDepth")
-    assert "tree_depth.txt" in str(error.value)
 
 
 # -- what is made ----------------------------------------------------------------------
@@ -148,80 +115,39 @@ def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None
 def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name) -> None:
     corpus = random_corpus(900, groups=True)
     group = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
-    probe = probing.make(name, corpus, thirds(240))
+    probe = probing.make(name, corpus, [160, 40, 40])
     check(probe)
-    train, dev, test = (
-        [group[sentence] for sentence in split.sentences] for split in probe.splits
-    )
-    assert not set(train) & set(dev) | set(train) & set(test) | set(dev) & set(test)
-    assert len(set(dev)) == len(dev)
-    assert len(set(test)) == len(test)
-    assert len(set(train)) < len(train)
+    drawn = [[group[each] for each in split.sentences] for split in probe.splits]
+    train, dev, test = map(set, drawn)
+    assert len(train | dev | test) == len(train) + len(dev) + len(test)
+    assert (len(dev), len(test)) == (len(drawn[1]), len(drawn[2]))
 
 
 @pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
 def test_the_seed_decides(name) -> None:
     corpus = random_corpus(900)
     first, again, other = (
-        probing.make(name, corpus, thirds(90), seed) for seed in (3, 3, 4)
+        probing.make(name, corpus, [60, 15, 15], seed).splits for seed in (3, 3, 4)
     )
-    check(first)
-    for one, same, changed in zip(
-        first.splits, again.splits, other.splits, strict=True
-    ):
-        assert (one.sentences, one.labels.tolist()) == (
-            same.sentences,
-            same.labels.tolist(),
-        )
-        assert one.sentences != changed.sentences
-
-
-def test_sizes_are_rounded_up_to_equal_classes_of_two_or_more_to_learn_from() -> None:
-    corpus = random_corpus(900)
-    assert list(map(len, probing.make("SentLen", corpus, [40, 10, 10]).splits)) == [
-        42,
-        12,
-        12,
-    ]
-    assert list(map(len, probing.make("BShift", corpus, [1, 1, 1]).splits)) == [4, 2, 2]
+    check(probing.make(name, corpus, [1, 1, 1]))  # rounded up to equal classes
+    for one, same, changed in zip(first, again, other, strict=True):
+        assert one.sentences == same.sentences != changed.sentences
+        assert one.labels.tolist() == same.labels.tolist()
 
 
 @pytest.mark.parametrize(
-    ("name", "sentences", "options", "message"),
+    ("name", "sentences", "message"),
     [
-        ("SOMO", None, {}, "name: SOMO cannot be made here; give one of SentLen, WC"),
-        (
-            "SentLen",
-            ["One sentence of five words."],
-            {},
-            "too few lengths for SentLen's 6 bins",
-        ),
-        (
-            "WC",
-            None,
-            {"sizes": [2000, 500, 500]},
-            "size: 3000 is too much for WC from 'small'; give fewer",
-        ),
-        (
-            "WC",
-            ["Four words are few.", ""],
-            {},
-            "corpus: 'small' has no sentence of 5 words or more",
-        ),
-        (
-            "BShift",
-            ["Only one sentence is not enough."],
-            {},
-            "is too much for BShift from 'small'",
-        ),
+        ("SOMO", [], "name: SOMO cannot be made here; give one of SentLen, WC"),
+        ("SentLen", ["One sentence of five words."], "too few lengths for SentLen's 6"),
+        ("WC", ["Four words are few.", ""], "has no sentence of 5 words or more"),
+        ("WC", ["Only one sentence is not enough."], "size: 300 is too much for WC"),
+        ("BShift", ["Only one sentence is not enough."], "is too much for BShift"),
     ],
 )
-def test_bad_input_is_answered_by_one_sentence(
-    name, sentences, options, message
-) -> None:
-    corpus = random_corpus(300) if sentences is None else corpus_of(sentences)
-    with pytest.raises(InputError, match=message):
-        probing.make(name, corpus, **{"sizes": thirds(300)} | options)
+def test_bad_input_is_answered_by_one_sentence(name, sentences, message) -> None:
+    with refused(message):
+        probing.make(name, corpus_of(sentences), [200, 50, 50])
 
 
 # -- recipes: words --------------------------------------------------------------------
@@ -238,9 +164,8 @@ def test_lengths_fall_into_bins_of_their_own(monkeypatch) -> None:
     probe = probing.make("SentLen", corpus_of(sentences), [20, 4, 4])
     assert probe.classes == ["5-8", "9-10"]
     for split in probe.splits:
-        assert [
-            len(sentence.split()) >= 9 for sentence in split.sentences
-        ] == split.labels.astype(bool).tolist()
+        long = [len(sentence.split()) >= 9 for sentence in split.sentences]
+        assert split.labels.tolist() == long
 
 
 @pytest.fixture
@@ -257,27 +182,22 @@ def words(monkeypatch):
 def test_a_sentence_has_its_word_once_and_no_other(words) -> None:
     words(5)
     corpus = random_corpus(900)
-    probe = probing.make("WC", corpus, thirds(120))
+    probe = probing.make("WC", corpus, [80, 20, 20])
     assert len(probe.classes) == len(set(probe.classes)) == 5
     for split in probe.splits:
         for sentence, label in zip(split.sentences, split.labels, strict=True):
-            there = [
-                word
-                for word in sentence.lower().strip(".").split()
-                if word in probe.classes
-            ]
+            words_of_it = text.lower_words(sentence)
+            there = [word for word in words_of_it if word in probe.classes]
             assert there == [probe.classes[label]]
 
 
 def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words) -> None:
     words(2)
-    target = {"often": 60, "seldom": 30, "rarely": 20, "once": 2}
-    fillers = pseudo_words(300)
-    sentences = [
-        f"{word} a b {fillers[i]} {fillers[-i - 1]}"
-        for word, count in target.items()
-        for i in range(count)
-    ]
+    fillers = iter(pseudo_words(300))
+    sentences = []
+    for word, count in {"often": 60, "seldom": 30, "rarely": 20, "once": 2}.items():
+        for _ in range(count):
+            sentences.append(f"{word} a b {next(fillers)} c")
     probe = probing.make("WC", corpus_of(sentences), [8, 2, 2])
     assert probe.classes == ["seldom", "rarely"]
 
@@ -323,17 +243,12 @@ SWAPPED = {
 
 
 def test_half_of_the_sentences_are_changed_and_none_says_what_another_does() -> None:
-    before, after = list(SWAPPED), list(SWAPPED.values())
-    ((found, _),) = recipes.bigram_shift(
-        recipes.source(corpus_of(before)), [], np.random.default_rng(0)
-    )
-    assert found["cluster"].tolist() == [
-        1,
-        2,
-        *range(4, 12),
-    ]  # of two that become alike the first
+    before = list(SWAPPED)
+    source = recipes.source(corpus_of(before))
+    ((found, _),) = recipes.bigram_shift(source, [], np.random.default_rng(0))
+    # Of two that become alike, the first.
+    assert found["cluster"].tolist() == [1, 2, *range(4, 12)]
     assert abs(found["label"].sum() - len(found) / 2) < 1
-    for cluster, label, sentence in found[["cluster", "label", "sentence"]].itertuples(
-        index=False
-    ):
-        assert sentence == (after, before)[label][cluster]
+    for row in found.itertuples():
+        unchanged = before[row.cluster]
+        assert row.sentence == (unchanged if row.label else SWAPPED[unchanged])

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import corpora, n2o, stats
+from lib import n2o, stats
 from lib.run import paths
 from lib.run import swap as command
 from lib.store import EmbeddingStore
-from lib.studies import swap
-from lib.studies.swap import Asked, Searched
+from lib.studies import searches, swap
+from lib.studies.searches import Asked, Searched
 from tests.refusals import refused
 
 SENTENCES = [f"{word} number {i}" for word in ("fish", "bread") for i in range(60)]
@@ -34,9 +34,8 @@ class Letters:
 @pytest.fixture(autouse=True)
 def store(tmp_path, monkeypatch) -> None:
     """A cache of its own for each test."""
-    monkeypatch.setattr(
-        swap, "EmbeddingStore", lambda: EmbeddingStore(tmp_path / "store")
-    )
+    own_store = EmbeddingStore(tmp_path / "store")
+    monkeypatch.setattr(searches, "EmbeddingStore", lambda: own_store)
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
 
 
@@ -45,15 +44,13 @@ def vectors(rng) -> np.ndarray:
     return rng.normal(size=(len(SENTENCES), 12))
 
 
-def n2o_of(old, new, **options) -> float:
-    return swap.compare(old, new, SENTENCES, **options).numbers.loc["n2o", "value"]
-
-
 # -- invariance ------------------------------------------------------------------------
 
 
-def test_identical_models_change_nothing(vectors) -> None:
-    found = swap.compare(vectors, vectors.copy(), SENTENCES)
+def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng) -> None:
+    rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
+    scales = rng.uniform(0.1, 9, size=(len(vectors), 1))
+    found = swap.compare(vectors, scales * vectors @ rotation, SENTENCES)
     expected = {"n2o": 1, "first_changed": 0, "first_lost": 0}
     for column in ("value", "low", "high"):
         assert found.numbers[column].to_dict() == expected
@@ -61,18 +58,9 @@ def test_identical_models_change_nothing(vectors) -> None:
     assert (found.found_by()["old"] == found.found_by()["new"]).all()
 
 
-def test_a_rotation_or_a_positive_scale_changes_next_to_nothing(vectors, rng) -> None:
-    rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
-    assert n2o_of(vectors, vectors @ rotation) >= 0.999
-    assert n2o_of(vectors, 0.37 * vectors) >= 0.999
-    scales = rng.uniform(0.1, 9, size=(len(vectors), 1))
-    assert n2o_of(vectors, vectors * scales) >= 0.999
-
-
 def test_random_vectors_give_chance_which_is_said(rng) -> None:
     sentences = [str(i) for i in range(400)]
-    sides = rng.normal(size=(2, 400, 30))
-    found = swap.compare(*sides, sentences, k=20)
+    found = swap.compare(*rng.normal(size=(2, 400, 30)), sentences, k=20)
     assert found.chance == pytest.approx(20 / 399)
     low, high = found.numbers.loc["n2o", ["low", "high"]]
     assert low - 0.005 < found.chance < high + 0.005
@@ -103,21 +91,23 @@ def asked() -> Asked:
 
 @pytest.fixture
 def toy(asked) -> swap.Swap:
-    sides = [
-        Searched(name, asked.fingerprint, ids) for name, ids in (("a", OLD), ("b", NEW))
-    ]
-    return swap.between(asked, *sides, stats.Sampling(0, 200))
+    old = Searched("a", asked.fingerprint, OLD, cut=(128, 7))
+    new = Searched("a", asked.fingerprint, NEW)
+    return swap.between(asked, old, new, stats.Sampling(0, 200))
 
 
 def test_the_numbers_by_hand(toy) -> None:
     np.testing.assert_allclose(toy.overlaps, [1, 2 / 3, 1 / 3])
-    assert toy.first_changed.tolist() == [False, True, True]
-    assert toy.first_lost.tolist() == [False, True, True]
-    assert toy.numbers["value"].round(6).tolist() == [0.666667, 0.666667, 0.666667]
+    assert toy.per_query["first_changed"].tolist() == [False, True, True]
+    assert toy.per_query["first_lost"].tolist() == [False, True, True]
+    np.testing.assert_allclose(toy.numbers["value"], 2 / 3)
     assert toy.chance == 3 / 5
+    assert toy.lines()[-1] == (
+        "a (old) reads 128 tokens of a sentence; longer sentences, which it cuts: 7"
+    )
 
 
-def test_what_is_lost_and_gained_by_hand(toy) -> None:
+def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None:
     changes = toy.changes()
     assert changes["query"].tolist() == ["three", "one", "zero"]
     assert changes["lost"].tolist() == [["four", "five"], ["two"], []]
@@ -125,9 +115,6 @@ def test_what_is_lost_and_gained_by_hand(toy) -> None:
     found_by = toy.found_by().set_index("sentence")
     assert found_by.loc["zero"].tolist() == [2, 2]
     assert found_by.loc["four"].tolist() == [1, 0]
-
-
-def test_what_is_written_can_be_read(toy, tmp_path) -> None:
     toy.write(tmp_path)
     table = pd.read_csv(tmp_path / "lost.csv")
     assert json.loads(table["lost"][0]) == ["four", "five"]
@@ -158,43 +145,19 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
     assert swap.load(name).name == name
 
 
-def test_a_text_that_is_cut_is_said(toy, asked) -> None:
-    side = Searched("a", asked.fingerprint, OLD, cut=(128, 7))
-    other = Searched("a", asked.fingerprint, NEW)
-    found = swap.between(asked, side, other)
-    assert found.lines()[-1] == (
-        "a (old) reads 128 tokens of a sentence; longer sentences, which it cuts: 7"
-    )
-
-
-def test_documents_are_resampled_together(tmp_path) -> None:
-    blocks = ["\n".join(SENTENCES[i : i + 10]) for i in range(0, 120, 10)]
-    (tmp_path / "text.txt").write_text("\n\n".join(blocks))
-    corpus = corpora.load(f"lines:{tmp_path / 'text.txt'}")
-    found = swap.compare(Letters(), Letters(), corpus, k=2)
-    assert len(np.unique(found.asked.clusters)) == 12
-
-
 # -- refused ---------------------------------------------------------------------------
-
-
-def nan(vectors: np.ndarray) -> np.ndarray:
-    return np.where(np.arange(len(vectors))[:, None] == 7, np.nan, vectors)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"sentences": []}, "sentences: are empty; give a list"),
-        ({"sentences": SENTENCES[:5]}, "the text has 5 sentences"),
         ({"k": 0}, "k: 0 is not accepted; give 1 to 119"),
         ({"queries": []}, "queries: are empty"),
         ({"queries": 0}, "queries: 0 is not accepted"),
         ({"new": np.ones((7, 3))}, "new: has 7 vectors for 120 sentences"),
         ({"new": np.ones((120, 3))}, "new: every neighbor is as near as every other"),
-        ({"new": nan(np.ones((120, 3)))}, "new: row 7 holds NaN or infinity"),
-        ({"new": lambda s: nan(letters(s))}, "returned NaN or infinity for 'fish"),
-        ({"new": "minilm"}, "'minilm' is not known; did you mean"),
+        ({"new": np.full((120, 3), np.nan)}, "new: row 0 holds NaN or infinity"),
         (
             {"new": letters(SENTENCES), "queries": ["a"]},
             "new: vectors cannot encode queries",
@@ -236,29 +199,18 @@ def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng) -> None:
     same = drift(model, str(tmp_path / "eval"), 0, 10)
     model.weights = rng.normal(size=(20, 20))
     other = drift(model, str(tmp_path / "eval"), 1, 20)
-    assert same["old_n2o"] == 1
+    assert same == {"old_n2o": 1, "old_first_changed": 0, "old_first_lost": 0}
     assert 0 < other["old_n2o"] < 1
-    assert set(other) == {"old_n2o", "old_first_changed", "old_first_lost"}
     logged = pd.read_csv(tmp_path / "eval" / "old_n2o_evaluation_results.csv")
     assert logged[["epoch", "steps"]].to_numpy().tolist() == [[0, 10], [1, 20]]
     assert logged["n2o"].tolist() == pytest.approx([1, other["old_n2o"]])
 
 
-def test_sentence_transformers_takes_the_evaluator(tmp_path) -> None:
-    package = pytest.importorskip("sentence_transformers")
-    from sentence_transformers.base.evaluation import (
-        SentenceEvaluator,
-        SequentialEvaluator,
-    )
-
-    from tests.unit.test_hub import write_model
-
-    folder = write_model(tmp_path / "model")
-    encoder = package.SentenceTransformer(str(folder), device="cpu")
-    drift = swap.evaluator(encoder, SENTENCES, k=5)
-    assert isinstance(drift, SentenceEvaluator)
-    assert drift(encoder)["n2o"] == 1
-    assert SequentialEvaluator([drift])(encoder)["n2o"] == 1
+def test_sentence_transformers_takes_the_evaluator() -> None:
+    evaluation = pytest.importorskip("sentence_transformers.base.evaluation")
+    drift = swap.evaluator(Model(), SENTENCES, k=5)
+    assert isinstance(drift, evaluation.SentenceEvaluator)
+    assert evaluation.SequentialEvaluator([drift])(Model())["n2o"] == 1
 
 
 # -- the command -----------------------------------------------------------------------
@@ -301,23 +253,24 @@ def test_the_command_executes_the_lesson_and_prints_five_lines(
     name = f"{tmp_path / 'mine.py'}:encode"
     options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]
     assert command.main([*options, "--name=x", "--at-least=0.8"]) == 0
-    *_, first, changed, lost, cost, report, verdict = (
-        capsys.readouterr().out.splitlines()
-    )
-    assert first.startswith(f"N2O of {name} with {name}@float16: ")
-    assert "120 queries, k = 4, chance 0.034" in first
-    assert changed.startswith("share of queries whose first result changed: ")
-    assert lost.startswith("share of queries whose first result left the first 4: ")
-    assert "80 bytes" in cost
-    assert "40 bytes" in cost
+    said = capsys.readouterr().out.splitlines()[-6:]
     folder = paths.FIGURES / "swapped" / "x" / "10_swap_or_shrink"
-    assert report.startswith(f"report: {folder / '10_swap_or_shrink.ipynb'}, ")
-    assert verdict.startswith("OK: N2O is ")
-    table = pd.read_csv(folder / "lost.csv")
-    assert len(table) == len(SENTENCES)
+    for line, start in zip(
+        said,
+        (
+            f"N2O of {name} with {name}@float16: ",
+            "share of queries whose first result changed: ",
+            "share of queries whose first result left the first 4: ",
+            f"cost of a sentence: {name}: ",
+            f"report: {folder / '10_swap_or_shrink.ipynb'}, ",
+            "OK: N2O is ",
+        ),
+        strict=True,
+    ):
+        assert line.startswith(start)
+    assert "120 queries, k = 4, chance 0.034" in said[0]
+    assert len(pd.read_csv(folder / "lost.csv")) == len(SENTENCES)
     assert not (folder / "forms.png").exists()
-    assert command.main([*options, "--name=x", "--at-least=1"]) in (0, 4)
-    assert "unchanged, skipped" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -325,10 +278,8 @@ def test_the_command_executes_the_lesson_and_prints_five_lines(
     [
         ({"old": ""}, "OLD: is empty; give OLD, NEW and TEXT"),
         ({"at-least": "80"}, "AT_LEAST: '80' is not accepted; give 0 to 1"),
-        ({"at-least": "high"}, "AT_LEAST: 'high' is not accepted"),
         ({"k": "many"}, "k: 'many' is not accepted"),
         ({"text": "no.txt"}, "TEXT: no.txt: no such file"),
-        ({"text": "lines:no.txt"}, "TEXT: no.txt: no such file"),
         ({"queries": "no.txt"}, "QUERIES: no.txt: no such file"),
         ({"name": "../x"}, "NAME: '../x' is not accepted"),
         ({"new-pooling": "sum"}, "new, pooling: 'sum' is not known"),

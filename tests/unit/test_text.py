@@ -12,32 +12,25 @@ from hypothesis import strategies as st
 
 from lib import corpora
 from lib.corpora import text
-from lib.run.errors import InputError
+from tests.refusals import refused
 
 anything = st.text(max_size=60)
 
 
 @given(st.lists(anything))
 def test_a_fingerprint_depends_on_where_sentences_end(sentences) -> None:
-    same = text.fingerprint(list(sentences))
-    assert text.fingerprint(sentences) == same
+    same = text.fingerprint(sentences)
     assert text.fingerprint([*sentences, ""]) != same
-    if sentences:
-        assert text.fingerprint(["".join(sentences)]) != same or len(sentences) == 1
+    if len(sentences) > 1:
+        assert text.fingerprint(["".join(sentences)]) != same
 
 
 @given(anything)
 @example("a\0b \u202e \u0378 e\u0301")
 @example("x" * 40_000)
 def test_tokens_are_text_without_white_space(sentence) -> None:
-    tokenizers = [
-        text.word_tokens,
-        text.lower_word_tokens,
-        text.gensim_tokens,
-        text.cased_words,
-        text.lower_words,
-    ]
-    for tokenize in [*tokenizers, text.whitespace_tokens]:
+    tokenizers = [text.word_tokens, text.gensim_tokens, text.whitespace_tokens]
+    for tokenize in tokenizers:
         assert all(
             token and not re.search(r"\s", token) for token in tokenize(sentence)
         )
@@ -60,15 +53,8 @@ def test_tokens_by_hand() -> None:
     assert text.gensim_tokens("He doesn't know 3.") == ["he", "doesn", "t", "know"]
     assert text.content_types("The cat, the CAT!") == {"the", "cat"}
     assert text.whitespace_tokens(" A dog,\tbarks.\n") == ["A", "dog,", "barks."]
-    assert text.treebank_tokens('They can\'t "stop".') == [
-        "They",
-        "ca",
-        "n't",
-        "``",
-        "stop",
-        "''",
-        ".",
-    ]
+    quoted = ["They", "ca", "n't", "``", "stop", "''", "."]
+    assert text.treebank_tokens('They can\'t "stop".') == quoted
 
 
 def test_word_tokens_are_those_of_spacy() -> None:
@@ -90,14 +76,15 @@ def test_counts_become_probabilities(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"the 3\nof\n", "line 2: is 'of'; give a word, a blank and its count"),
+        (
+            b"the 3\nof\n",
+            "counts.txt, line 2: is 'of'; give a word, a blank",
+        ),
         (b"the 3\nthe 4\n", "line 2: is 'the 4', a word that was there before"),
         (b"the 0\n", "holds no counts above 0"),
     ],
 )
 def test_a_file_without_counts_is_refused(tmp_path, content, message) -> None:
     (tmp_path / "counts.txt").write_bytes(content)
-    with pytest.raises(InputError) as error:
+    with refused(message):
         text.read_probabilities(tmp_path / "counts.txt")
-    assert message in str(error.value)
-    assert "counts.txt" in str(error.value)

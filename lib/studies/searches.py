@@ -1,0 +1,236 @@
+"""A text that is searched with the same queries under one embedder after another."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lib import embedders
+from lib.corpora import Corpus, text
+from lib.embedders import own
+from lib.embedders.base import Embedder
+from lib.neighbors import Neighbors, exact
+from lib.run import paths
+from lib.run.errors import InputError
+from lib.run.parameters import in_range
+from lib.store import EmbeddingStore, fit
+from lib.vectors import Embeddings, as_matrix, check_finite_rows
+
+QUERIES = 1000  # drawn from a text that has more sentences
+SEED = 2020
+BITS = 32  # of a number, where an embedder does not say
+ROUNDING = 1e-5  # similarities that differ by no more are all the same
+
+
+class Cost(NamedTuple):
+    """What a sentence costs.
+
+    Attributes
+    ----------
+    seconds : float or None
+        To encode it, reading the model included; None if that was not measured.
+    bytes : float
+        Of its vector.
+    """
+
+    seconds: float | None
+    bytes: float
+
+    def __str__(self) -> str:
+        took = "encoding not measured"
+        if self.seconds is not None:
+            took = f"{self.seconds * 1000:.3g} ms to encode"
+        return f"{took}, {self.bytes:,.0f} bytes"
+
+
+NOT_MEASURED = Cost(None, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Searched:
+    """What one embedder finds for the queries.
+
+    Attributes
+    ----------
+    name : str
+    fingerprint : str
+        Of the text and the queries.
+    ids : int64[q, k]
+        The neighbors of each query: indices of sentences.
+    cost : Cost
+    cut : (int, int)
+        The embedder's limit in tokens, and how many sentences are longer.
+    """
+
+    name: str
+    fingerprint: str
+    ids: np.ndarray
+    cost: Cost = NOT_MEASURED
+    cut: tuple[int, int] = (0, 0)
+
+
+def load(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
+    """An embedder by name, hub id, folder or ``path/to/file.py:function``.
+
+    Pooling and prompt are for a model in a folder or on the hub; InputError for others.
+    """
+    folder = embedder.partition("@")[0]
+    if "/" not in embedder and os.path.isdir(paths.from_root(folder)):
+        embedder = f"./{embedder}"
+    given = {"pooling": pooling, "prompt": prompt}
+    options = {key: value for key, value in given.items() if value}
+    return embedders.load(embedder, **options)
+
+
+class Asked(NamedTuple):
+    """A text and what is asked of it.
+
+    Attributes
+    ----------
+    corpus : Corpus or sequence of str
+    queries : sequence of str
+    rows : int64[q]
+        The sentences of the text that are the queries, which then are not their own
+        neighbors; -1 for queries of another source.
+    """
+
+    corpus: Corpus | Sequence[str]
+    queries: Sequence[str]
+    rows: np.ndarray
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """The sentences of the text."""
+        return getattr(self.corpus, "sentences", self.corpus)
+
+    @property
+    def are_drawn(self) -> bool:
+        """Whether the queries are sentences of the text."""
+        return bool(self.rows[0] >= 0)
+
+    @property
+    def candidates(self) -> int:
+        """How many sentences a query may find."""
+        return len(self.sentences) - self.are_drawn
+
+    @property
+    def clusters(self) -> np.ndarray | None:
+        """Equal for queries that are not independent; None if they are."""
+        if self.are_drawn and isinstance(self.corpus, Corpus):
+            return self.corpus.clusters[self.rows]
+        return None
+
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits for the text, and as many for the queries."""
+        return text.fingerprint(self.sentences) + text.fingerprint(self.queries)
+
+
+def ask(
+    corpus: Corpus | Sequence[str],
+    queries: int | Sequence[str] = QUERIES,
+    seed: int = SEED,
+) -> Asked:
+    """A text with its queries; InputError if there are no sentences or no queries.
+
+    `queries` are the queries themselves, or how many sentences of the text are drawn:
+    all, if it has fewer.
+    """
+    sentences = getattr(corpus, "sentences", corpus)
+    if isinstance(sentences, str) or not len(sentences):
+        raise InputError("sentences: are empty; give a list of sentences")
+    if not isinstance(queries, int):
+        if isinstance(queries, str) or not len(queries):
+            raise InputError("queries: are empty; give a list of queries")
+        return Asked(corpus, queries, np.full(len(queries), -1))
+    in_range("queries", queries, 1, 10**7)
+    number = min(queries, len(sentences))
+    drawn = np.random.default_rng(seed).choice(len(sentences), number, replace=False)
+    rows = np.sort(drawn)
+    return Asked(corpus, [sentences[int(row)] for row in rows], rows)
+
+
+def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
+    """The k nearest sentences of each query under one embedder.
+
+    Parameters
+    ----------
+    embedder : str, Embedder, object with ``encode``, or float[n, d]
+        A name as for `load`. What has no name of its own is not cached. An array holds
+        the vectors of the text's sentences; its queries must be drawn from the text.
+    name : str
+        What to call one that has no name of its own.
+
+    Raises
+    ------
+    InputError
+        No text for so many neighbors, vectors that are not a row of finite numbers for
+        each sentence, or vectors of one direction.
+    """
+    n = len(asked.sentences)
+    in_range("k", k, 1, asked.candidates, f"the text has {n} sentences")
+    embedder = load(embedder) if isinstance(embedder, str) else embedder
+    name = getattr(embedder, "name", name or type(embedder).__name__)
+    vectors = _vectors(embedder, asked, name)
+    queries = vectors[asked.rows] if asked.are_drawn else _queries(embedder, asked)
+    found = ranked(name, queries, vectors, k, asked.rows)
+    seconds = None
+    cut = (0, 0)
+    if isinstance(embedder, Embedder):
+        seconds = EmbeddingStore().seconds(embedder, asked.corpus)
+        cut = embedder.cut(asked.sentences)
+    cost = Cost(seconds, bytes_of(embedder, vectors))
+    return Searched(name, asked.fingerprint, found.ids, cost, cut)
+
+
+def _vectors(embedder: Any, asked: Asked, name: str) -> Embeddings:
+    """Those of the text, which the user may have made."""
+    if not isinstance(embedder, np.ndarray):
+        return EmbeddingStore().embed(embedder, asked.corpus, show_progress_bar=True)
+    vectors = as_matrix(name, embedder)
+    n = len(asked.sentences)
+    if len(vectors) != n:
+        raise InputError(
+            f"{name}: has {len(vectors)} vectors for {n} sentences; "
+            "give one for each, in the order of the text"
+        )
+    if not asked.are_drawn:
+        raise InputError(
+            f"{name}: vectors cannot encode queries; give an embedder, or no queries"
+        )
+    check_finite_rows(name, vectors.sum(axis=1))
+    return vectors
+
+
+def _queries(embedder: Any, asked: Asked) -> Embeddings:
+    if isinstance(embedder, Embedder):
+        embedder = fit(embedder, asked.corpus)
+    return EmbeddingStore().embed(embedder, list(asked.queries))
+
+
+def bytes_of(embedder: Any, vectors: Embeddings) -> float:
+    """What a stored vector takes; of sparse vectors, on average."""
+    bits = getattr(embedder, "bits", BITS)
+    if isinstance(vectors, np.ndarray):
+        return float(np.ceil(bits * vectors.shape[1] / 8))
+    return 2 * vectors.nnz * bits / 8 / vectors.shape[0]  # each with its place
+
+
+def ranked(
+    name: str, queries: Embeddings, vectors: Embeddings, k: int, exclude: np.ndarray
+) -> Neighbors:
+    """The k nearest vectors of each query; `exclude` is as for `neighbors.exact`.
+
+    InputError if all are equally near, so that there is nothing to rank.
+    """
+    found = exact(queries, vectors, k, exclude=exclude)
+    could_differ = queries.shape[0] > 1 and vectors.shape[0] > 2
+    if could_differ and np.ptp(found.similarities) < ROUNDING:
+        raise InputError(
+            f"{name}: every neighbor is as near as every other one, {own.DIFFERENT}"
+        )
+    return found
