@@ -227,10 +227,12 @@ def ranked(
 
     InputError if all are equally near, so that there is nothing to rank.
     """
-    found = exact(queries, vectors, k, exclude=exclude)
+    # One more, since the nearest of all queries may be equally near: themselves.
+    depth = max(k, min(k + 1, vectors.shape[0] - 1))
+    found = exact(queries, vectors, depth, exclude=exclude)
     could_differ = queries.shape[0] > 1 and vectors.shape[0] > 2
     if could_differ and np.ptp(found.similarities) < ROUNDING:
         raise InputError(
             f"{name}: every neighbor is as near as every other one, {own.DIFFERENT}"
         )
-    return found
+    return Neighbors(found.ids[:, :k], found.similarities[:, :k])

@@ -126,10 +126,11 @@ def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None
 # -- what is compared ------------------------------------------------------------------
 
 
-def test_queries_of_another_source_may_find_their_equal() -> None:
-    found = swap.compare(Letters(), Letters(), SENTENCES, k=3, queries=SENTENCES[:5])
+@pytest.mark.parametrize("k", [1, 3])
+def test_queries_of_another_source_may_find_their_equal(k) -> None:
+    found = swap.compare(Letters(), Letters(), SENTENCES, k=k, queries=SENTENCES[:5])
     assert found.old.ids[:, 0].tolist() == [0, 1, 2, 3, 4]
-    assert found.chance == 3 / len(SENTENCES)
+    assert found.chance == k / len(SENTENCES)
 
 
 def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> None:
