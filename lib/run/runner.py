@@ -358,8 +358,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def to_open(jobs: list[Job]) -> str:
-    """What to look at after a run: the notebook, or the folders of several jobs."""
+    """What to look at after a run: the first figure, or the folders of several jobs."""
     if len(jobs) > 1:
         place = paths.FIGURES / jobs[0].profile
         return f"{place}: a folder with the figures of each notebook"
-    return f"{jobs[0].executed}, or the figures beside it"
+    notebook = jobs[0].executed
+    figures = list(jobs[0].results.glob("*.png"))
+    if not figures:
+        return str(notebook)
+    first = min(figures, key=lambda file: file.stat().st_mtime_ns)
+    return f"{first}, or the executed notebook {notebook.name} beside it"

@@ -268,7 +268,7 @@ def test_a_run_ends_with_what_to_open(project, capsys) -> None:
     project("01_good", GOOD)
     assert runner.main(["--jobs=1"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
-    assert last.startswith(f"open {folder / '01_good' / '01_good.ipynb'}, ")
+    assert last.startswith(f"open {folder / '01_good' / '01_good.ipynb'}")
     project("02_good", GOOD)
     assert runner.main(["--jobs=1"]) == 0
     last = capsys.readouterr().out.splitlines()[-1]
