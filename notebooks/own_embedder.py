@@ -5,10 +5,7 @@ a row for each of them:
 
     encode(sentences) -> array of floats, (len(sentences), dimensions), dense or sparse
 
-This one counts runs of three and four letters. Words that look alike share runs
-(*baptize*, *baptized*), so their sentences come near each other even where no word is
-the same. It learns nothing from text and knows nothing of meaning: a low bar for
-embedders that do.
+This one counts runs of three and four letters and learns nothing from text.
 """
 
 from __future__ import annotations
