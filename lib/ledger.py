@@ -321,7 +321,8 @@ class Ledger:
             alike = deciding[deciding["verdict"] == verdict]
             if verdict not in DECIDED or alike.empty:
                 continue
-            claim = alike.iloc[0]
+            with_interval = alike[alike["kind"] == "interval"]
+            claim = (alike if with_interval.empty else with_interval).iloc[0]
             label = _joined([id.partition("-")[2].replace("-", " "), claim["part"]])
             word = _word(verdict, deciding)
             interval = self._deciding[claim.name]
