@@ -99,9 +99,10 @@ def test_every_page_is_there_and_sphinx_complains_only_of_what_has_not_been_run(
     site, complaints = built
     notebooks = [*paths.lessons(), *paths.replications()]
     missing = [paths.notebook_name(notebook) for notebook in notebooks[1:]]
-    assert len(complaints) == len(missing)
     for name in missing:
         assert any(f"{name} has no results here" in line for line in complaints)
+    other = [line for line in complaints if "has no results here" not in line]
+    assert other == []
     sources = [paths.ROOT / "README.md", *paths.ROOT.glob("docs/**/*.md"), *notebooks]
     for source in sources:
         page = source.relative_to(paths.ROOT).with_suffix(".html")
