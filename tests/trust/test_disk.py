@@ -24,7 +24,7 @@ from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from tests.trust.launcher import files_of_at_most
 from tests.unit.test_run import BAD, BROKEN, GOOD, write_notebook
-from tests.unit.test_situate import toy
+from tests.unit.test_situate import IDS, QUERIES, hoods
 
 
 def figure(folder: Path) -> None:
@@ -39,7 +39,7 @@ def table(folder: Path) -> None:
 
 
 def neighbors(folder: Path) -> None:
-    toy().write(folder / "neighbors.parquet")
+    hoods(IDS, QUERIES, 6).write(folder / "neighbors.parquet")
 
 
 @cache

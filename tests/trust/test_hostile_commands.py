@@ -19,7 +19,7 @@ ROOT = paths.ROOT
 
 REFUSED = [
     (run.main, ["--profile=smok"], "PROFILE: 'smok' is not known; did you mean smoke?"),
-    (run.main, ["--notebook=1"], "NOTEBOOK: '1' is not known; did you mean 01_n2o or"),
+    (run.main, ["--notebook=1"], "NOTEBOOK: '1' is not known; did you mean 01?"),
     (run.main, ["--jobs=0"], "JOBS: 0 is not accepted; give 1 to 64"),
     (run.main, ["--jobs=x"], "JOBS: 'x' is not accepted; give 1 to 64, a whole number"),
     (
