@@ -38,14 +38,15 @@ def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
     """
     ids_a = as_integers("ids", ids_a)
     ids_b = as_integers("ids", ids_b)
-    if ids_a.shape != ids_b.shape or ids_a.ndim != 2 or not ids_a.shape[1]:
+    has_neighbors = ids_a.ndim == 2 and ids_a.shape[1] > 0
+    if not has_neighbors or ids_a.shape != ids_b.shape:
         shapes = f"{ids_a.shape} and {ids_b.shape}"
         raise InputError(
             f"ids: shapes {shapes}; give two arrays of one shape (queries, k)"
         )
-    repeats = (_repetitions(ids_a) + _repetitions(ids_b)).astype(bool)
+    repeats = _repetitions(ids_a) + _repetitions(ids_b)
     if repeats.any():
-        row = int(np.argmax(repeats))
+        row = int(np.argmax(repeats > 0))
         raise InputError(
             f"ids: row {row} names a neighbor twice; give k different ones a query"
         )
@@ -60,7 +61,8 @@ def _repetitions(ids: np.ndarray) -> np.ndarray:
     Two lists without repetitions, side by side, repeat what they share.
     """
     ordered = np.sort(ids, axis=1)
-    return (ordered[:, 1:] == ordered[:, :-1]).sum(axis=1)
+    repeats = ordered[:, 1:] == ordered[:, :-1]
+    return repeats.sum(axis=1)
 
 
 def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -69,7 +71,8 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     `ids` maps an embedder's name to its neighbors, int[q, k]. The result is symmetric
     with a unit diagonal, rows and columns in the order of `ids`.
     """
-    return square(per_query(ids).mean(), list(ids))
+    means = per_query(ids).mean()
+    return square(means, list(ids))
 
 
 def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
@@ -81,13 +84,15 @@ def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     overlaps = {}
     for a, b in combinations(ids, 2):
         overlaps[a, b] = overlap(ids[a], ids[b])
-    return pd.DataFrame(overlaps).rename_axis(columns=["a", "b"])
+    table = pd.DataFrame(overlaps)
+    return table.rename_axis(columns=["a", "b"])
 
 
 def square(pairs: pd.Series, names: Sequence[str]) -> pd.DataFrame:
     """A series over pairs (a, b) as a symmetric table with ones on its diagonal."""
     names = list(names)
-    table = pd.DataFrame(np.eye(len(names)), index=names, columns=names)
+    diagonal = np.eye(len(names))
+    table = pd.DataFrame(diagonal, index=names, columns=names)
     for (a, b), value in pairs.items():
         table.loc[a, b] = value
         table.loc[b, a] = value
@@ -111,7 +116,8 @@ def word_types(
     """
     from sklearn.feature_extraction.text import CountVectorizer
 
-    presence = CountVectorizer(analyzer=types).fit_transform(sentences)
+    counter = CountVectorizer(analyzer=types)
+    presence = counter.fit_transform(sentences)
     return sparse.csr_array(presence)
 
 
@@ -142,12 +148,13 @@ def token_overlap(
     types_of_queries = types[np.repeat(queries, k)]
     types_of_neighbors = types[ids.ravel()]
     common_types = types_of_queries.multiply(types_of_neighbors)
-    shared = common_types.sum(axis=1).reshape(ids.shape)
+    common = common_types.sum(axis=1).reshape(ids.shape)
     sizes = types.sum(axis=1)
     total = sizes[queries][:, None]
     if symmetric:
-        total = total + sizes[ids] - shared
-    shares = shared / np.maximum(1, total)
+        both = total + sizes[ids]
+        total = both - common
+    shares = common / np.maximum(1, total)
     return shares.mean(axis=1)
 
 
@@ -213,10 +220,13 @@ def shared(
     """
     counts = []
     for a, b in combinations(ids, 2):
+        one = ids[a]
         other = ids[b] if order is None else ids[b][order]
-        same = ids[a][:, :, None] == other[:, None, :]
-        table = same.cumsum(axis=1, dtype=np.int16).cumsum(axis=2, dtype=np.int16)
-        counts.append(table.diagonal(axis1=1, axis2=2))
+        # Whether place i of one list has the sentence at place j of the other.
+        same = one[:, :, np.newaxis] == other[:, np.newaxis, :]
+        so_far = same.cumsum(axis=1, dtype=np.int16)
+        common = so_far.cumsum(axis=2, dtype=np.int16)  # at depths i and j
+        counts.append(common.diagonal(axis1=1, axis2=2))
     return np.stack(counts, axis=1)
 
 
@@ -226,7 +236,9 @@ def jaccard(counts: np.ndarray) -> np.ndarray:
     From what `shared` counts: int[..., k].
     """
     k = counts.shape[-1]
-    return counts[..., -1] / (2 * k - counts[..., -1])
+    in_both = counts[..., -1]
+    in_either = 2 * k - in_both
+    return in_both / in_either
 
 
 def rank_biased_overlap(counts: np.ndarray, p: float = 0.9) -> np.ndarray:
@@ -235,9 +247,11 @@ def rank_biased_overlap(counts: np.ndarray, p: float = 0.9) -> np.ndarray:
     By Webber, Moffat and Zobel. The mean of the overlaps at each depth; weights fall by
     a factor `p` from depth to depth.
     """
-    depths = np.arange(1, counts.shape[-1] + 1)
+    k = counts.shape[-1]
+    depths = np.arange(1, k + 1)
+    overlaps = counts / depths
     weights = p**depths
-    return counts / depths @ weights / weights.sum()
+    return overlaps @ weights / weights.sum()
 
 
 def cka(
@@ -253,10 +267,11 @@ def cka(
         Which sentences, in which order, for the first and the second embedder of a
         pair. Two different orders give the permutation baseline.
     """
-    pairs = np.triu_indices(len(products), 1)
-    ours = np.array([_centered(each[np.ix_(one, one)]) for each in products])
-    theirs = np.array([_centered(each[np.ix_(other, other)]) for each in products])
-    return (ours @ theirs.T)[pairs]
+    of_one = _of_some(products, one)
+    # A copy, as the product of an array with itself is rounded differently.
+    of_other = of_one.copy() if other is one else _of_some(products, other)
+    every_pair = of_one @ of_other.T
+    return every_pair[np.triu_indices(len(products), 1)]
 
 
 def inner_products(vectors: Embeddings) -> np.ndarray:
@@ -265,8 +280,16 @@ def inner_products(vectors: Embeddings) -> np.ndarray:
     return products.toarray() if sparse.issparse(products) else products
 
 
+def _of_some(products: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:
+    """The centered inner products of some sentences: float[embedders, m * m]."""
+    chosen = np.ix_(rows, rows)
+    return np.array([_centered(each[chosen]) for each in products])
+
+
 def _centered(products: np.ndarray) -> np.ndarray:
     """Inner products of centered vectors, with sum of squares 1: float[n * n]."""
-    means = products.mean(axis=0)
-    inner = products - means - products.mean(axis=1, keepdims=True) + products.mean()
-    return (inner / np.linalg.norm(inner)).ravel()
+    of_columns = products.mean(axis=0)
+    of_rows = products.mean(axis=1, keepdims=True)
+    inner = products - of_columns - of_rows + products.mean()
+    unit = inner / np.linalg.norm(inner)
+    return unit.ravel()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from lib.run import paths
 from tests.sizes import EXAMPLES
 
 # Workers share the cores, and small arrays are no work for several threads. Set before
@@ -38,6 +39,21 @@ def pytest_collection_modifyitems(items: list) -> None:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch) -> Path:
+    """A cache of its own for the test."""
+    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
+    return paths.CACHE
+
+
+@pytest.fixture
+def data_folder(tmp_path, monkeypatch, own_cache) -> Path:
+    """An empty folder, the only one where data are looked for; with its own cache."""
+    monkeypatch.setattr(paths, "DATA", tmp_path)
+    monkeypatch.setenv(paths.DATA_VARIABLE, "")
+    return tmp_path
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def copy_project(folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(folder),
         "SENTENCE_CACHE": str(folder / ".cache"),
     }
+
+
+def run(
+    folder: Path, variables: dict[str, str], *arguments: str, **options: int
+) -> subprocess.CompletedProcess:
+    """Run Python in a folder, with these environment variables."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=1800,
+        **options,
+    )
 
 
 def new_cache(folder: Path) -> Path:

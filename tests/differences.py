@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-from tests.copies import copy_project
+from tests.copies import copy_project, run
 
 KEPT = (".png", ".svg", ".csv", ".parquet")
 # Settings of Matplotlib, IPython, pandas and NumPy, as a user has them for something
@@ -40,11 +39,8 @@ plt.style.use("ggplot")
         "c.InlineBackend.rc = {'figure.dpi': 33}\n"
     ),
 }
-DIFFERENT = {
-    **{
-        name: "2"
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    },
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+DIFFERENT = dict.fromkeys(THREADS, "2") | {
     "OMP_WAIT_POLICY": "PASSIVE",
     "PYTHONHASHSEED": "random",
     "TZ": "Asia/Kathmandu",
@@ -55,17 +51,11 @@ DIFFERENT = {
 }
 # Another run, with one thread, no locale at all and a Python that is told not to help
 # itself.
-PLAIN = {
-    **{
-        name: "1"
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-    },
-    **{
-        "PYTHONHASHSEED": "1",
-        "LC_ALL": "POSIX",
-        "PYTHONUTF8": "0",
-        "PYTHONCOERCECLOCALE": "0",
-    },
+PLAIN = dict.fromkeys(THREADS, "1") | {
+    "PYTHONHASHSEED": "1",
+    "LC_ALL": "POSIX",
+    "PYTHONUTF8": "0",
+    "PYTHONCOERCECLOCALE": "0",
 }
 
 
@@ -91,15 +81,9 @@ class Elsewhere:
             if name in os.environ
         }
         own = {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.project)}
-        return subprocess.run(
-            [sys.executable, "-m", "lib.run", "--profile", profile, "--jobs", "2"],
-            cwd=self.folder,
-            env=passed | own | DIFFERENT | decimal_comma(self.folder / "locales"),
-            umask=0o077,
-            capture_output=True,
-            text=True,
-            timeout=1800,
-        )
+        others = DIFFERENT | decimal_comma(self.folder / "locales")
+        options = ["-m", "lib.run", "--profile", profile, "--jobs", "2"]
+        return run(self.folder, passed | own | others, *options, umask=0o077)
 
 
 def decimal_comma(folder: Path) -> dict[str, str]:

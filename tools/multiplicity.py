@@ -67,7 +67,7 @@ def _errors(distance: float, half: float) -> float:
 def decisive(claims: pd.DataFrame) -> pd.Series:
     """For each claim that an interval decides, by how many standard errors.
 
-    Claims that hold or fail by an interval: float, by id.
+    Claims that hold or fail by an interval: float, by id. Exact values do not count.
     """
     rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
     rules = rules[
@@ -82,8 +82,9 @@ def decisive(claims: pd.DataFrame) -> pd.Series:
         for measured in MEASURED.finditer(claim.ours):
             rule = (claim.id, (measured["part"] or "").strip())
             condition = rules[verdict].get(rule)
-            if condition:
-                numbers = tuple(map(float, re.findall(NUMBER, measured["numbers"])))
+            numbers = tuple(map(float, re.findall(NUMBER, measured["numbers"])))
+            is_exact = numbers[1] == numbers[2]
+            if condition and not is_exact:
                 errors.append(certainty(numbers, condition))
         if errors:
             # One part suffices to hold, or, of most claims, to fail.

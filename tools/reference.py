@@ -329,7 +329,8 @@ def _linked(id: str, judged: pd.Series, profile: str) -> str:
 def deciding(id: str, judged: pd.Series) -> str:
     """What was measured and what came out, of the part that decides a claim.
 
-    What is missing, if the claim cannot be tested.
+    Of several parts with the claim's verdict, one with an interval goes before an exact
+    value, and that before an identity. If the claim cannot be tested, what is missing.
 
     Parameters
     ----------
@@ -344,17 +345,34 @@ def deciding(id: str, judged: pd.Series) -> str:
         return f"missing: {'; '.join(needed) or judged['note'].split('; ')[0]}"
     if judged["verdict"] not in WORDS:
         return ""
-    word = {seen: word for word, seen in SEEN.items()}.get(
-        judged["verdict"], judged["verdict"]
-    )
-    for entry in judged["ours"].split("; "):
-        part, colon, ours = entry.partition(": ")
-        if not colon:
-            part, ours = "", f"{entry} {word}"
-        if part in rules.index and ours.endswith(f" {word}"):
-            numbers = POWER.sub(_power, ours.removesuffix(word).strip())
-            return f"{rules.loc[part, 'measured']} **{numbers}**"
-    raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
+    measured = _of_verdict(judged)
+    alike = rules.loc[[part for part in measured if part in rules.index]]
+    if alike.empty:
+        raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
+
+    def place(part: str) -> tuple[bool, bool]:
+        has_interval = measured[part].endswith(")")
+        return not has_interval, alike.loc[part, "kind"] == "identity"
+
+    part = min(alike.index, key=place)
+    numbers = POWER.sub(_power, measured[part])
+    return f"{alike.loc[part, 'measured']} **{numbers}**"
+
+
+def _of_verdict(judged: pd.Series) -> dict[str, str]:
+    """What came out of each part that has the claim's verdict, without remarks."""
+    ours = judged["ours"]
+    verdict = judged["verdict"]
+    if ": " not in ours:
+        return {"": ours}
+    unseen = {seen: word for word, seen in SEEN.items()}
+    word = f" {unseen.get(verdict, verdict)}"
+    parts = (entry.partition(": ") for entry in ours.split("; "))
+    return {
+        part: numbers.removesuffix(word)
+        for part, _, numbers in parts
+        if numbers.endswith(word)
+    }
 
 
 def _power(exponent: re.Match[str]) -> str:

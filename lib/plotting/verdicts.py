@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from lib.plotting.style import COLORS, PAGE_WIDTH
 
 IN_ONE_COLUMN = 20  # rows
 ROW_HEIGHT = 0.55  # inches
+LINE_HEIGHT = 0.12  # inches, of the legend and of the notes
+LINE_LENGTH = 120  # characters, of the notes
+# What stands for the interval of a difference of which nothing is known.
+ANYTHING = (-1.0, 1.0)
+KNOWN = {"color": COLORS[0], "linewidth": 3}
+UNKNOWN = {"color": "0.5", "linewidth": 2, "linestyle": ":"}
+ESTIMATE = {"marker": "o", "markerfacecolor": "k", "markeredgecolor": "k"}
+RULE = {"color": "0.9", "linewidth": 0}
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,7 @@ class Judged:
     label, verdict : str
         What stands above the interval, to the left and to the right.
     estimate, low, high : float
+        From -1 to 1 if nothing is known of the quantity.
     regions : list of (float, float)
         Where the rule holds; either end may be infinite.
     """
@@ -37,17 +49,28 @@ class Judged:
     high: float
     regions: Sequence[tuple[float, float]]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the interval excludes anything."""
+        return (self.low, self.high) != ANYTHING
 
-def verdicts(rows: Sequence[Judged]) -> Figure:
+
+def verdicts(rows: Sequence[Judged], notes: Sequence[str] = ()) -> Figure:
     """A row for each interval, over the shaded region where its rule holds.
 
-    More than 20 rows stand in two columns.
+    More than 20 rows stand in two columns. An interval that excludes nothing is dotted.
+    The notes stand below.
     """
     columns = 1 if len(rows) <= IN_ONE_COLUMN else 2
-    lines = -(-len(rows) // columns)
-    size = (PAGE_WIDTH, ROW_HEIGHT * max(lines, 1))
+    lines = max(-(-len(rows) // columns), 1)
+    text = "\n".join(fill(note, LINE_LENGTH) for note in notes)
+    height = ROW_HEIGHT * lines + LINE_HEIGHT * (2 + len(text.splitlines()))
     figure, panels = plt.subplots(
-        max(lines, 1), columns, figsize=size, squeeze=False, layout="constrained"
+        lines,
+        columns,
+        figsize=(PAGE_WIDTH, height),
+        squeeze=False,
+        layout="constrained",
     )
     # Down the first column, then down the second.
     ordered = panels.T.ravel()
@@ -55,6 +78,8 @@ def verdicts(rows: Sequence[Judged]) -> Figure:
         _draw(row, axes)
     for axes in ordered[len(rows) :]:
         axes.set_axis_off()
+    _explain(figure, rows)
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7)
     return figure
 
 
@@ -75,11 +100,10 @@ def _draw(row: Judged, axes: Axes) -> None:
         if low == high:
             axes.axvline(low, color="0.8", linewidth=4)
         else:
-            axes.axvspan(max(low, left), min(high, right), color="0.9", linewidth=0)
-    axes.plot(
-        [max(row.low, left), min(row.high, right)], [0, 0], color=COLORS[0], linewidth=3
-    )
-    axes.plot(row.estimate, 0, "o", color="black", markersize=3)
+            axes.axvspan(max(low, left), min(high, right), **RULE)
+    bounds = [max(row.low, left), min(row.high, right)]
+    axes.plot(bounds, [0, 0], **(KNOWN if row.is_known else UNKNOWN))
+    axes.plot(row.estimate, 0, markersize=3, **ESTIMATE)
     axes.set(xlim=(left, right), ylim=(-1, 1), yticks=[])
     axes.spines["left"].set_visible(False)
     axes.xaxis.set_major_locator(MaxNLocator(4))
@@ -87,3 +111,24 @@ def _draw(row: Judged, axes: Axes) -> None:
     axes.xaxis.get_offset_text().set_fontsize(6)
     axes.set_title(row.label, loc="left", fontsize=7)
     axes.set_title(row.verdict, loc="right", fontsize=7, fontweight="bold")
+
+
+def _explain(figure: Figure, rows: Sequence[Judged]) -> None:
+    """A legend above the rows, of what they show."""
+    handles = [
+        Line2D([], [], markersize=3, **KNOWN, **ESTIMATE, label="our interval"),
+        Patch(**RULE, label="where the rule holds"),
+    ]
+    if any(row.low == row.high for row in rows):
+        dot = {"linestyle": "", "label": "exact value"}
+        handles.insert(1, Line2D([], [], markersize=3, **dot, **ESTIMATE))
+    if not all(row.is_known for row in rows):
+        label = "nothing is known: any value from \N{MINUS SIGN}1 to 1 is possible"
+        handles.append(Line2D([], [], **UNKNOWN, label=label))
+    figure.legend(
+        handles=handles,
+        loc="outside upper left",
+        ncols=len(handles),
+        frameon=False,
+        fontsize=7,
+    )

@@ -7,14 +7,16 @@ section 3, "Size matters", figure 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lib.corpora import Corpus
+from lib.run.environment import cores
 from lib.run.errors import InputError
 from lib.stats import Interval, Measured, Sampling
 from lib.studies.transfer import (
@@ -92,15 +94,22 @@ class Line:
         return accuracy(correct, conditions, names, sampling, axes).mean("task")
 
 
+def sample(corpus: Corpus, sentences: int) -> list[str]:
+    """Some sentences of a corpus, at random but in order; 0 for all."""
+    order = np.random.default_rng(0).permutation(len(corpus))
+    chosen = np.sort(order[: sentences or None])
+    return [corpus.sentences[i] for i in chosen.tolist()]
+
+
 def lines(
-    sizes: Sequence[int], corpus: Corpus, sentences: int, epochs: int, seeds: int
+    sizes: Sequence[int], text: Sequence[str], corpus: Corpus, epochs: int, seeds: int
 ) -> dict[str, Line]:
     """Four ways to larger vectors, by kind.
 
-    Word2vec learns from `sentences` sentences of the corpus (0 for all), and the
-    smallest is turned into the largest size. Random projections of GloVe take the
-    maximum over words (Wieting and Kiela 2019). Averages of GloVe are put beside their
-    maxima and minima, and then beside those of word2vec (Rücklé et al. 2018).
+    Word2vec learns from the text, and the smallest is turned into the largest size.
+    Random projections of GloVe take the maximum over words (Wieting and Kiela 2019).
+    Averages of GloVe are put beside their maxima and minima, and then beside those of
+    word2vec, which learns from the corpus (Rücklé et al. 2018).
 
     Raises
     ------
@@ -112,10 +121,9 @@ def lines(
         raise InputError(
             f"sizes: {sizes} is not accepted; give four or more, even after the first"
         )
-    order = np.random.default_rng(0).permutation(len(corpus))
-    chosen = np.sort(order[: sentences or None])
-    text = [corpus.sentences[i] for i in chosen.tolist()]
     numbers = range(1, seeds + 1)
+    larger = sizes[1:]
+    largest = sizes[-1]
 
     def trained(size: int, seed: int) -> Callable:
         return encoder(f"w2v-corpus-{size}d", text, epochs=epochs, seed=seed)
@@ -123,17 +131,16 @@ def lines(
     def projected(size: int, seed: int) -> Callable:
         return encoder(f"glove-6b-50d+borep-{size}d", corpus, seed=seed)
 
-    smallest, *larger = sizes
-    largest = sizes[-1]
-    small = [trained(smallest, seed) for seed in numbers]
-    trained_larger = [[trained(size, seed) for seed in numbers] for size in larger]
+    with ThreadPoolExecutor(cores()) as pool:
+        made = pool.map(trained, *zip(*product(sizes, numbers), strict=True))
+        by_size = np.reshape(list(made), (len(sizes), seeds)).tolist()
     projections = [[projected(size, seed) for seed in numbers] for size in larger]
     turns = [
-        turned(encode, largest, seed) for seed, encode in enumerate(small, start=1)
+        turned(encode, largest, seed) for seed, encode in enumerate(by_size[0], start=1)
     ]
     side_by_side = [[encoder(name, corpus)] for name in SIDE_BY_SIDE.values()]
     ways = [
-        Line(TRAINED, sizes, [small, *trained_larger]),
+        Line(TRAINED, sizes, by_size),
         Line(TURNED, [largest], [turns]),
         Line(PROJECTED, larger, projections),
         Line(CONCATENATED, list(SIDE_BY_SIDE), side_by_side),

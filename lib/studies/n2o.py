@@ -119,6 +119,16 @@ def of_halves(
 # -- overlaps --------------------------------------------------------------------------
 
 
+def lowest(interval: Interval, members: Sequence[str | tuple[str, str]]) -> str:
+    """Which of several comparisons has the interval that starts lowest, in words.
+
+    A member is an embedder, or a pair of them.
+    """
+    member = members[int(np.argmin(interval.low))]
+    names = [member] if isinstance(member, str) else member
+    return f"Lowest: {' and '.join(names)}"
+
+
 @dataclass
 class Overlaps:
     """What two embedders find in common, query by query.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import kendalltau
 
 from lib.stats import Interval, Measured
 
@@ -12,9 +11,15 @@ def kendall(a: np.ndarray, b: np.ndarray) -> float:
     """Kendall's tau-b of two rankings, float[e] each.
 
     The share of pairs in the same order minus the share of pairs in the other order.
+    NaN if all members of a ranking are alike. SciPy's takes fifteen times as long.
     """
-    # The p-value, which is not used, is quicker by this method.
-    return float(kendalltau(a, b, method="asymptotic").statistic)
+    first, second = np.triu_indices(len(a), 1)
+    in_a = np.sign(a[first] - a[second])
+    in_b = np.sign(b[first] - b[second])
+    if not (in_a.any() and in_b.any()):
+        return np.nan
+    agreement = (in_a * in_b).sum() / np.sqrt(np.count_nonzero(in_a))
+    return float(agreement / np.sqrt(np.count_nonzero(in_b)))
 
 
 def steadiness(half: np.ndarray, other: np.ndarray) -> float:

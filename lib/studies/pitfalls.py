@@ -16,7 +16,7 @@ from lib import corpora, embedders, similarity, tasks
 from lib.embedders.kinds import STATIC_AVERAGE
 from lib.run.cluster import in_processes
 from lib.run.errors import InputError
-from lib.stats import Interval, Measured, Sampling
+from lib.stats import Measured, Sampling
 from lib.vectors import Embeddings
 
 TRAIN, DEV, TEST = range(3)
@@ -170,43 +170,6 @@ def narrowing(r: np.ndarray) -> float:
     Below 0 the scores of embedders are closer together after normalization.
     """
     return float(np.log(r[1].std() / r[0].std()))
-
-
-def narrowings(scores: Measured, set_name: str) -> pd.DataFrame:
-    """`narrowing` of all embedders, without plain averages, and leaving out each.
-
-    Rows set, without; columns value, low, high, constant.
-    """
-    names = scores.axes["embedder"]
-    averages = [name for name in names if is_average(name)]
-    of_each, left_out = _narrowing_without(names, averages)
-    return _table(scores.interval(of_each), set_name, left_out)
-
-
-def published_narrowings(scores: pd.DataFrame) -> pd.DataFrame:
-    """The same of the paper's table 2: columns none and z-norm, indexed by encoder."""
-    of_each, left_out = _narrowing_without(scores.index, PUBLISHED_AVERAGES)
-    values = of_each(scores[["none", "z-norm"]].to_numpy().T)
-    return _table(Interval(values, values, values), "the paper's table 2", left_out)
-
-
-def _narrowing_without(
-    names: Sequence[str], averages: Sequence[str]
-) -> tuple[Callable, list[str]]:
-    """A statistic, `narrowing` without some embedders, and who is left out."""
-    left_out = {"none": [], "plain averages": averages}
-    left_out |= {name: [name] for name in names}
-    kept = [~np.isin(names, some) for some in left_out.values()]
-
-    def of_each(r: np.ndarray) -> np.ndarray:
-        return np.array([narrowing(r[:, rows]) for rows in kept])
-
-    return of_each, list(left_out)
-
-
-def _table(interval: Interval, set_name: str, left_out: Sequence[str]) -> pd.DataFrame:
-    rows = product([set_name], left_out)
-    return interval.table(rows, ("set", "without")).reset_index()
 
 
 def is_average(name: str) -> bool:

@@ -1,6 +1,7 @@
-"""What the lesson on Sent2Vec measures: trainings that differ in one thing.
+"""What the studies of Sent2Vec measure: trainings that differ in one thing.
 
-All are measured on the same items, with five seeds.
+All are measured on the same items, with five seeds. `sent2vec_printed` has the paper's
+own scores.
 
 "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
 sections 2 to 5, appendices A to D.
@@ -16,13 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from lib import embedders
-from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.composition import Average
-from lib.run import paths
+from lib.run import paths, progress
 from lib.run.cache import CacheEntry
 from lib.run.cluster import in_processes
 from lib.sent2vec import Sent2Vec
@@ -46,7 +45,6 @@ VALUES = "answers.npz"
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
 GENSIM_RATE = 0.025
-PASSES = 13  # of the paper's unigram model over the Toronto books (table 5)
 SPLITS = {"SICK-R": "all"}  # of the other sets the test split
 Encode = Callable[[Sequence[str]], Embeddings]
 
@@ -167,7 +165,7 @@ class Training(NamedTuple):
         What is taken away or replaced afterwards (`changed`), each an embedder of its
         own.
     gensim : str
-        "C-BOW" or "skip-gram", which gensim trains, in place of Sent2Vec.
+        "C-BOW", which gensim trains, in place of Sent2Vec.
     rate : float
         The learning rate of gensim, by default its own.
     """
@@ -220,7 +218,6 @@ def gensim_words(training: Training) -> Encode:
         negative=settings.negatives,
         sample=settings.subsample,
         min_count=settings.min_count,
-        sg=int(training.gensim == "skip-gram"),
         seed=settings.seed,
         alpha=training.rate,
     )
@@ -262,76 +259,6 @@ def encoder(model: Sent2Vec) -> Encode:
     return lambda sentences: model.encode(tokenized(sentences))
 
 
-# -- printed scores --------------------------------------------------------------------
-
-# Sentences or pairs in the test sets of tables 1, 2 and 7.
-SIZES = {
-    "MSRP": 1725,
-    "MR": 10662,
-    "CR": 3775,
-    "SUBJ": 10000,
-    "MPQA": 10606,
-    "TREC": 500,
-    "STS 2014 News": 300,
-    "STS 2014 Forum": 450,
-    "STS 2014 WordNet": 750,
-    "STS 2014 Twitter": 750,
-    "STS 2014 Images": 750,
-    "STS 2014 Headlines": 750,
-    "SICK 2014": 9927,
-}
-
-
-def printed_scores() -> pd.DataFrame:
-    """Printed accuracies and correlations, with the sampling error of their test sets.
-
-    Returns
-    -------
-    DataFrame with columns model, dataset, measure, value (an accuracy is a share) and
-    error, its standard error
-    """
-    table = pd.concat(published.load(f"sent2vec_table{n}") for n in (1, 2, 7))
-    table = table[table["dataset"].isin(SIZES)].query("measure != 'f1'")
-    table = table.dropna(subset="value")
-    size = table["dataset"].map(SIZES)
-    is_share = table["measure"] == "accuracy"
-    value = table["value"] / np.where(is_share, 100, 1)
-    of_share = np.sqrt(value * (1 - value) / size)
-    of_correlation = (1 - value**2) / np.sqrt(size - 3)
-    error = of_share.where(is_share, of_correlation)
-    return table.assign(value=value, error=error)
-
-
-def leads(printed: pd.DataFrame, model: str, rivals: Sequence[str]) -> pd.DataFrame:
-    """The lead of a model over the best of some rivals, by set and measure.
-
-    The two are compared unpaired: nobody has their predictions.
-
-    Parameters
-    ----------
-    printed : DataFrame
-        As `printed_scores` has it.
-    model : str
-    rivals : sequence of str
-
-    Returns
-    -------
-    DataFrame with columns dataset, measure, rival, lead, low and high, the ends of the
-    95 % interval
-    """
-    cell = ["dataset", "measure"]
-    others = printed[printed["model"].isin(rivals)]
-    others = others.sort_values("value", kind="stable")
-    best = others.groupby(cell).last().rename(columns={"model": "rival"})
-    own = printed[printed["model"] == model]
-    table = own.merge(best, on=cell, suffixes=("", "_rival"))
-    lead = table["value"] - table["value_rival"]
-    error = np.hypot(table["error"], table["error_rival"])
-    half = norm.isf(0.025) * error
-    ends = {"low": lead - half, "high": lead + half}
-    return table[[*cell, "rival"]].assign(lead=lead.round(6), **ends)
-
-
 # -- comparisons -----------------------------------------------------------------------
 
 
@@ -361,7 +288,10 @@ class Comparison:
             for training in chain.from_iterable(trainings.values())
             if cache_entry(training, self.sets).facts() is None
         ]
-        for _ in in_processes(measure, missing):
+        tracked = progress.track(
+            missing, "train and score", "models", show=bool(missing)
+        )
+        for _ in zip(tracked, in_processes(measure, missing), strict=True):
             pass
         for name, by_seed in trainings.items():
             entries = [cache_entry(training, self.sets) for training in by_seed]

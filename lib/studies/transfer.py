@@ -7,7 +7,8 @@ section 3, figures 1 to 3. The measures are in `lib.transfer` and `lib.probing`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from typing import Any
 
@@ -22,8 +23,10 @@ from lib.embedders.kinds import (
     STATIC_AVERAGE,
     WORD_COUNTS,
 )
+from lib.embedders.registry import CORPUS
 from lib.run import progress
 from lib.run.cluster import in_processes
+from lib.run.environment import cores
 from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
 from lib.tasks import ClassificationTask
@@ -96,6 +99,22 @@ def encoder(
     """
     embedder = fit(embedders.load(name, **options), corpus)
     return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
+
+
+def encoders(names: Iterable[str], corpus: Corpus | Sequence[str]) -> dict:
+    """`encoder` of several embedders, by name.
+
+    Those that are trained on the corpus come first, each on a core of its own.
+    """
+    names = list(dict.fromkeys(names))
+    trained = [name for name in names if embedders.family(name) == CORPUS]
+    with ThreadPoolExecutor(cores()) as pool:
+        made = pool.map(lambda name: encoder(name, corpus), trained)
+        found = dict(zip(trained, made, strict=True))
+    for name in names:
+        if name not in found:
+            found[name] = encoder(name, corpus)
+    return {name: found[name] for name in names}
 
 
 # -- accuracies ------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -17,6 +16,7 @@ import matplotlib.pyplot as plt
 import nbformat
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 
 from lib import plotting
 from lib.run import paths
@@ -28,24 +28,6 @@ if TYPE_CHECKING:
 ALT = 'Two bars: "a" < b'
 LESSON = "notebooks/00_start_here.html"
 PHONE = {"width": 390, "height": 844}
-
-
-class Page(HTMLParser):
-    """The elements of a page: their tags and attributes."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.text = file.read_text(encoding="utf-8")
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.feed(self.text)
-
-    def handle_starttag(
-        self, tag: str, attributes: list[tuple[str, str | None]]
-    ) -> None:
-        self.elements.append((tag, {name: value or "" for name, value in attributes}))
-
-    def all(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +77,7 @@ def site(built) -> Path:
 # README: "`make site` makes pages of the executed notebooks: open `site/index.html`"
 def test_every_page_is_there_and_sphinx_complains_only_of_what_has_not_been_run(
     built,
-) -> None:
+):
     site, complaints = built
     notebooks = [*paths.lessons(), *paths.replications()]
     missing = [paths.notebook_name(notebook) for notebook in notebooks[1:]]
@@ -116,29 +98,29 @@ def test_every_page_is_there_and_sphinx_complains_only_of_what_has_not_been_run(
     assert "MIT License" in about
 
 
-def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site) -> None:
-    lesson = Page(site / LESSON)
-    assert [image["alt"] for image in lesson.all("img")] == [ALT]
-    assert [table["class"] for table in lesson.all("table")].count("dataframe") == 1
-    assert re.search(r"Ours is <strong>3</strong>: <math", lesson.text)
-    assert "<details><summary>" in lesson.text
-    links = [link.get("href", "") for link in lesson.all("a")]
-    (table,) = [link for link in links if link.endswith("scores.csv")]
-    assert (site / "notebooks" / table).read_text() == "a,b\n1,2\n"
+def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site):
+    text = (site / LESSON).read_text(encoding="utf-8")
+    lesson = BeautifulSoup(text, "html.parser")
+    assert [image["alt"] for image in lesson.select("img")] == [ALT]
+    assert len(lesson.select("table.dataframe")) == 1
+    assert re.search(r"Ours is <strong>3</strong>: <math", text)
+    assert "<details><summary>" in text
+    (table,) = lesson.select("a[href$='scores.csv']")
+    assert (site / "notebooks" / table["href"]).read_text() == "a,b\n1,2\n"
 
 
 def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
     site,
-) -> None:
-    pages = {file: Page(file) for file in site.rglob("*.html")}
-    places = {
-        file: {attributes.get("id") for _, attributes in page.elements}
-        for file, page in pages.items()
-    }
+):
+    pages = {}
+    places = {}
+    for file in site.rglob("*.html"):
+        pages[file] = BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser")
+        places[file] = {element["id"] for element in pages[file].select("[id]")}
     broken = []
     for file, page in pages.items():
-        for link in page.all("a") + page.all("link"):
-            path, _, place = unquote(link.get("href", "")).partition("#")
+        for link in page.select("a[href], link[href]"):
+            path, _, place = unquote(link["href"]).partition("#")
             if re.match(r"\w+:", path):
                 continue
             target = file
@@ -146,9 +128,8 @@ def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
                 target = (file.parent / path.partition("?")[0]).resolve()
             if not target.exists() or (place and place not in places[target]):
                 broken.append(f"{file.relative_to(site)}: {link['href']}")
-        for picture in page.all("img"):
-            if not picture.get("alt"):
-                broken.append(picture["src"][:80])
+        for picture in page.select("img:not([alt]), img[alt='']"):
+            broken.append(picture["src"][:80])
     assert broken == []
 
 
@@ -159,9 +140,7 @@ def tab(browser) -> Iterator[Tab]:
         yield page
 
 
-def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
-    tab, site
-) -> None:
+def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(tab, site):
     for name in ("README", "docs/replication", "docs/data", "tools/site/api/lib.n2o"):
         tab.goto(f"{site.as_uri()}/{name}.html")
         assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
@@ -170,7 +149,7 @@ def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
         tab.locator(f"ul.search a[href*='{found}']").first.wait_for()
 
 
-def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site) -> None:
+def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site):
     tab.goto(f"{site.as_uri()}/{LESSON}")
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     figure = tab.get_by_role("button", name=ALT)

@@ -19,7 +19,7 @@ MOST_CHARACTERS = 80  # of a line
 def faults(notebook: Path, claims: pd.DataFrame) -> list[str]:
     """What is wrong with a notebook; empty if nothing is.
 
-    The first code cell has the parameters. The others are short; none has outputs. Each
+    The first code cell has the parameters. The others are short. Each
     of the paper's claims has a line ``ledger.judge("id", ...)``, ``.identity`` or
     ``.missing``, and no line is there twice.
 
@@ -39,8 +39,6 @@ def faults(notebook: Path, claims: pd.DataFrame) -> list[str]:
         if len(lines) > MOST_LINES and number > 1:
             found.append(f"code cell {number} has {len(lines)} lines")
         found += [f"too long: {line}" for line in lines if len(line) > MOST_CHARACTERS]
-        if cell["outputs"] or cell["execution_count"]:
-            found.append(f"code cell {number} is stored with outputs")
     judged = judgments(["".join(cell["source"]) for cell in code])
     found += [
         f"judged twice: {' '.join(part)}"

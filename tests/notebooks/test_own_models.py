@@ -6,17 +6,15 @@ They accept any two or more embedders and a text without blank lines.
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from itertools import product
 from pathlib import Path
 
 import nbformat
-import numpy as np
 import pytest
 import yaml
 
-from tests.copies import copy_project
+from lib import corpora
+from tests.copies import copy_project, run
 from tests.notebooks.tables import faults
 from tests.sizes import NIGHTLY
 
@@ -83,21 +81,15 @@ def project(tmp_path_factory) -> tuple[Path, dict[str, str]]:
 
 
 def sentences() -> list[str]:
-    """300 different sentences of everyday words, and three that are there twice."""
-    who = ["The baker", "A sailor", "My sister", "Our neighbor", "The young doctor"]
-    does = ["sells", "finds", "carries", "paints", "loses", "wants"]
-    what = ["fresh bread", "a red boat", "the small house", "two books", "the letter"]
-    when = ["in the morning", "by the river", "every week", "near the station"]
-    everything = [" ".join(words) + "." for words in product(who, does, what, when)]
-    rng = np.random.default_rng(0)
-    chosen = rng.choice(everything, 300, replace=False).tolist()
-    return chosen + chosen[:3]
+    """300 different sentences, and three that are there twice."""
+    different = corpora.load("lee").sentences[:300]
+    return [*different, *different[:3]]
 
 
 # README: "Studies 0 to 4 and 9 compare whatever `embedder_names` lists", "They name the
 # claims and sections that need other embedders before they encode anything"
 @pytest.mark.parametrize(("lesson", "chosen"), TRIED)
-def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> None:
+def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen):
     folder, variables = project
     names = EMBEDDERS[chosen]
     values = LESSONS[lesson] | {"embedder_names": names}
@@ -108,14 +100,7 @@ def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> N
     profile.mkdir(exist_ok=True)
     (profile / f"{lesson}.yaml").write_text(yaml.safe_dump(values))
     options = ["--profile", chosen, "--notebook", lesson]
-    ended = subprocess.run(
-        [sys.executable, "-m", "lib.run", *options],
-        cwd=folder,
-        env=variables,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    ended = run(folder, variables, "-m", "lib.run", *options)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     results = folder / "figures" / chosen / lesson
     assert [fault for file in results.glob("*.csv") for fault in faults(file)] == []

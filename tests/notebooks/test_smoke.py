@@ -11,8 +11,6 @@ import json
 import os
 import re
 import stat
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -22,6 +20,7 @@ import pytest
 
 from lib.ledger import CLAIMS
 from lib.run import paths
+from tests.copies import run
 from tests.differences import PLAIN, Elsewhere, results
 from tests.notebooks.lesson import failure
 from tests.notebooks.tables import faults
@@ -80,9 +79,7 @@ def scratch(tmp_path_factory) -> Path:
 # README: "make figures # execute the notebooks and regenerate every figure and table"
 # README: "two notebooks run at a time"
 @EVERY
-def test_every_notebook_and_the_solutions_of_its_exercises_run(
-    elsewhere, smoke, name
-) -> None:
+def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name):
     executed = executed_in(smoke, name)
     if not executed.exists():
         runs = elsewhere.project / ".cache" / "runs" / "smoke"
@@ -101,18 +98,12 @@ def test_every_notebook_and_the_solutions_of_its_exercises_run(
 @pytest.mark.parametrize("name", TWICE)
 def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
     smoke, scratch, name
-) -> None:
-    options = ["--profile", "smoke", "--notebook", name]
+):
+    variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)}
+    options = ["-m", "lib.run", "--profile", "smoke", "--notebook", name]
     printed = []
     for _ in range(2):
-        ended = subprocess.run(
-            [sys.executable, "-m", "lib.run", *options],
-            cwd=paths.ROOT,
-            env=os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)},
-            capture_output=True,
-            encoding="utf-8",
-            timeout=900,
-        )
+        ended = run(paths.ROOT, variables, *options)
         assert ended.returncode == 0, ended.stdout + ended.stderr
         printed.append(ended.stdout)
     assert "unchanged, skipped" in printed[1]
@@ -123,14 +114,14 @@ def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
 
 
 # SECURITY: "kernels of `make figures` on sockets that you alone can open"
-def test_nobody_else_can_talk_to_a_kernel(smoke) -> None:
+def test_nobody_else_can_talk_to_a_kernel(smoke):
     found = json.loads((smoke / NOTEBOOKS[0] / "kernel.json").read_text())
     assert found["transport"] == "ipc"
     assert [mode & (stat.S_IRWXG | stat.S_IRWXO) for mode in found["modes"]] == [0, 0]
 
 
 @EVERY
-def test_every_figure_is_described_and_in_a_lesson_read_below(smoke, name) -> None:
+def test_every_figure_is_described_and_in_a_lesson_read_below(smoke, name):
     for png in (smoke / name).glob("*.png"):
         assert b"Description" in png.read_bytes()[:2000]
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
@@ -157,7 +148,7 @@ def figures(cell: dict) -> list[dict]:
 
 
 # README: "for each claim of the papers a verdict by a written rule"
-def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke) -> None:
+def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke):
     claims = pd.read_csv(smoke / "claims.csv", dtype=str, keep_default_na=False)
     assert list(claims.loc[claims["verdict"] == "", "id"]) == []
     listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,7 +16,7 @@ import pytest
 from nbformat import NotebookNode
 
 from lib.run import jobs, paths
-from tests.copies import copy_project
+from tests.copies import copy_project, run
 from tests.notebooks.lesson import tagged
 from tests.sizes import NIGHTLY
 from tools import student as tool
@@ -75,7 +73,7 @@ def ids(lesson: jobs.Job) -> list[str]:
 # teacher's copy has everything"
 def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     lesson,
-) -> None:
+):
     hidden, others = parts(lesson)
     right = tool.checks_of(lesson, dict.fromkeys(ids(lesson), 0.5))
     copy = tool.student_copy(lesson, right)
@@ -97,7 +95,7 @@ def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     assert len(re.findall(r"^answer = ", worked, re.MULTILINE)) == len(ids(lesson))
 
 
-def test_links_of_a_copy_lead_to_files_or_other_copies(lesson) -> None:
+def test_links_of_a_copy_lead_to_files_or_other_copies(lesson):
     copies = [f"{name}.ipynb" for name in LESSONS]
     for cell in tool.worked_copy(lesson).cells:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", cell.source):
@@ -107,9 +105,7 @@ def test_links_of_a_copy_lead_to_files_or_other_copies(lesson) -> None:
 
 
 # docs/teaching: "A copy that somebody has worked on stays as it is."
-def test_a_copy_that_somebody_has_worked_on_is_not_written_over(
-    tmp_path, monkeypatch
-) -> None:
+def test_a_copy_that_somebody_has_worked_on_is_not_written_over(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
     cells = [nbformat.v4.new_code_cell("answer = ...")]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -136,13 +132,9 @@ def classroom(tmp_path_factory) -> tuple[Path, dict[str, str]]:
     folder = tmp_path_factory.mktemp("classroom")
     variables = copy_project(folder)
     one = [] if NIGHTLY else ["--notebook", RUN[0]]
-    run(folder, variables, "tools.student", "--profile", "smoke", *one)
+    ended = run(folder, variables, "-m", "tools.student", "--profile", "smoke", *one)
+    assert ended.returncode == 0, ended.stderr
     return folder, variables
-
-
-def run(folder: Path, variables: dict[str, str], *module: str) -> None:
-    command = [sys.executable, "-m", *module]
-    subprocess.run(command, cwd=folder, env=variables, check=True, timeout=1800)
 
 
 def printed(notebook: NotebookNode) -> list[str]:
@@ -153,9 +145,7 @@ def printed(notebook: NotebookNode) -> list[str]:
 
 # docs/teaching: "has an empty cell ... and a check", "solutions as cells"
 @pytest.mark.parametrize("name", RUN)
-def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
-    classroom, name
-) -> None:
+def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(classroom, name):
     folder, variables = classroom
     copies = folder / "notebooks"
     teacher = nbformat.read(copies / tool.TEACHER / f"{name}.ipynb", as_version=4)
@@ -181,7 +171,9 @@ def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
     place = copies / tool.STUDENT
     nbformat.write(student, place / "solved.ipynb")
     options = ["--cwd", str(place), str(place / "solved.ipynb")]
-    run(folder, variables, "papermill", *options, str(place / "run.ipynb"))
+    options.append(str(place / "run.ipynb"))
+    ended = run(folder, variables, "-m", "papermill", *options)
+    assert ended.returncode == 0, ended.stderr
     said = printed(nbformat.read(place / "run.ipynb", as_version=4))
     assert len(said) == 3 * len(passed)
     assert all(line.endswith(": no answer yet") for line in said[::3])

@@ -22,14 +22,8 @@ def write_bert(folder: Path, seed: int = 0) -> Path:
     It has the heads of its pretraining. Its vocabulary has all ASCII characters, as
     words and inside them, and the words "The", "the" and "cat".
     """
-    vocabulary = [
-        *SPECIAL,
-        *CHARACTERS,
-        *(f"##{character}" for character in CHARACTERS),
-        "The",
-        "the",
-        "cat",
-    ]
+    vocabulary = [*SPECIAL, *CHARACTERS, "The", "the", "cat"]
+    vocabulary += [f"##{character}" for character in CHARACTERS]
     config = transformers.BertConfig(
         vocab_size=len(vocabulary), hidden_size=12, num_hidden_layers=2,
         num_attention_heads=3, intermediate_size=48, max_position_embeddings=40,
@@ -58,12 +52,8 @@ def write_gpt(folder: Path, seed: int = 0) -> Path:
     """
     characters = [character for character in CHARACTERS if not character.isupper()]
     symbols = ["<unk>", *characters, *(f"{character}</w>" for character in characters)]
-    vocabulary = {
-        symbol: i
-        for i, symbol in enumerate(
-            [*symbols, *(merge.replace(" ", "") for merge in MERGES)]
-        )
-    }
+    symbols += [merge.replace(" ", "") for merge in MERGES]
+    vocabulary = {symbol: i for i, symbol in enumerate(symbols)}
     config = transformers.OpenAIGPTConfig(
         vocab_size=len(vocabulary), n_positions=40, n_embd=12, n_layer=2, n_head=3
     )

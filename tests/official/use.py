@@ -56,21 +56,6 @@ def deep_averaging(tf: Any, ids: Any, variables: dict[str, Any]) -> Any:
     return tf.tanh(sums @ variables["weights"] + variables["bias"])
 
 
-def self_attention(tf: Any, ids: Any, variables: dict[str, Any]) -> Any:
-    """A layer over self-attention: sums over the square root of the word count.
-
-    Padding is masked.
-    """
-    padded = tf.sparse.to_dense(ids, default_value=-1)
-    real = padded >= 0
-    words = tf.gather(variables["embeddings"], tf.maximum(padded, 0))
-    scores = tf.where(real[:, None, :], words @ tf.transpose(words, [0, 2, 1]), -1e9)
-    attended = tf.where(real[:, :, None], tf.nn.softmax(scores) @ words, 0.0)
-    number = tf.reduce_sum(tf.cast(real, tf.float32), axis=1, keepdims=True)
-    sums = tf.math.divide_no_nan(tf.reduce_sum(attended, axis=1), tf.sqrt(number))
-    return tf.tanh(sums @ variables["weights"] + variables["bias"])
-
-
 def _numbers(tf: Any, text: Any, vocabulary: Path) -> Any:
     lines = tf.lookup.TextFileInitializer(
         str(vocabulary),

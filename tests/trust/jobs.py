@@ -6,6 +6,7 @@ A job makes the file, or reads it if it is there, and returns its bytes.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import gensim.models  # noqa: F401 - what the jobs import in their functions is imported here, once for all runs
@@ -18,6 +19,8 @@ from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.run import cache, paths
 from lib.sent2vec import Sent2Vec, training
+from tests.letters import letters
+from tests.unit.test_download import asset
 from tools import data as fetching
 
 SENTENCES = [
@@ -43,26 +46,16 @@ class Letters(Embedder):
     learned = ("weights",)
 
     def _fit(self, sentences, show_progress_bar):
-        self.weights = 1 / (1 + _counts(sentences).sum(axis=0))
+        self.weights = 1 / (1 + letters(sentences).sum(axis=0))
 
     def _encode(self, sentences):
-        return (_counts(sentences) * self.weights).astype(np.float32)
-
-
-def _counts(sentences) -> np.ndarray:
-    return np.array(
-        [[sentence.count(chr(97 + j)) for j in range(26)] for sentence in sentences],
-        np.float64,
-    )
+        return (letters(sentences) * self.weights).astype(np.float32)
 
 
 def dense(folder: Path) -> bytes:
     """Embeddings."""
-    return (
-        store.EmbeddingStore(folder / "embeddings")
-        .embed(Letters(), SENTENCES)
-        .tobytes()
-    )
+    kept = store.EmbeddingStore(folder / "embeddings")
+    return kept.embed(Letters(), SENTENCES).tobytes()
 
 
 def fitted(folder: Path) -> bytes:
@@ -74,12 +67,8 @@ def segmented(folder: Path) -> bytes:
     """A corpus, cut into sentences."""
     file = folder.with_name("running.txt")
     if not file.exists():
-        file.write_text(
-            "\n\n".join(
-                f"{sentence.capitalize()}. Part {i} ends."
-                for i, sentence in enumerate(SENTENCES)
-            )
-        )
+        paragraphs = [f"{sentence.capitalize()}. It ends." for sentence in SENTENCES]
+        file.write_text("\n\n".join(paragraphs))
     corpus = corpora.load(f"text:{file}")
     return (
         "\n".join(corpus.sentences).encode()
@@ -93,11 +82,8 @@ def converted(folder: Path) -> bytes:
     file = folder.with_name("vectors.txt")
     if not file.exists():
         rng = np.random.default_rng(0)
-        file.write_text(
-            "".join(
-                f"w{i} {' '.join(map(str, rng.normal(size=8)))}\n" for i in range(3000)
-            )
-        )
+        rows = [" ".join(map(str, rng.normal(size=8))) for _ in range(3000)]
+        file.write_text("".join(f"w{i} {row}\n" for i, row in enumerate(rows)))
     words = WordVectors.load(file)
     return np.stack([words[f"w{i}"] for i in range(0, 3000, 7)]).tobytes()
 
@@ -143,19 +129,8 @@ def downloaded(folder: Path) -> bytes:
         ("text", "toy/text.txt", {"url": text, "format": "text", "to": "toy/text.txt"}),
         ("packed", "packed/a.txt", {"url": packed, "format": "zip", "into": "packed"}),
     ):
-        asset = catalog.Asset(
-            id,
-            "A toy",
-            "corpus",
-            "MIT",
-            "toy",
-            "https://example.org",
-            "free",
-            ["n2o"],
-            [{"path": file}],
-            [source],
-        )
-        catalog.assets = lambda asset=asset: {asset.id: asset}
+        wanted = replace(asset([file], source), id=id)
+        catalog.assets = lambda wanted=wanted: {wanted.id: wanted}
         if fetching.main(["--asset", id]):
             raise RuntimeError
     return b""

@@ -18,6 +18,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 # What a process is about to do to a file, in the words of Python's audit events; a file
 # that is opened to be written.
 TOUCHES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate"}
@@ -64,13 +66,7 @@ class Run:
 
     def wait_until_stopped(self) -> None:
         """By the signal of its plan."""
-        while (
-            Path(f"/proc/{self.process.pid}/stat")
-            .read_text()
-            .rpartition(")")[2]
-            .split()[0]
-            != "T"
-        ):
+        while psutil.Process(self.process.pid).status() != psutil.STATUS_STOPPED:
             assert self.process.is_alive(), self.printed.read_text()
             time.sleep(0.01)
 

@@ -20,8 +20,8 @@ import pytest
 
 from lib import plotting
 from lib.run import files, jobs, paths, runner
-from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
+from tests.refusals import refused
 from tests.trust.launcher import files_of_at_most
 from tests.unit.test_run import BAD, BROKEN, GOOD, write_notebook
 from tests.unit.test_situate import IDS, QUERIES, hoods
@@ -57,15 +57,13 @@ def model(folder: Path) -> None:
 @pytest.mark.parametrize("write", [figure, table, neighbors, model])
 def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(
     tmp_path, monkeypatch, write
-) -> None:
+):
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
     write(tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     for size in (0, min(map(len, before.values())) - 1):
-        with files_of_at_most(size), pytest.raises(InputError) as error:
+        with files_of_at_most(size), refused("cannot be written (File too large)"):
             write(tmp_path)
-        assert "cannot be written (File too large)" in str(error.value)
-        assert "\n" not in str(error.value)
         assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
@@ -130,7 +128,7 @@ def failure(tmp_path, monkeypatch) -> Callable[..., str]:
 @pytest.mark.parametrize("other", ["runs", "figures"])
 def test_the_first_error_comes_through_where_the_cache_and_the_figures_are_on_two_disks(
     disk, failure, other
-) -> None:
+):
     place = disk(other, "8m")
     assert failure(BAD, **{other: place}) == "k: 5 is not accepted; give 1 to 3"
     said = failure(BROKEN, **{other: place})
@@ -143,7 +141,7 @@ def test_the_first_error_comes_through_where_the_cache_and_the_figures_are_on_tw
 # docs/troubleshooting.md: "`...: cannot be written (No space left on device); make room
 # there, ...`"
 @pytest.mark.parametrize("full", ["runs", "figures"])
-def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full) -> None:
+def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full):
     place = disk(full, "64k")
     if full == "runs":
         with (place / "fill").open("wb", buffering=0) as stream, suppress(OSError):
@@ -156,46 +154,37 @@ def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full) -
     assert said.endswith(FULL)
 
 
-def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure) -> None:
+def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure):
     said = failure(
         f"{FILL}{BAD}", figures=disk("figures", "64k"), runs=disk("runs", "64k")
     )
     assert said == "k: 5 is not accepted; give 1 to 3"
 
 
+@pytest.mark.parametrize(
+    ("file", "place"), [(", '/x'", "/x"), ("", "figures/default/01_x")]
+)
 def test_a_full_disk_that_a_package_stumbles_over_is_the_sentence_too(
-    failure, tmp_path
-) -> None:
-    said = failure(
-        "import os, errno\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), '/x')"
-    )
-    assert said == f"/x: {FULL}"
-    said = failure(
-        "import os, errno\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))"
-    )
-    assert said == f"{tmp_path / 'figures' / 'default' / '01_x'}: {FULL}"
+    failure, tmp_path, file, place
+):
+    said = failure(f"raise OSError({errno.ENOSPC}, 'No space left on device'{file})")
+    assert said == f"{tmp_path / place}: {FULL}"
 
 
-def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path) -> None:
+def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path):
     target = disk("other", "64k") / "file"
-    for size in (10_000, 20_000):
-        (tmp_path / "file").write_bytes(os.urandom(size))
-        content = (tmp_path / "file").read_bytes()
-        files.move(tmp_path / "file", target)
-        assert target.read_bytes() == content
-        assert not (tmp_path / "file").exists()
+    (tmp_path / "file").write_bytes(b"content")
+    files.move(tmp_path / "file", target)
+    assert not (tmp_path / "file").exists()
     (tmp_path / "file").write_bytes(bytes(100_000))
-    with pytest.raises(InputError) as error:
+    with refused(f"{target}: {FULL}"):
         files.move(tmp_path / "file", target)
-    assert str(error.value) == f"{target}: {FULL}"
-    assert target.read_bytes() == content
     assert (tmp_path / "file").exists()
+    assert target.read_bytes() == b"content"
     assert [file.name for file in target.parent.iterdir()] == ["file"]
 
 
-def test_a_file_moves_where_renaming_is_refused_across_disks(
-    tmp_path, monkeypatch
-) -> None:
+def test_a_file_moves_where_renaming_is_refused_across_disks(tmp_path, monkeypatch):
     """The same where nothing may be mounted: the system's refusal is raised here."""
     replace = os.replace
 
@@ -208,7 +197,5 @@ def test_a_file_moves_where_renaming_is_refused_across_disks(
     (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "folder").mkdir()
     files.move(tmp_path / "file", tmp_path / "folder" / "file")
-    assert [str(file.relative_to(tmp_path)) for file in tmp_path.rglob("file")] == [
-        "folder/file"
-    ]
+    assert not (tmp_path / "file").exists()
     assert (tmp_path / "folder" / "file").read_bytes() == b"content"

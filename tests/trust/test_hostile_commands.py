@@ -37,9 +37,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("main", "arguments", "message"), REFUSED)
-def test_a_wrong_option_gets_a_sentence_and_status_2(
-    capsys, main, arguments, message
-) -> None:
+def test_a_wrong_option_gets_a_sentence_and_status_2(capsys, main, arguments, message):
     assert main(arguments) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
 
@@ -58,7 +56,7 @@ def test_a_wrong_option_gets_a_sentence_and_status_2(
 )
 def test_what_ends_a_command_is_a_sentence_and_the_shells_status(
     capsys, raised, status, message
-) -> None:
+):
     @errors.command
     def command() -> int:
         raise raised
@@ -86,9 +84,7 @@ def make(tmp_path):
 
 
 # README: "run one notebook: `make figures NOTEBOOK=01`", "`make figures JOBS=1`"
-def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(
-    make, tmp_path
-) -> None:
+def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_path):
     touched = tmp_path / "touched"
     for text in (f'"; touch {touched}; "', f"$(shell touch {touched})", "a  b", "é"):
         given = make("figures", f"NOTEBOOK={text}", f"PROFILE={text}", "JOBS=2")
@@ -114,7 +110,7 @@ OF_SWAP += ["new-pooling", "old-prompt", "new-prompt"]
         ),
     ],
 )
-def test_every_variable_reaches_its_command(make, target, module, names) -> None:
+def test_every_variable_reaches_its_command(make, target, module, names):
     values = {name: f"a value's `{name}` $(x)" for name in names}
     variables = [
         f"{name.upper().replace('-', '_')}={value}" for name, value in values.items()
@@ -124,7 +120,7 @@ def test_every_variable_reaches_its_command(make, target, module, names) -> None
 
 
 # README: "`make situate EMBEDDER=...`"
-def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
+def test_every_variable_of_situate_becomes_a_parameter(make):
     given = ["EMBEDDER=e", "POOLING=p", "PROMPT=q: ", "NAME=n", "NEIGHBORS=f"]
     assert make("situate", *given) == [
         "-m",

@@ -16,19 +16,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lib import corpora, probing, tasks
 from lib.corpora import text
-from lib.neighbors import Neighbors
 from lib.run import paths
 from lib.run.errors import InputError
 from lib.studies import paraphrases, situate
-from lib.studies.situate import Neighborhoods
 from tests.sizes import CASES, NIGHTLY
+from tests.unit.test_situate import IDS, QUERIES, hoods
 
 
 class Case(NamedTuple):
@@ -55,12 +53,7 @@ def _neighbors(folder: Path) -> None:
 
 
 def _tiny_neighbors(folder: Path) -> bytes:
-    ids = np.array([[1, 2], [2, 0]])
-    lists = Neighbors(ids, np.array([[0.9, 0.5], [0.8, 0.1]], np.float32))
-    about = pd.DataFrame({"family": ["sparse"], "dim": [7]}, ["one"])
-    Neighborhoods("tiny", "0" * 32, 3, np.arange(2), {"one": lists}, about).write(
-        folder / "valid.parquet"
-    )
+    hoods(IDS, QUERIES, 6).write(folder / "valid.parquet")
     return (folder / "valid.parquet").read_bytes()
 
 
@@ -274,9 +267,7 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 
 # SECURITY: "They may give wrong numbers. They must not run."
 @pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(
-    place, name
-) -> None:
+def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(place, name):
     case, file = put(place, name)
     assert sentence(case, place) == ""
     step = 1 if NIGHTLY else max(1, len(case.content) // 10)
@@ -303,7 +294,7 @@ EDITS = st.lists(
 )
 @given(name=st.sampled_from(sorted(CASES_OF_DATA)), edits=EDITS)
 @example(name="wikipedia", edits=[(40, b"\xff", 3)])
-def test_bytes_changed_anywhere_are_read_or_named(place, name, edits) -> None:
+def test_bytes_changed_anywhere_are_read_or_named(place, name, edits):
     case, file = put(place, name)
     content = case.content
     for at, new, gone in edits:

@@ -38,8 +38,7 @@ NAMES = [
 @pytest.fixture(scope="module", autouse=True)
 def cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        cache = new_cache(tmp_path_factory.mktemp("cache"))
-        patch.setattr(paths, "CACHE", cache)
+        patch.setattr(paths, "CACHE", new_cache(tmp_path_factory.mktemp("cache")))
         yield
 
 
@@ -63,7 +62,7 @@ def encode(embedder, batch: list[str]) -> np.ndarray:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(
     name,
-) -> None:
+):
     embedder = fitted(name, TEXT)
     plain = encode(embedder, [TEXT[0]])[0]
 
@@ -77,7 +76,7 @@ def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_anything_can_be_fitted_on_or_is_refused(name) -> None:
+def test_anything_can_be_fitted_on_or_is_refused(name):
     encode(fitted(name, [*TEXT, *wild.SENTENCES] * 2), wild.SENTENCES)
 
     @settings(max_examples=TRAININGS)
@@ -94,14 +93,13 @@ def test_anything_can_be_fitted_on_or_is_refused(name) -> None:
 
 @settings(max_examples=CASES)
 @given(wild.sentences)
-def test_text_is_segmented_without_losing_any(sentence) -> None:
+def test_text_is_segmented_without_losing_any(sentence):
     found = segment(sentence)
-    without_quotes = [
+    # But for a last quotation mark that nothing follows: it opens no sentence.
+    kept, given_ones = (
         "".join(part.replace('"', "").split()) for part in ("".join(found), sentence)
-    ]
-    assert (
-        without_quotes[0] == without_quotes[1]
-    )  # a last quotation mark that nothing follows opens no sentence
+    )
+    assert kept == given_ones
     assert all(part == text.squeeze(part) and part for part in found)
 
 
@@ -109,7 +107,7 @@ def test_text_is_segmented_without_losing_any(sentence) -> None:
 # with one sentence a line"
 @settings(max_examples=max(1, CASES // 5))
 @given(wild.batches)
-def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
+def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch):
     file = paths.CACHE / "lines.txt"
     file.write_bytes("\n".join([*batch, *TEXT]).encode("utf-8", "surrogatepass"))
     try:

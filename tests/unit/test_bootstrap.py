@@ -8,12 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -60,7 +57,7 @@ def folder(tmp_path) -> Path:
 # README: "The first command builds the environment in `.venv`"
 def test_of_two_at_once_the_second_waits_and_finds_it_built_until_a_pin_changes(
     folder,
-) -> None:
+):
     first, second = start(folder), start(folder)
     assert (first.wait(20), second.wait(20)) == (0, 0)
     assert (folder / "log").read_text().split() == ["begin", "end"]
@@ -69,7 +66,7 @@ def test_of_two_at_once_the_second_waits_and_finds_it_built_until_a_pin_changes(
     assert (folder / "log").read_text().split() == ["begin", "end"] * 2
 
 
-def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder) -> None:
+def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder):
     first = start(folder)
     while not (folder / "log").exists():
         time.sleep(0.01)
@@ -164,7 +161,7 @@ def machine(tmp_path) -> Machine:
 
 # README: "If `python3` is older or newer, `make` takes the newest of the three that it
 # finds, or one that uv brings"
-def test_a_python3_that_will_do_is_taken(machine) -> None:
+def test_a_python3_that_will_do_is_taken(machine):
     machine.add("python3", (3, 12))
     machine.add("python3.13", (3, 13))
     assert machine.make().returncode == 0
@@ -172,23 +169,16 @@ def test_a_python3_that_will_do_is_taken(machine) -> None:
 
 
 @pytest.mark.parametrize("version", [(3, 14), (3, 9)])
-def test_in_place_of_another_python3_the_newest_that_works_is_taken(
-    machine, version
-) -> None:
+def test_in_place_of_another_python3_the_newest_that_works_is_taken(machine, version):
     machine.add("python3", version)
-    machine.write(
-        "python3.13", "#!/bin/sh\nexit 127\n"
-    )  # as pyenv's, for a version that is not chosen
-    machine.add(
-        "python3.12", (3, 12), has_venv=False
-    )  # as Debian's, without python3.12-venv
+    # As pyenv's, for a version that is not chosen, and Debian's, without python3-venv.
+    machine.write("python3.13", "#!/bin/sh\nexit 127\n")
+    machine.add("python3.12", (3, 12), has_venv=False)
     taken = machine.add("python3.11", (3, 11))
     done = machine.make()
     assert done.returncode == 0
-    assert (
-        done.stdout.splitlines()[-1]
-        == f"Python 3.{version[1]} is not supported: using {taken}"
-    )
+    sentence = f"Python 3.{version[1]} is not supported: using {taken}\n"
+    assert done.stdout.endswith(sentence)
     assert machine.used() == "python3.11"
     machine.add("python3.13", (3, 13))
     machine.log.unlink()
@@ -196,7 +186,7 @@ def test_in_place_of_another_python3_the_newest_that_works_is_taken(
     assert machine.used() == "python3.13"
 
 
-def test_where_none_is_on_the_path_uv_brings_one(machine) -> None:
+def test_where_none_is_on_the_path_uv_brings_one(machine):
     machine.add("python3", (3, 14))
     machine.add("brought", (3, 13)).rename(machine.path / "kept")
     (machine.path / "mv").symlink_to(shutil.which("mv"))
@@ -205,7 +195,7 @@ def test_where_none_is_on_the_path_uv_brings_one(machine) -> None:
     assert machine.used() == "brought"
 
 
-def test_where_there_is_none_a_sentence_names_both_ways(machine) -> None:
+def test_where_there_is_none_a_sentence_names_both_ways(machine):
     machine.add("python3", (3, 14))
     machine.write("uv", "#!/bin/sh\nexit 2\n")  # as without a network
     done = machine.make()
@@ -221,24 +211,13 @@ def test_where_there_is_none_a_sentence_names_both_ways(machine) -> None:
 @pytest.mark.parametrize(
     ("version", "has_venv", "sentence"),
     [
-        (
-            (3, 14),
-            True,
-            "make: Python 3.14 is not supported: give Python 3.11, 3.12 or 3.13",
-        ),
-        (
-            (3, 12),
-            False,
-            (
-                "make: this Python has no venv module (Debian and Ubuntu: apt install "
-                "python3-venv): give"
-            ),
-        ),
+        ((3, 14), True, "Python 3.14 is not supported: give Python 3.11, 3.12 or 3.13"),
+        ((3, 12), False, "this Python has no venv module (Debian and Ubuntu: apt inst"),
     ],
 )
 def test_a_python_that_the_user_names_is_taken_or_refused(
     machine, version, has_venv, sentence
-) -> None:
+):
     machine.add("python3", (3, 13))
     machine.add("mine", version, has_venv)
     done = machine.make("PYTHON=mine")
@@ -284,20 +263,15 @@ def write_wheel(folder: Path, version: str) -> None:
 
 
 @pytest.fixture
-def site(tmp_path, monkeypatch) -> Iterator[str]:
-    """The address of an index like PyTorch's own.
+def site(tmp_path) -> str:
+    """An index like PyTorch's own.
 
     It has an older PyTorch, the pinned one, and a newer one.
     """
     _, _, release = PIN.group().partition("==")
     for version in ("1.0+cpu", f"{release}+cpu", "99.0+cpu"):
         write_wheel(tmp_path / "index", version)
-    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "index")
-    handler.func.log_message = lambda *arguments: None
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    return str(tmp_path / "index")
 
 
 @pytest.fixture
@@ -337,19 +311,18 @@ def install(tmp_path, monkeypatch) -> Callable[[], list[str]]:
 # README: "Without an NVIDIA driver a Linux machine takes PyTorch's CPU build"
 def test_without_a_gpu_the_pinned_release_comes_alone_from_the_index_of_cpu_builds(
     install, site, monkeypatch
-) -> None:
+):
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
     (version,) = install()
     assert f"torch=={version}" == f"{PIN.group()}+cpu"
-    assert version in SpecifierSet(
-        PIN.group().removeprefix("torch")
-    )  # so the next step leaves it as it is
+    # So the next step leaves it as it is.
+    assert version in SpecifierSet(PIN.group().removeprefix("torch"))
 
 
 @pytest.mark.parametrize("index", ["hanging", "without the release"])
 def test_an_index_that_does_not_give_it_costs_seconds(
     install, index, request, tmp_path, monkeypatch, capsys
-) -> None:
+):
     write_wheel(tmp_path / "other", "1.0+cpu")
     place = tmp_path / "other" if " " in index else request.getfixturevalue(index)
     monkeypatch.setattr(bootstrap, "CPU_INDEX", str(place))
@@ -373,17 +346,15 @@ def test_an_index_that_does_not_give_it_costs_seconds(
         ("linux", True, "cpu", 1),
         ("darwin", False, "", 0),
         ("linux", False, "default", 0),
-        ("linux", False, "a folder", 1),
     ],
 )
 def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
-    install, site, tmp_path, monkeypatch, system, has_driver, index, expected
-) -> None:
+    install, site, monkeypatch, system, has_driver, index, expected
+):
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(bootstrap, "has_nvidia_driver", lambda: has_driver)
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
-    place = str(tmp_path / "index") if index == "a folder" else index
-    monkeypatch.setenv("TORCH_INDEX", place)
+    monkeypatch.setenv("TORCH_INDEX", index)
     assert len(install()) == expected
 
 
@@ -394,18 +365,12 @@ def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
     ("output", "sentence"),
     [
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
-        (
-            "NewConnectionError: Failed to establish a new connection: [Errno -2]",
-            "cannot be reached",
-        ),
-        (
-            "ERROR: No matching distribution found for torch==9\n\n",
-            "pip failed: ERROR: No matching distribution",
-        ),
+        ("NewConnectionError: Failed to establish a connection", "cannot be reached"),
+        ("ERROR: No matching distribution\n\n", "pip failed: ERROR: No matching dist"),
         ("", "no reason given"),
     ],
 )
-def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
+def test_a_failed_install_says_why_in_a_sentence(output, sentence):
     command = [sys.executable, "-c", f"import sys; sys.exit({output or 1!r})"]
     with pytest.raises(
         SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"

@@ -26,17 +26,9 @@ def asset(request) -> catalog.Asset:
     return request.param
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """No data folder but an empty one."""
-    monkeypatch.setattr(paths, "DATA", tmp_path / "data")
-    monkeypatch.delenv(paths.DATA_VARIABLE, raising=False)
-    return tmp_path
-
-
 # README: "texts, vectors and weights have their own license, which the data page
 # names", "references.bib has them all, and the data, weights and tools beside them"
-def test_every_entry_is_complete_and_in_the_bibliography(asset) -> None:
+def test_every_entry_is_complete_and_in_the_bibliography(asset):
     assert asset.access in ("free", "manual", "gated", "package")
     assert asset.title
     assert asset.license
@@ -49,7 +41,7 @@ def test_every_entry_is_complete_and_in_the_bibliography(asset) -> None:
     assert keys.count(asset.citation) == 1
 
 
-def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> None:
+def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset):
     listed = [file["path"] for file in asset.files]
     for source in asset.downloads:
         assert source["url"].startswith("https://")
@@ -62,7 +54,9 @@ def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> Non
             assert all(path.startswith(f"{source['into']}/") for path in listed)
 
 
-def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> None:
+def test_what_comes_with_a_package_is_found_without_data(
+    data_folder,
+):
     for asset in ASSETS:
         assert catalog.status(asset) == (
             "here" if asset.access == "package" else "missing"
@@ -72,22 +66,22 @@ def test_what_comes_with_a_package_is_found_without_any_data_folder(nowhere) -> 
 # README: "name its folders in `SENTENCE_DATA`, separated by colons, or put it in
 # `data/`"
 def test_data_folders_are_searched_in_order_and_another_copy_is_named_so(
-    nowhere, monkeypatch
-) -> None:
-    second = nowhere / "second"
+    data_folder, monkeypatch
+):
+    second = data_folder / "second"
     for folder in (second, paths.DATA):
         (folder / COUNTS).parent.mkdir(parents=True)
-        (folder / COUNTS).write_text(f"of {folder.name}")
-    monkeypatch.setenv(paths.DATA_VARIABLE, f"{nowhere / 'first'}:{second}")
+        (folder / COUNTS).write_text(str(folder))
+    monkeypatch.setenv(paths.DATA_VARIABLE, f"{data_folder / 'first'}:{second}")
     assert catalog.locate("enwiki-frequencies") == [second / COUNTS]
     monkeypatch.setenv(paths.DATA_VARIABLE, "")
-    assert catalog.file(COUNTS).read_text() == "of data"
+    assert catalog.file(COUNTS).read_text() == str(paths.DATA)
     status = catalog.status(catalog.get("enwiki-frequencies"))
     assert status == "here, another copy"
 
 
 # README: "`make data` fetches what is free and lists the rest"
-def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
+def test_a_missing_asset_says_what_where_and_how(data_folder):
     with pytest.raises(InputError) as error:
         catalog.locate("elmo-small")
     for part in (
@@ -101,7 +95,7 @@ def test_a_missing_asset_says_what_where_and_how(nowhere) -> None:
         catalog.locate("gigaword")
 
 
-def test_unknown_ids_and_files_get_a_sentence() -> None:
+def test_unknown_ids_and_files_get_a_sentence():
     with refused("did you mean glove-6b"):
         catalog.get("glove-6")
     with refused("no asset of the catalog has such a file"):
@@ -113,8 +107,8 @@ def unreachable(asset) -> None:
 
 
 def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(
-    nowhere, monkeypatch, capsys
-) -> None:
+    data_folder, monkeypatch, capsys
+):
     monkeypatch.setattr(download, "download", unreachable)
     monkeypatch.setattr(download, "size", unreachable)
     assert command.main([]) == 1
@@ -140,8 +134,8 @@ SIZES = {"glove-6b": 862_182_613, "snli": 94_550_081, "use-dan": None}
     ],
 )
 def test_more_than_200_mb_are_fetched_only_when_told_and_sizes_are_shown_first(
-    nowhere, monkeypatch, capsys, given, fetched, shown
-) -> None:
+    data_folder, monkeypatch, capsys, given, fetched, shown
+):
     asked = []
     monkeypatch.setattr(download, "size", lambda asset: SIZES.get(asset.id, 1))
     monkeypatch.setattr(download, "download", lambda asset: asked.append(asset.id))
@@ -155,7 +149,7 @@ def test_more_than_200_mb_are_fetched_only_when_told_and_sizes_are_shown_first(
         assert "make data ASSET=all" in third
 
 
-def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
+def test_one_asset_can_be_asked_for(data_folder, capsys):
     assert command.main(["--asset", "wordfreq"]) == 0
     printed = capsys.readouterr().out
     assert "pip install" not in printed  # it is here
@@ -164,7 +158,7 @@ def test_one_asset_can_be_asked_for(nowhere, capsys) -> None:
     assert "LDC2011T07" in capsys.readouterr().err
 
 
-def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
+def test_held_copies_have_the_recorded_sizes_and_hashes(data_file):
     data_file("frequencies/enwiki_vocab_min200.txt")
     here = [asset for asset in ASSETS if any("sha256" in file for file in asset.files)]
     assert {asset.id: catalog.status(asset) for asset in here} == {

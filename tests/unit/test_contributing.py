@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import textwrap
-from pathlib import Path
 
 import pytest
 
 from lib.run import paths
-from tests.copies import copy_project
+from tests.copies import copy_project, run
 
 
 @pytest.fixture(scope="module")
@@ -24,13 +21,12 @@ def module(page) -> str:
     return textwrap.dedent(re.search(r"   ```python\n(.*?)   ```", page, re.DOTALL)[1])
 
 
-def test_the_embedder_of_the_page_is_known_by_its_one_file(
-    page, module, tmp_path
-) -> None:
+def test_the_embedder_of_the_page_is_known_by_its_one_file(page, module, tmp_path):
     command = re.search(r"`\.venv/bin/python -c \"(.*?)\"`", page)[1]
-    copy_project(tmp_path)
+    variables = copy_project(tmp_path)
     (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
-    assert _run(command, tmp_path).stdout.startswith("[[2. 2. 0.")
+    ended = run(tmp_path, variables, "-c", command)
+    assert ended.stdout.startswith("[[2. 2. 0."), ended.stderr
 
 
 ASSET = """
@@ -89,10 +85,8 @@ print("walked")
 
 
 # docs/contributing.md: "Add an embedder: two files"
-def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(
-    module, tmp_path
-) -> None:
-    copy_project(tmp_path)
+def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(module, tmp_path):
+    variables = copy_project(tmp_path)
     module = module.replace(', license="MIT"', "").replace(
         '"counts of', '"weighted counts of'
     )
@@ -116,15 +110,5 @@ def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(
         for what in ("dog", "bird", "fish")
     ]
     (tmp_path / "text.txt").write_text("\n".join(lines))
-    ended = _run(WALK, tmp_path)
+    ended = run(tmp_path, variables, "-c", WALK)
     assert ended.stdout.endswith("walked\n"), ended.stderr
-
-
-def _run(command: str, folder: Path) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-c", command],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.special import expit
 
 from lib.embedders.infersent import InferSent
 from tests.official.infersent import DIRECTIONS, random_weights, write_infersent
@@ -46,10 +47,6 @@ def embedder(official) -> InferSent:
     return InferSent(official, VECTORS, tokenize=str.split)
 
 
-def sigmoid(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
 def states(
     inputs: np.ndarray, weights: dict[str, np.ndarray], direction: str
 ) -> np.ndarray:
@@ -64,8 +61,8 @@ def states(
         i, f, g, o = np.split(
             from_input @ x + input_bias + from_state @ h + state_bias, 4
         )
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
-        h = sigmoid(o) * np.tanh(c)
+        c = expit(f) * c + expit(i) * np.tanh(g)
+        h = expit(o) * np.tanh(c)
         found.append(h)
     return np.array(found[::-1] if direction else found)
 
@@ -80,7 +77,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("missing", [{"<s>"}, {"<s>", "</s>"}])
-def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
+def test_a_mark_without_a_vector_is_left_out(official, missing):
     vectors = {word: vector for word, vector in VECTORS.items() if word not in missing}
     ours = InferSent(official, vectors, tokenize=str.split).encode(
         ["a dog", "", "zebra"]
@@ -93,14 +90,14 @@ def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
 @pytest.mark.parametrize(
     "how", [{"old": True}, {"old": True, "gpu": True}, {"old": False}]
 )
-def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) -> None:
+def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how):
     ours = InferSent(
         write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split
     )
     np.testing.assert_array_equal(ours.encode(SENTENCES), embedder.encode(SENTENCES))
 
 
-def test_vectors_of_another_dimension_get_a_sentence(official) -> None:
+def test_vectors_of_another_dimension_get_a_sentence(official):
     with refused(
         r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50"
     ):

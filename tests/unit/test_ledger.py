@@ -208,6 +208,34 @@ def test_a_claim_is_shown_with_its_rule_in_words_and_the_printed_number(
 
 
 @pytest.mark.parametrize(
+    ("printed", "beside"),
+    [("0.5", "lies below"), ("0.75", "equals"), ("1", "lies above")],
+)
+def test_an_exact_value_stands_alone(ledger, printed, beside):
+    judged = ledger({"holds": "> 0", "part": "a", "published_value": printed})
+    shown = judged.judge("c", Interval(0.75, 0.75, 0.75), "a")
+    expected = f"0.75: **holds**. The printed {printed} {beside} our number."
+    assert shown.finding == expected
+    assert judged.table()["ours"].item() == "a: 0.75 holds"
+
+
+def test_chance_plays_no_part_in_exact_values(ledger):
+    exact = {"id": "exact", "holds": "> 0"}
+    equal = {"id": "equal", "kind": "identity", "tolerance": "0"}
+    remark = RULE | {"id": "up", "part": "b", "decides": "no"}
+    up = RULE | {"id": "up", "part": "a"}
+    other = RULE | {"id": "down"}
+    judged = ledger(up, remark, other, RULE | {"id": "open"}, exact, equal)
+    judged.judge("up", around(1), "a")
+    judged.judge("up", around(1), "b")
+    judged.judge("down", around(-1))
+    judged.judge("open", around(0))
+    judged.judge("exact", Interval(1, 1, 1))
+    judged.identity("equal", 0.0)
+    assert judged.by_chance().startswith("2 claims have verdicts")
+
+
+@pytest.mark.parametrize(
     ("condition", "count", "expected"),
     [
         ("< 24", 2, "both intervals lie below 24"),
@@ -226,8 +254,9 @@ def test_a_condition_in_words(condition, count, expected):
 
 
 def test_what_is_missing_and_what_is_pending(ledger):
+    absent = {"id": "absent", "default": "no", "needs": "ELMo", "holds": "> 0"}
     rows = (
-        {"id": "absent", "default": "no", "needs": "ELMo", "holds": "> 0"},
+        absent | {"measured": "A share."},
         {"id": "later", "status": "pending: issue 4", "holds": "> 0"},
         {"id": "same", "status": "merged: into later"},
         {"id": "open", "part": "a", "holds": "> 0"},
@@ -237,14 +266,27 @@ def test_what_is_missing_and_what_is_pending(ledger):
     assert list(judged.table()["verdict"]) == expected
     assert judged.pending() == ["open a"]
     assert judged.table()["note"][0] == "ELMo"
-    assert judged.missing("absent").finding == f"**{UNTESTED}**; missing: ELMo."
+    shown = judged.missing("absent")
+    assert shown.finding == f"**{UNTESTED}**; missing: ELMo."
+    assert shown.rule == "*We would measure:* A share."
     assert ledger(*rows, profile="paper").pending() == ["absent", "open a"]
 
 
-def test_the_figure_has_a_row_for_each_judged_claim_and_refuses_claims_left_out(ledger):
-    equal = {"id": "c-equal", "kind": "identity", "tolerance": "0"}
+def titles(figure):
+    """The label and the verdict of each row."""
+    return [
+        (axes.get_title(loc="left"), axes.get_title(loc="right"))
+        for axes in figure.axes
+    ]
+
+
+def test_the_figure_has_a_row_for_each_interval_and_names_the_other_claims(ledger):
     judged = ledger(
-        RULE | {"id": "c-up"}, RULE | {"id": "c-down"}, equal, {"default": "no"}
+        RULE | {"id": "c-up"},
+        RULE | {"id": "c-down"},
+        {"id": "c-equal", "kind": "identity", "tolerance": "0"},
+        {"id": "c-not-here", "default": "no"},
+        {"id": "c-same", "status": "merged: into c-up"},
     )
     judged.identity("c-equal", 0.0)
     judged.judge("c-up", Interval(1, 0.5, np.inf))
@@ -252,11 +294,39 @@ def test_the_figure_has_a_row_for_each_judged_claim_and_refuses_claims_left_out(
         judged.figure()
     judged.judge("c-down", around(-1))
     figure = judged.figure()
-    titles = [
-        (axes.get_title(loc="left"), axes.get_title(loc="right"))
-        for axes in figure.axes
+    assert titles(figure) == [("up", "holds"), ("down", "fails")]
+    assert figure.get_supxlabel().splitlines() == [
+        "Equalities, which have no interval: equal (holds).",
+        "Merged: same.",
+        "Not testable here: not here.",
     ]
-    assert titles == [("up", "holds"), ("down", "fails"), ("equal", "holds")]
+    plt.close(figure)
+
+
+def test_of_several_parts_the_figure_shows_one_with_an_interval(ledger):
+    equal = {"part": "equal", "kind": "identity", "tolerance": "0"}
+    parts = [RULE | {"part": part} for part in ("exact", "wide")]
+    judged = ledger(*({"id": "c-up"} | part for part in [equal, *parts]))
+    judged.identity("c-up", 0.0, "equal")
+    judged.judge("c-up", Interval(1, 1, 1), "exact")
+    judged.judge("c-up", around(1), "wide")
+    figure = judged.figure()
+    assert titles(figure) == [("up; wide", "holds")]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "style", "explained"), [((-1, 1), ":", True), ((-1, 0.9), "-", False)]
+)
+def test_an_interval_that_excludes_nothing_is_dotted_and_the_legend_says_so(
+    ledger, bounds, style, explained
+):
+    judged = ledger(RULE)
+    judged.judge("c", Interval(0.5, *bounds))
+    figure = judged.figure()
+    assert figure.axes[0].lines[0].get_linestyle() == style
+    legend = " ".join(text.get_text() for text in figure.legends[0].get_texts())
+    assert ("nothing is known" in legend) == explained
     plt.close(figure)
 
 

@@ -11,7 +11,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import t
 from sklearn.decomposition import PCA
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from lib import corpora, localization, tasks
@@ -51,6 +52,28 @@ def test_agrees_with_scikit_learn_written_out(rng, steps) -> None:
     np.testing.assert_array_equal(found.predictions, predictions)
     assert found.accuracy == pytest.approx((predictions == labels).mean())
     assert 0 < found.accuracy < 1
+
+
+@pytest.mark.parametrize("C", [0.1, 100.0])
+@pytest.mark.parametrize("sizes", [[3, 4, 5, 9], [3, 9]])
+def test_planes_are_those_of_scikit_learn_for_groups_of_any_size(rng, sizes, C) -> None:
+    vectors, labels = clouds(rng, *sizes)
+    expected = LinearSVC(C=C, class_weight="balanced", dual=False, tol=1e-10)
+    expected.fit(vectors, labels)
+    found = localization.svm(C=C, scale=False).fit(vectors, labels)[-1]
+    np.testing.assert_allclose(found.coef_, expected.coef_, atol=1e-3)
+    np.testing.assert_allclose(found.intercept_, expected.intercept_, atol=1e-3)
+
+
+def test_the_penalty_is_the_one_that_a_grid_search_takes(rng) -> None:
+    vectors, labels = clouds(rng, *[6] * 8)
+    found = localization.classify(vectors, labels, PCA(4), C=localization.GRID, seed=3)
+    outer, inner = (StratifiedKFold(k, shuffle=True, random_state=3) for k in (3, 2))
+    svm = LinearSVC(class_weight="balanced", dual=False, tol=1e-10)
+    model = make_pipeline(localization.OneScale(), PCA(4), svm)
+    search = GridSearchCV(model, {"linearsvc__C": localization.GRID}, cv=inner)
+    expected = cross_val_predict(search, vectors, labels, cv=outer)
+    np.testing.assert_array_equal(found.predictions, expected)
 
 
 def test_sparse_and_read_only_vectors_are_classified_as_dense_ones(rng) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from lib import corpora
-from lib.run import paths
 from tests.refusals import refused
 from tests.sizes import NIGHTLY
 
@@ -88,15 +87,6 @@ Señor Marsh sold the ferry to the town.
 """
 
 
-@pytest.fixture
-def data(tmp_path, monkeypatch) -> Path:
-    """An empty data folder, the only one that is named, and a cache of its own."""
-    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
-    monkeypatch.setattr(paths, "DATA", tmp_path / "none")
-    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    return tmp_path
-
-
 def put(file: Path, content: bytes) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(content)
@@ -117,8 +107,8 @@ def put_gigaword(
 # -- Reuters-21578 ---------------------------------------------------------------------
 
 
-def test_reuters_keeps_prose_and_its_ledes(data) -> None:
-    put_reuters(data)
+def test_reuters_keeps_prose_and_its_ledes(data_folder):
+    put_reuters(data_folder)
     corpus = corpora.load("reuters")
     assert corpus.sentences == [
         (
@@ -134,32 +124,19 @@ def test_reuters_keeps_prose_and_its_ledes(data) -> None:
     assert corpus.groups.tolist() == [-1, -1, -1, -1]
 
 
-def test_reuters_files_are_read_in_order(data) -> None:
+def test_reuters_files_are_read_in_order(data_folder):
     for number, word in ((10, "later"), (2, "earlier")):
         body = f"<BODY>This was written {word}.\n Reuter\n</BODY>"
         item = f'<REUTERS NEWID="1">\n{body}\n</REUTERS>\n'
-        put_reuters(data, item.encode(), number)
+        put_reuters(data_folder, item.encode(), number)
     first, second = corpora.load("reuters").sentences
     assert (first, second) == ("This was written earlier.", "This was written later.")
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"", "reut2-000.sgm: the file is empty"),
-        (
-            REUTERS.replace("</REUTERS>\n", "", 1).encode("latin-1"),
-            "reut2-000.sgm, line 2: the <REUTERS> that begins here is not",
-        ),
-        (
-            REUTERS.replace("BODY", "TAIL").encode("latin-1"),
-            "'reuters' holds no sentence",
-        ),
-    ],
-)
-def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
-    put_reuters(data, content)
-    with refused(message):
+def test_a_broken_reuters_file_gets_a_sentence_with_its_line(data_folder):
+    broken = REUTERS.replace("</REUTERS>\n", "", 1)
+    put_reuters(data_folder, broken.encode("latin-1"))
+    with refused("reut2-000.sgm, line 2: the <REUTERS> that begins here is not"):
         corpora.load("reuters")
 
 
@@ -167,10 +144,10 @@ def test_a_broken_reuters_file_gets_a_sentence(data, content, message) -> None:
 COUNTS = (98_879, 19_042, 15_224) if NIGHTLY else (6_722, 1_384, 1_021)
 
 
-def test_counts_of_reuters(data, data_file) -> None:
+def test_counts_of_reuters(data_folder, data_file):
     for number in range(22) if NIGHTLY else (0, 21):
         file = data_file(f"corpora/reuters21578/reut2-{number:03d}.sgm")
-        put_reuters(data, file.read_bytes(), number)
+        put_reuters(data_folder, file.read_bytes(), number)
     corpus = corpora.load("reuters")
     assert (len(corpus), corpus.documents.max(), len(corpus.ledes)) == COUNTS
 
@@ -178,12 +155,12 @@ def test_counts_of_reuters(data, data_file) -> None:
 # -- English Gigaword ------------------------------------------------------------------
 
 
-def test_gigaword_reads_the_stories_of_a_year(data) -> None:
-    put_gigaword(data)
+def test_gigaword_reads_the_stories_of_a_year(data_folder):
+    put_gigaword(data_folder)
     canoe = GIGAWORD.replace("ferry", "canoe")
-    put_gigaword(data, canoe, "bar_eng/bar_eng_201002.gz")
+    put_gigaword(data_folder, canoe, "bar_eng/bar_eng_201002.gz")
     liner = GIGAWORD.replace("ferry", "liner")
-    put_gigaword(data, liner, "foo_eng/foo_eng_200912.gz")
+    put_gigaword(data_folder, liner, "foo_eng/foo_eng_200912.gz")
     corpus = corpora.load("gigaword:2010")
     assert corpus.sentences == [
         "A canoe of Foo & Sons ran aground on Friday.",
@@ -205,9 +182,7 @@ def test_gigaword_reads_the_stories_of_a_year(data) -> None:
         ("gigaword:2010", "gigaword/data", "give the data folder of LDC2011T07"),
     ],
 )
-def test_a_folder_without_its_files_gets_a_sentence(
-    data, name, folder, message
-) -> None:
-    (data / "corpora" / folder).mkdir(parents=True)
+def test_a_folder_without_its_files_gets_a_sentence(data_folder, name, folder, message):
+    (data_folder / "corpora" / folder).mkdir(parents=True)
     with refused(message):
         corpora.load(name)

@@ -17,20 +17,11 @@ from lib import embedders
 from lib.embedders import own
 from lib.embedders.checkpoints import as_input_error
 from lib.run import paths, progress
-from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 from tests.refusals import refused
 
-SENTENCES = [
-    "one fish",
-    "two fish",
-    "red fish and blue fish",
-    "",
-    "fish",
-    "no more of them",
-    "a",
-    "b c",
-]
+SENTENCES = ["one fish", "two fish", "red fish and blue fish", "", "fish"]
+SENTENCES += ["no more of them", "a", "b c"]
 LENGTHS = [[float(len(sentence)), 1.0] for sentence in SENTENCES]
 
 
@@ -54,13 +45,13 @@ def lengths(sentences: list[str]) -> np.ndarray:
         ),
     ],
 )
-def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
+def test_whatever_holds_the_numbers_becomes_float32(encode):
     vectors = own.load(encode).fit(SENTENCES).encode(SENTENCES, batch_size=3)
     assert vectors.dtype == np.float32
     assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
 
 
-def test_an_embedder_that_learns_from_text_is_fitted() -> None:
+def test_an_embedder_that_learns_from_text_is_fitted():
     mine = own.load(embedders.load("tfidf")).fit(SENTENCES)
     expected = embedders.load("tfidf").fit_encode(SENTENCES)
     np.testing.assert_array_equal(mine.encode(SENTENCES).toarray(), expected.toarray())
@@ -82,9 +73,6 @@ class Model:
 ready = Model()
 number = 7
 
-def make():
-    return Model()
-
 def make_from(*settings):
     return Model()
 """
@@ -99,7 +87,7 @@ def code(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["encode", "Model", "ready"])
-def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
+def test_a_function_a_class_or_an_object_in_a_file(code, name):
     mine = own.load(f"{code}:{name}")
     assert mine.name == "mine"
     assert mine.encode(["abcd", "e"]).tolist() == [[4, 4, 4]] * 2
@@ -107,7 +95,7 @@ def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
 
 def test_a_relative_path_counts_from_the_project_wherever_one_stands(
     tmp_path, monkeypatch
-) -> None:
+):
     monkeypatch.chdir(tmp_path)
     mine = own.load("notebooks/own_embedder.py:encode")
     vectors = mine.encode(
@@ -118,18 +106,16 @@ def test_a_relative_path_counts_from_the_project_wherever_one_stands(
     assert mine.spot_check(SENTENCES) == []
 
 
-def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code) -> None:
+def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code):
     before = own.load(f"{code}:encode", "mine")
-    code.write_text(
-        CODE.replace("len(sentences[0])", "2")
-    )  # within the same second, perhaps
+    code.write_text(CODE.replace("len(sentences[0])", "2"))
     after = own.load(f"{code}:encode", "mine")
     assert after.encode(["abcd"]).tolist() == [[2, 2, 2]]
     assert before.cached_as != after.cached_as
     assert not list(code.parent.glob("**/mine*.pyc"))
 
 
-def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
+def test_only_with_a_name_are_vectors_kept(code, tmp_path):
     assert own.load(f"{code}:encode").cached_as is None
     named = own.load(f"{code}:encode", "named")
     store = EmbeddingStore(tmp_path / "store")
@@ -162,9 +148,7 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(
-    encode, message
-) -> None:
+def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, message):
     with refused(message):
         own.load(encode, "mine").encode(SENTENCES)
 
@@ -185,7 +169,7 @@ class Drifting:
 @pytest.mark.parametrize("inner", [Drifting(), lambda s: lengths(s) / len(s) + [0, 1]])
 def test_the_spot_check_doubts_vectors_that_change_and_refuses_equal_ones(
     inner,
-) -> None:
+):
     (doubt,) = own.load(inner, "mine").spot_check(SENTENCES)
     assert doubt.startswith("mine gives a sentence another vector from call to call")
     with refused("mine: gives 6 different sentences the same vector"):
@@ -195,16 +179,12 @@ def test_the_spot_check_doubts_vectors_that_change_and_refuses_equal_ones(
 # -- slow ones -------------------------------------------------------------------------
 
 
-def test_a_slow_embedder_shows_progress_and_a_fast_one_gets_large_batches(
-    monkeypatch, capsys, tmp_path
-) -> None:
+def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(own, "BATCH_SECONDS", 0.04)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
-    sizes: list[int] = []
 
     def slow(sentences: list[str]) -> np.ndarray:
-        sizes.append(len(sentences))
         time.sleep(0.002 * len(sentences))
         return lengths(sentences)
 
@@ -213,23 +193,14 @@ def test_a_slow_embedder_shows_progress_and_a_fast_one_gets_large_batches(
         own.load(slow, "slow"), text, name="slow-1", show_progress_bar=True
     )
     assert vectors.tolist() == lengths(text).tolist()
-    assert max(sizes) <= 64
     lines = re.findall(r"^encode slow: (\d+) of 200", capsys.readouterr().err, re.M)
     assert len(set(lines)) > 4
     assert lines[-1] == "200"
-    sizes.clear()
-
-    def fast(sentences: list[str]) -> np.ndarray:
-        sizes.append(len(sentences))
-        return lengths(sentences)
-
-    own.load(fast).encode(text * 100)
-    assert max(sizes) == own.LARGEST_BATCH
 
 
 def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
     tmp_path,
-) -> None:
+):
     petabyte = 2**47
     with refused("greedy: needs more memory than there is"):
         own.load(lambda sentences: torch.empty(petabyte), "greedy").encode(SENTENCES)
@@ -254,11 +225,10 @@ def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
         ("other.py:encode", "other.py: no such file"),
         ("{folder}", "{folder}: no model in this folder (no config.json)"),
         ("minilm-avg", "is one of the registry's; in Python, give embedders.load"),
-        ("{file}:make", "make() takes 0 positional arguments"),
         ("{file}:make_from", "no array of numbers (type Model); give a function that"),
     ],
 )
-def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
+def test_what_is_not_there_gets_a_sentence(code, spec, message):
     places = {"file": code, "folder": code.parent}
     with refused(message.replace("{folder}", str(code.parent))):
         own.load(spec.format(**places), "mine").encode(SENTENCES)
@@ -269,11 +239,10 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     [
         ("minilm-avg", "is one of the registry's embedders"),
         ("glove-6b-50d+usif", "is not accepted"),
-        ("x" * 41, "is not accepted; give 1 to 40 letters"),
     ],
 )
-def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message) -> None:
-    with pytest.raises(InputError, match=message):
+def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message):
+    with refused(message):
         own.load(lengths, name)
 
 
@@ -284,7 +253,7 @@ def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message) -> N
 # `path/to/file.py:function`"
 def test_a_function_is_named_wherever_an_embedder_is_and_stored_until_its_file_changes(
     tmp_path, monkeypatch
-) -> None:
+):
     file = tmp_path / "mine.py"
     name = f"{file}:encode"
     store = EmbeddingStore(tmp_path / "store")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import PathDistribution
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pytest
 
 from lib import corpora
 from lib.run import paths
+from tests.copies import run
 
 PROGRAM = """
 import json
@@ -52,15 +54,9 @@ def package(tmp_path_factory) -> Path:
         shutil.copytree(paths.ROOT / name, source / name, ignore=skipped)
     for name in ("pyproject.toml", "requirements.txt", "LICENSE"):
         shutil.copy(paths.ROOT / name, source)
-    options = [
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "--wheel-dir",
-    ]
-    command = [sys.executable, "-m", "pip", "wheel", *options, folder, source]
-    subprocess.run(command, check=True)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index"]
+    command = [sys.executable, "-m", "pip", "wheel", *options, "--wheel-dir", folder]
+    subprocess.run([*command, source], check=True)
     (wheel,) = folder.glob("*.whl")
     zipfile.ZipFile(wheel).extractall(folder / "site")
     return folder / "site"
@@ -84,19 +80,13 @@ def python(package, folder) -> Callable[..., subprocess.CompletedProcess]:
     }
     variables["PYTHONPATH"] = str(package)
 
-    def run(*options: str) -> subprocess.CompletedProcess:
-        command = [sys.executable, *options]
-        return subprocess.run(
-            command, cwd=folder, env=variables, capture_output=True, text=True
-        )
-
-    return run
+    return partial(run, folder, variables)
 
 
 # docs/cluster.md: "installs lib and all that it needs"
 def test_the_package_is_lib_with_its_tables_and_declares_what_lib_needs(
     package,
-) -> None:
+):
     (metadata,) = package.glob("*.dist-info")
     assert set(package.iterdir()) == {package / "lib", metadata}
     command = ["git", "ls-files", "lib"]
@@ -113,7 +103,7 @@ def test_the_package_is_lib_with_its_tables_and_declares_what_lib_needs(
 # Python in"
 def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
     package, folder, python
-) -> None:
+):
     done = python("-c", PROGRAM)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -128,7 +118,7 @@ def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
 
 def test_without_notebooks_its_runner_and_a_notebook_say_so_in_a_sentence(
     folder, python
-) -> None:
+):
     opened = "from lib.run import parameters; parameters.check_notebook('01_n2o', {})"
     for options in (["-m", "lib.run"], ["-c", opened]):
         said = python(*options).stderr.splitlines()[-1]

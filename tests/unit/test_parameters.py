@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 
-import nbformat
 import pytest
 
 from lib import tasks
 from lib.run import parameters, paths
 from lib.run.errors import InputError
 from tests.refusals import refused
+from tests.unit.test_run import write_notebook
 
 NOTEBOOKS = [
     paths.notebook_name(file) for file in [*paths.lessons(), *paths.replications()]
@@ -28,7 +28,7 @@ def of(name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> None:
+def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name):
     defaults = of(name)
     parameters.check_notebook(name, defaults)
     for parameter, own in defaults.items():
@@ -40,7 +40,6 @@ def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> 
 
 
 TRAINING = {"sentences": 0, "epochs": 1, "seeds": 0}
-CLASSIFYING = {"sentences": 0, "folds": 0, "penalties": [1.0]}
 WHOLE = "10000000, a whole number"
 
 
@@ -69,24 +68,15 @@ WHOLE = "10000000, a whole number"
             {"probing": {"text": "lee"}},
             "is not accepted; give a table of text, size",
         ),
-        (
-            "replication/pitfalls",
-            {"classifying": CLASSIFYING},
-            f"classifying, folds: 0 is not accepted; give 1 to {WHOLE}",
-        ),
     ],
 )
-def test_a_message_has_parameter_value_and_what_is_accepted(
-    notebook, changed, message
-) -> None:
+def test_a_message_has_parameter_value_and_what_is_accepted(notebook, changed, message):
     (name,) = (name for name in NOTEBOOKS if name.startswith(notebook))
     with refused(message):
         parameters.check_notebook(name, of(name) | changed)
 
 
-def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its_own() -> (  # noqa: E501
-    None
-):
+def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its_own():
     chosen = {"rated_names": ["Verse-pairs", *tasks.RATED]}
     parameters.check_notebook(
         "replication/pitfalls", of("replication/pitfalls") | chosen
@@ -99,27 +89,7 @@ def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its
             parameters.check_notebook(notebook, of(notebook) | changed)
 
 
-def names_in(values: dict) -> set[str]:
-    """The names of parameters, and of the members of those that are tables."""
-    inner = [names_in(value) for value in values.values() if isinstance(value, dict)]
-    return set(values).union(*inner)
-
-
-def test_bounds_belong_to_parameters_that_there_are() -> None:
-    sections = parameters.read_yaml(paths.PARAMS / "bounds.yaml")
-    known = {name: names_in(of(name)) for name in NOTEBOOKS}
-    known[parameters.SHARED] = set().union(*known.values())
-    assert {
-        name: set(section) - known[name]
-        for name, section in sections.items()
-        if set(section) - known[name]
-    } == {}
-    for notebook in NOTEBOOKS:
-        for bounds in parameters.bounds_of(notebook).values():
-            assert set(bounds.first) <= set(bounds.accepted())
-
-
-def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is() -> None:
+def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is():
     defaults = of("01_n2o")
     parameters.check_notebook("01_n2o", defaults | {"experiment_names": []})
     with refused("embedder_names: [] is not accepted"):
@@ -132,33 +102,24 @@ def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is() -> None:
 @pytest.fixture
 def notebook(tmp_path, monkeypatch):
     """A notebook with three parameters, and a place for its profiles."""
-    cell = nbformat.v4.new_code_cell(
-        "k = 5  # neighbors\nrecall = 0.5\nmine = ''", metadata={"tags": ["parameters"]}
-    )
-    file = tmp_path / "07_test.ipynb"
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
     monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
     monkeypatch.setattr(paths, "PARAMS", tmp_path / "params")
     (tmp_path / "params" / "smoke").mkdir(parents=True)
-    return file
+    write_notebook(tmp_path, "07_test", "", "k = 5\nrecall = 0.5\nmine = ''")
+    return tmp_path / "07_test.ipynb"
 
 
 @pytest.mark.parametrize("source", ["k = 2 + n", "import os", "k ="])
-def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
-    cell = nbformat.v4.new_code_cell(source, metadata={"tags": ["parameters"]})
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), notebook)
+def test_a_parameters_cell_holds_literals_only(notebook, source):
+    write_notebook(notebook.parent, notebook.stem, "", source)
     with refused(r"07_test.ipynb: give a cell tagged 'parameters' that holds only"):
         parameters.of_notebook(notebook)
 
 
 @pytest.mark.parametrize(
-    ("content", "given"),
-    [
-        ("k: 3\nmine: x\n", {"k": 3, "mine": "x"}),
-        ("# nothing\n", {}),
-    ],
+    ("content", "given"), [("k: 3\nmine: x\n", {"k": 3, "mine": "x"}), ("# -\n", {})]
 )
-def test_a_profiles_file_is_read(notebook, content, given) -> None:
+def test_a_profiles_file_is_read(notebook, content, given):
     (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content, encoding="utf-8")
     assert parameters.of_profile(notebook, "smoke") == given
 
@@ -173,7 +134,7 @@ def test_a_profiles_file_is_read(notebook, content, given) -> None:
 )
 def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(
     notebook, content, message
-) -> None:
+):
     file = paths.PARAMS / "smoke" / "07_test.yaml"
     file.write_text(content)
     for said in (f"{file}: ", message):

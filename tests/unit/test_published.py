@@ -15,13 +15,13 @@ BOUNDS = {"percent": 100, "x100": 100, "points": 100}
 BOUNDS |= {"correlation": 1, "share": 1, "reciprocal rank": 1}
 
 
-def test_every_file_has_a_source_and_every_source_a_file() -> None:
+def test_every_file_has_a_source_and_every_source_a_file():
     files = {file.stem for file in published.FOLDER.glob("*.csv")}
     assert sorted(files - {"tables", "illegible"}) == sorted(TABLES.index)
 
 
 @pytest.mark.parametrize("name", TABLES.index)
-def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name) -> None:
+def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name):
     table = published.load(name)
     assert len(table) == TABLES.loc[name, "rows"]
     texts = table.select_dtypes(exclude="number").columns
@@ -36,60 +36,37 @@ def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name) -> None:
 @pytest.mark.parametrize(
     ("name", "by", "key", "where", "expected"),
     [
-        ("n2o", "quantity", "token overlap of tfidf", {}, 0.43),
         ("n2o_table4", "model", "elmo-orig-5.5b", {"measure": "mrr"}, 0.910),
-        (
-            "sent2vec_table1",
-            "model",
-            "SkipThought",
-            {"dataset": "MSRP", "measure": "f1"},
-            82.0,
-        ),
-        (
-            "sent2vec_table5",
-            "model",
-            "Sent2Vec wiki uni. + bi.",
-            {"value": "subsampling"},
-            5e-6,
-        ),
+        ("sent2vec_table5", "model", "Sent2Vec twitter uni.", {"value": "epochs"}, 3),
         ("pitfalls_table2", "model", "USE-512d", {"normalization": "none"}, 0.70),
         ("usif_table3", "model", "BYTE mLSTM", {"dataset": "SST"}, 91.8),
         ("localization_table1", "model", "SOWE", {"dataset": "MSRP"}, 98.02),
     ],
 )
-def test_numbers_read_off_the_papers_by_hand(name, by, key, where, expected) -> None:
+def test_numbers_read_off_the_papers_by_hand(name, by, key, where, expected):
     assert published.cells(name, by, **where)[key] == expected
 
 
 # -- what the papers say of their own tables -------------------------------------------
 
 
-def test_the_heatmap_agrees_with_the_text_of_n2o() -> None:
-    heatmap = published.cells("n2o_heatmap", ["a", "b"], value="n2o")
-    named = {name for pair in heatmap.index for name in pair}
-    assert named == set(published.load("n2o_table1")["embedder"])
-    assert len({frozenset(pair) for pair in heatmap.index}) == 210
-    heatmap = heatmap.dropna()
+def test_the_heatmap_agrees_with_the_text_of_n2o():
+    heatmap = published.cells("n2o_heatmap", ["a", "b"], value="n2o").dropna()
     assert len(heatmap) == 153
     stated = published.cells("n2o", "quantity")
     lowest = stated["lowest N2O of any pair"]
     assert heatmap.between(lowest, stated["highest N2O of any pair"]).all()
-    differences = {
-        pair: abs(value - stated[" and ".join(pair)])
+    differences = [
+        abs(value - stated[" and ".join(pair)])
         for pair, value in heatmap.items()
         if " and ".join(pair) in stated
-    }
+    ]
     assert len(differences) == 9
-    # The text rounds two of the ELMo pairs otherwise than the heatmap: 0.55 and 0.38
-    # beside 0.56 and 0.39.
-    assert max(differences.values()) < 0.0101
-    assert {pair for pair, value in differences.items() if value > 0.0001} == {
-        ("elmo-small", "elmo-orig-5.5b"),
-        ("elmo-orig", "elmo-orig-5.5b"),
-    }
+    # The text rounds two of the ELMo pairs otherwise: 0.55 and 0.38 for 0.56 and 0.39.
+    assert np.round(sorted(differences), 4).tolist() == [0] * 7 + [0.01] * 2
 
 
-def test_pitfalls_table_2_has_the_stated_differences_range_and_spread() -> None:
+def test_pitfalls_table_2_has_the_stated_differences_range_and_spread():
     table = published.cells("pitfalls_table2", ["model", "normalization"]).unstack()
     differences = 100 * (table["z-norm"] - table["none"])
     np.testing.assert_allclose(differences, table["z-norm - none"])
@@ -101,7 +78,7 @@ def test_pitfalls_table_2_has_the_stated_differences_range_and_spread() -> None:
         assert values.std(ddof=0) == pytest.approx(spread, abs=0.08)
 
 
-def test_usif_improves_by_the_stated_percentages() -> None:
+def test_usif_improves_by_the_stated_percentages():
     score = published.cells("usif_table1", "model", dataset="STS'12")
     benchmark = published.cells("usif_table2", "model")
     stated = published.cells("usif", "quantity")
@@ -124,7 +101,7 @@ def test_usif_improves_by_the_stated_percentages() -> None:
         assert percent == pytest.approx(stated[quantity], abs=0.05)
 
 
-def test_unknown_and_ambiguous_names_are_refused() -> None:
+def test_unknown_and_ambiguous_names_are_refused():
     with refused("did you mean usif_table"):
         published.load("usif_tabel1")
     with refused("column: 'models' is not known; did you mean model"):
@@ -135,7 +112,7 @@ def test_unknown_and_ambiguous_names_are_refused() -> None:
         published.cells("usif_table1", "model")
 
 
-def test_a_table_stands_in_the_papers_layout_with_our_rows_below() -> None:
+def test_a_table_stands_in_the_papers_layout_with_our_rows_below():
     printed = published.layout("sent2vec_table1", ["data", "model"])
     assert printed.loc[0, ["model", "MSRP", "MR"]].tolist() == [
         "SAE",

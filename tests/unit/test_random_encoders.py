@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from lib.embedders import random_encoders
 from lib.embedders.random_encoders import BOREP, RandomLSTM
 from tests.official.infersent import random_weights
 from tests.refusals import refused
@@ -21,7 +19,7 @@ SENTENCES = ["a b c", "d", "f e d c b a a a", "zzz", "", "b zzz a"]
 split = str.split
 
 
-def test_borep_is_one_random_matrix_and_a_maximum() -> None:
+def test_borep_is_one_random_matrix_and_a_maximum():
     ours = BOREP(WORDS, dim=8, tokenize=split, seed=3)
     vectors = ours.encode(SENTENCES)
     matrix = np.random.default_rng(3).uniform(-(5**-0.5), 5**-0.5, (5, 8))
@@ -31,7 +29,7 @@ def test_borep_is_one_random_matrix_and_a_maximum() -> None:
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_the_random_lstm_is_that_of_the_definition() -> None:
+def test_the_random_lstm_is_that_of_the_definition():
     ours = RandomLSTM(WORDS, dim=6, tokenize=split, seed=2)
     vectors = ours.encode(SENTENCES)
     rng = np.random.default_rng(2)
@@ -45,16 +43,6 @@ def test_the_random_lstm_is_that_of_the_definition() -> None:
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [BOREP, RandomLSTM])
-def test_a_vector_depends_on_the_seed_and_not_on_its_batch(kind, monkeypatch) -> None:
-    together = kind(WORDS, dim=8, tokenize=split).encode(SENTENCES)
-    monkeypatch.setattr(random_encoders, "TOKENS_PER_BATCH", 2)
-    again = kind(WORDS, dim=8, tokenize=split).encode(SENTENCES)
-    np.testing.assert_allclose(again, together, atol=1e-6)
-    other = kind(WORDS, dim=8, tokenize=split, seed=2).encode(SENTENCES)
-    assert not np.allclose(other, together)
-
-
-def test_an_odd_number_of_dimensions_gets_a_sentence() -> None:
+def test_an_odd_number_of_dimensions_gets_a_sentence():
     with refused("dim: 7 is not accepted; give an even number"):
         BOREP(WORDS, dim=7)

@@ -24,6 +24,7 @@ from tools.reference import (
     PAPERS,
     PROFILES,
     REFERENCE,
+    deciding,
     page,
     renew,
     withhold,
@@ -245,6 +246,33 @@ def test_a_page_says_what_the_committed_results_say(name, mark, made) -> None:
     assert (paths.ROOT / name).read_text(encoding="utf-8") == between(
         name, mark, f"\n{made()}"
     )
+
+
+# docs/replication.md: "ours"
+@pytest.mark.parametrize(
+    ("verdict", "ours", "expected"),
+    [
+        ("holds", "a: 0 holds; b: 4 holds; c: 2 (1 to 3) holds", "C. **2 (1 to 3)**"),
+        ("seen here", "a: 0 holds; b: 4 holds", "B. **4**"),
+        ("holds", "a: 3e-05 holds", "A. **3 &times; 10<sup>-5</sup>**"),
+        ("fails", "a: 7 fails; b: 4 holds; c: 2 (1 to 3) holds", "A. **7**"),
+        ("not seen here", "a: 0 holds; c: -2 (-3 to -1) fails", "C. **-2 (-3 to -1)**"),
+        ("undecided", "b: 4 holds; c: 0 (-1 to 1) undecided", "C. **0 (-1 to 1)**"),
+        ("holds", "d: 2 (1 to 3) met (remark); b: 4 holds", "B. **4**"),
+    ],
+)
+def test_the_page_shows_the_part_that_decides_with_its_interval_if_it_has_one(
+    tmp_path, monkeypatch, verdict, ours, expected
+) -> None:
+    kinds = {"a": "identity", "b": "interval", "c": "interval", "d": "interval"}
+    rules = [
+        {"id": "x", "part": part, "measured": f"{part.upper()}.", "kind": kind}
+        for part, kind in kinds.items()
+    ]
+    pd.DataFrame(rules).to_csv(tmp_path / "claims.csv", index=False)
+    monkeypatch.setattr("tools.reference.CLAIMS", tmp_path / "claims.csv")
+    judged = pd.Series({"verdict": verdict, "ours": ours, "note": ""})
+    assert deciding("x", judged) == expected
 
 
 # README: "What is in each table"

@@ -10,31 +10,30 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics.pairwise import cosine_similarity
 
 from lib import corpora, embedders, retrieval
-from lib.corpora import Corpus
-from lib.run import paths
-from lib.run.errors import InputError
 from lib.stats import Sampling
 from lib.store import EmbeddingStore
 from lib.studies import paraphrases
 from lib.studies.paraphrases import Pairs
 from tests.refusals import refused
+from tests.topics import corpus_of
 
 # -- mean reciprocal rank --------------------------------------------------------------
 
 
-def test_mean_reciprocal_rank_by_hand() -> None:
+def test_mean_reciprocal_rank_by_hand():
     assert retrieval.mean_reciprocal_rank([1, 2, 4]) == pytest.approx(7 / 12)
 
 
 @pytest.mark.parametrize("values", [[1, 0, 2], [], [1.5], [[1], [2]]])
-def test_what_is_no_rank_is_refused(values) -> None:
+def test_what_is_no_rank_is_refused(values):
     with refused("ranks: "):
         retrieval.mean_reciprocal_rank(values)
 
 
-def test_chance_is_the_mean_over_all_orders() -> None:
+def test_chance_is_the_mean_over_all_orders():
     assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
@@ -43,13 +42,8 @@ def test_chance_is_the_mean_over_all_orders() -> None:
 
 def check_ranks(queries, needles, corpus, exclude=None, kind=np.asarray) -> None:
     """Ranks and ties are those of the definition, in float64."""
-
-    def unit(vectors):
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        return vectors / np.where(norms > 0, norms, 1)
-
-    similarities = unit(queries) @ unit(corpus).T
-    level = (unit(queries) * unit(needles)).sum(axis=1, keepdims=True)
+    similarities = cosine_similarity(queries, corpus)
+    level = np.diag(cosine_similarity(queries, needles))[:, None]
     for row, left_out in enumerate(exclude or []):
         similarities[row, left_out] = -2
     nearer = similarities > level + 1e-12
@@ -59,7 +53,7 @@ def check_ranks(queries, needles, corpus, exclude=None, kind=np.asarray) -> None
     np.testing.assert_array_equal(found.tied, tied.sum(axis=1))
 
 
-def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
+def test_ties_are_counted_beside_the_rank_and_not_in_it():
     hay = np.array([[1, 0, 0], [2, 2, 0], [0, 5, 5], [1, 0, 1], [0, 0, 0]])
     found = retrieval.ranks(np.array([[3, 0, 0]]), np.array([[1, 1, 0]]), hay)
     assert (found.ranks.tolist(), found.tied.tolist()) == ([2], [2])
@@ -67,7 +61,7 @@ def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
-def test_ranks_are_those_of_float64(kind, seed, q, n, d) -> None:
+def test_ranks_are_those_of_float64(kind, seed, q, n, d):
     # Small whole numbers: parallel vectors, ties and zero vectors are frequent.
     rng = np.random.default_rng(seed)
     vectors = rng.integers(-2, 3, (q + q + n, d))
@@ -76,7 +70,7 @@ def test_ranks_are_those_of_float64(kind, seed, q, n, d) -> None:
     check_ranks(*np.split(vectors, [q, q + q]), exclude, kind)
 
 
-def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
+def test_what_float32_cannot_tell_apart_is_told_apart(rng):
     # Hay all around the needles, 1e-6 to 1e-11 away: less than float32 has between two
     # cosines.
     queries, needles = rng.standard_normal((2, 6, 64))
@@ -91,36 +85,24 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        (
-            {"needles": np.eye(2)[:1]},
-            r"needles: shape \(1, 2\) for queries of \(2, 2\)",
-        ),
+        ({"needles": np.eye(2)[:1]}, "needles: shape (1, 2) for queries of (2, 2)"),
         ({"corpus": np.ones((3, 5))}, "queries have 2 dimensions, the corpus has 5"),
-        ({"corpus": NAN.astype(np.float32)}, "corpus: row 1 holds NaN"),
         ({"needles": NAN}, "needles: row 1 holds NaN"),
-        ({"exclude": [3, 0]}, r"exclude\[0\]: 3 is not an index"),
-        ({"corpus": sp.csr_array(np.eye(2))}, "one is sparse and the other dense"),
+        ({"exclude": [3, 0]}, "exclude[0]: 3 is not an index"),
     ],
 )
-def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
+def test_vectors_that_cannot_be_ranked_are_refused(changed, message):
     given = {"queries": np.eye(2), "needles": np.eye(2), "corpus": np.ones((3, 2))}
-    with pytest.raises(InputError, match=message):
+    with refused(message):
         retrieval.ranks(**given | changed)
 
 
 # -- pairs -----------------------------------------------------------------------------
 
 
-def corpus_of(sentences, groups) -> Corpus:
-    """A corpus of one document."""
-    documents = np.zeros(len(sentences), np.int32)
-    groups = np.array(groups, np.int32)
-    return Corpus("tiny", sentences, documents, np.array([0]), groups)
-
-
 def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(
     monkeypatch,
-) -> None:
+):
     verses = ["a one", "a two", "a two again", "a three", "free"]
     here = corpus_of(verses, [1, 2, 2, 3, -1])
     other = corpus_of(["b one", "b two", "a three", "b four"], [1, 2, 3, 4])
@@ -135,7 +117,7 @@ def lines(tmp_path, content: str) -> str:
     return f"lines:{file}"
 
 
-def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> None:
+def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path):
     pairs = "a  query\tits pair\nanother\tÜbung\na query\tsome\nx\tx\nÜbung\ty\n"
     found = paraphrases.load(lines(tmp_path, pairs), None)
     assert found == (["a query", "another"], ["its pair", "Übung"])
@@ -150,26 +132,23 @@ def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> Non
         ("x\tx\n", "has no pair"),
     ],
 )
-def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message) -> None:
-    with pytest.raises(InputError, match=message):
+def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message):
+    with refused(message):
         paraphrases.load(lines(tmp_path, content), None)
 
 
-def test_the_sts_benchmark_offers_news_rated_four_or_more(
-    tmp_path, monkeypatch
-) -> None:
-    folder = tmp_path / "senteval" / "STS" / "STSBenchmark"
+def test_the_sts_benchmark_offers_news_rated_four_or_more(data_folder):
+    folder = data_folder / "senteval" / "STS" / "STSBenchmark"
     folder.mkdir(parents=True)
     rows = ["main-news\tf\ty\t1\t4.0\tit rains\train falls"]
     rows += ["main-news\tf\ty\t2\t3.9\ta\tb", "main-news\tf\ty\t4\t5.0\te\te"]
     rows += ["main-captions\tf\ty\t3\t5.0\tc\td"]
     for split in ("train", "dev", "test"):
         (folder / f"sts-{split}.csv").write_text("\n".join(rows) + "\n")
-    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
     assert paraphrases.load("stsbenchmark", None) == (["it rains"], ["rain falls"])
 
 
-def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
+def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng):
     queries = ["The cat sat.", "the cat", "Dogs bark"]
     pairs = Pairs(queries, ["the CAT sat", "a cat", "the hound barks"])
     assert paraphrases.word_overlap(pairs).tolist() == pytest.approx([1, 1 / 3, 0])
@@ -178,14 +157,14 @@ def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> N
         paraphrases.draw(pairs, 3, 0.6, rng)
 
 
-def test_text_from_different_sources_gets_one_form() -> None:
+def test_text_from_different_sources_gets_one_form():
     both = ["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."]
     cased, tokenized = paraphrases.one_form(both)
     assert cased == tokenized == "he didn t pay u s 3 6"
 
 
-def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng) -> None:
-    corpus = corpus_of(["a", "b", "c", "d"], [-1] * 4)
+def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng):
+    corpus = corpus_of(["a", "b", "c", "d"])
     hay, answers = paraphrases.hide(Pairs(["d", "q"], ["a", "new"]), corpus, 0, rng)
     assert (hay, answers.tolist()) == (["a", "b", "c", "new"], [0, 3])
     some, answers = paraphrases.hide(Pairs(["q"], ["new"]), corpus, 2, rng)
@@ -193,10 +172,9 @@ def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng) -> None:
 
 
 def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
-    tmp_path, monkeypatch
-) -> None:
-    monkeypatch.setattr(paths, "CACHE", tmp_path)
-    store = EmbeddingStore(tmp_path / "store")
+    own_cache, monkeypatch
+):
+    store = EmbeddingStore(own_cache / "store")
     monkeypatch.setattr(paraphrases, "EmbeddingStore", lambda: store)
     hay = ["the king saw a star", "a star fell", "no king"]
     queries = ["the star", "unknown"]
@@ -206,7 +184,7 @@ def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
     np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
 
 
-def test_association_resamples_queries_and_families(rng) -> None:
+def test_association_resamples_queries_and_families(rng):
     def repeated(means, times):
         """Means of embedders in families of equals, with little noise."""
         return np.repeat(means, times) + rng.normal(scale=0.01, size=(300, 24))

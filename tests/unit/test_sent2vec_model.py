@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from lib import catalog, embedders
 from lib.embedders.sent2vec import tweet_tokens
-from lib.run import paths
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model
@@ -44,7 +43,7 @@ def by_definition(tokens: list[str], word_ngrams: int, bucket: int = 7) -> np.nd
 # -- the program's numbers -------------------------------------------------------------
 
 
-def test_the_examples_vectors_are_the_programs(data_file) -> None:
+def test_the_examples_vectors_are_the_programs(data_file):
     found = Sent2Vec.load(data_file("sent2vec/model.bin"))
     queries = data_file("sent2vec/queries.txt").read_text(encoding="utf-8").splitlines()
     printed = np.loadtxt(data_file("sent2vec/vectors.txt"))
@@ -53,25 +52,21 @@ def test_the_examples_vectors_are_the_programs(data_file) -> None:
 
 
 @given(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=9), st.integers(1, 4))
-def test_a_sentence_is_the_mean_of_its_words_and_ngrams(tokens, word_ngrams) -> None:
+def test_a_sentence_is_the_mean_of_its_words_and_ngrams(tokens, word_ngrams):
     found = model(word_ngrams=word_ngrams).encode([" ".join(tokens)])
     np.testing.assert_allclose(
         found, [by_definition(tokens, word_ngrams)], rtol=1e-5, atol=1e-6
     )
 
 
-def test_an_item_is_one_sentence_and_only_white_space_of_ascii_parts_tokens() -> None:
-    found = model().encode(
-        ["the cat", " the\r\n\tcat\n", "the\u00a0cat", "The cat", "cat naïve", "\ud800"]
-    )
+def test_an_item_is_one_sentence_and_only_white_space_of_ascii_parts_tokens():
+    items = ["the cat", " the\r\n\tcat\n", "the\u00a0cat", "\ud800"]
+    found = model().encode(items)
     np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[2], 0)
-    np.testing.assert_array_equal(found[3], INPUT[3].astype(np.float32))
-    np.testing.assert_allclose(found[4], by_definition(["cat", "naïve"], 2), rtol=1e-5)
-    np.testing.assert_array_equal(found[5], 0)
+    assert not found[2:].any()
 
 
-def test_word_vectors_are_rows_of_the_input_matrix_which_must_be_numbers() -> None:
+def test_word_vectors_are_rows_of_the_input_matrix_which_must_be_numbers():
     made = model(words=[*WORDS, b"caf\xe9"])
     vectors = made.word_vectors()
     assert list(vectors) == ["the", "cat", "sat", "naïve", "café"]
@@ -93,19 +88,13 @@ OFFICIAL = [
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch) -> Path:
-    """A data folder, with a cache of its own."""
-    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    monkeypatch.setattr(paths, "DATA", tmp_path)
-    monkeypatch.delenv(paths.DATA_VARIABLE, raising=False)
-    (tmp_path / "sent2vec").mkdir()
-    return tmp_path
+def data(data_folder) -> Path:
+    (data_folder / "sent2vec").mkdir()
+    return data_folder
 
 
 @pytest.mark.parametrize("name", OFFICIAL)
-def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(
-    name, data
-) -> None:
+def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(name, data):
     longest = 1 if name.endswith("unigrams") else 2
     file = data / catalog.get(name).files[0]["path"]
     write_model(file, word_ngrams=3)
@@ -119,7 +108,7 @@ def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(
     assert embedder.name == name
 
 
-def test_tweets_have_their_links_and_names_replaced() -> None:
+def test_tweets_have_their_links_and_names_replaced():
     tweet = (
         "Hey @Bob_1, see https://x.org/a?b=c and WWW.foo.com :-) it's GOOD #Yes \ud800"
     )
@@ -132,17 +121,11 @@ def test_tweets_have_their_links_and_names_replaced() -> None:
 # -- embedders trained on the text at hand ---------------------------------------------
 
 
-def test_a_trained_model_is_written_in_the_programs_format(tmp_path) -> None:
-    made = Sent2Vec.train(
-        TEXT,
-        Settings(dim=5, min_count=2, min_target_count=2, bucket=50),
-        word_ngrams=2,
-        epochs=3,
-    )
+def test_a_trained_model_is_written_in_the_programs_format(tmp_path):
+    settings = Settings(dim=5, min_count=2, min_target_count=2, bucket=50)
+    made = Sent2Vec.train(TEXT, settings, word_ngrams=2, epochs=3)
     made.save(tmp_path / "model.bin")
     again = Sent2Vec.load(tmp_path / "model.bin")
     assert again.header == made.header
     assert again.header[:4] == (5, 5, 3, 2)
-    assert again.input_matrix.shape == (again.dictionary.n_words + 51, 5)
-    assert again.dictionary.words == made.dictionary.words
     np.testing.assert_array_equal(again.encode(TEXT), made.encode(TEXT))

@@ -7,6 +7,7 @@ import pytest
 
 from lib.sent2vec import Sent2Vec
 from lib.studies import sent2vec as study
+from lib.studies import sent2vec_printed
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 
@@ -54,8 +55,8 @@ def test_variants_replace_what_they_say(model) -> None:
 
 
 def test_a_printed_lead_has_the_sampling_errors_of_both_scores() -> None:
-    printed = study.printed_scores()
-    table = study.leads(printed, "Sent2Vec uni.", ["C-BOW", "SkipThought"])
+    printed = sent2vec_printed.scores()
+    table = sent2vec_printed.leads(printed, "Sent2Vec uni.", ["C-BOW", "SkipThought"])
     on_cr = table.set_index("dataset").loc["CR"]
     assert on_cr["rival"] == "SkipThought"
     # 80.2 and 80.1 percent of 3,775 sentences.

@@ -17,7 +17,6 @@ from gensim.models.fasttext import load_facebook_vectors
 from lib import embedders
 from lib.catalog import published
 from lib.corpora import text
-from lib.run import paths
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.static import (
@@ -27,7 +26,7 @@ from tests.official.static import (
     write_word2vec_binary,
 )
 from tests.official.transformers import write_bert, write_gpt
-from tests.official.use import deep_averaging, self_attention, write_use
+from tests.official.use import deep_averaging, write_use
 from tests.refusals import refused
 from tests.unit import test_elmo, test_infersent, test_transformer, test_use
 
@@ -57,13 +56,10 @@ Prepare = Callable[
 
 
 @pytest.fixture
-def data(tmp_path, monkeypatch) -> Path:
-    """A data folder, with a cache of its own."""
-    monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
-    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+def data(data_folder) -> Path:
     for folder in ("word2vec", "glove", "fasttext", "elmo", "infersent"):
-        (tmp_path / folder).mkdir()
-    return tmp_path
+        (data_folder / folder).mkdir()
+    return data_folder
 
 
 def word_vectors(dim: int = 300) -> dict[str, np.ndarray]:
@@ -169,16 +165,14 @@ def transformer(pooling: str, name: str) -> Prepare:
     return prepare
 
 
-def use(name: str, graph: Callable) -> Prepare:
+def use(name: str) -> Prepare:
     def prepare(folder: Path) -> Expected:
         tensorflow = pytest.importorskip(
             "tensorflow", reason="needs TensorFlow, which is an optional extra"
         )
-        write_use(tensorflow, folder / name, test_use.WORDS, test_use.ARRAYS, graph)
-        return {
-            sentence: test_use.by_hand(name, sentence)
-            for sentence in test_use.SENTENCES
-        }
+        what = test_use.WORDS, test_use.ARRAYS, deep_averaging
+        write_use(tensorflow, folder / name, *what)
+        return {sentence: test_use.by_hand(sentence) for sentence in test_use.SENTENCES}
 
     return prepare
 
@@ -202,13 +196,13 @@ OFFICIAL: dict[str, Prepare] = {
     "gpt-last": transformer("last", "openai-gpt"),
     "gpt-avg": transformer("avg", "openai-gpt"),
     "infersent-v1": infersent,
-    "use-dan": use("use-dan", deep_averaging),
-    "use-trf": use("use-trf", self_attention),
+    "use-dan": use("use-dan"),
+    "use-trf": use("use-trf"),
 }
 
 
 @pytest.mark.parametrize("name", [name for name in PAPER if name != "tfidf"])
-def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
+def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data):
     expected = OFFICIAL[name](data)
     embedder = embedders.load(name)
     assert embedder.name == name
@@ -221,7 +215,7 @@ def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> N
         )
 
 
-def test_a_file_of_another_size_under_the_official_name_is_refused(data) -> None:
+def test_a_file_of_another_size_under_the_official_name_is_refused(data):
     write_glove_text(data / "glove/glove.840B.300d.txt", word_vectors(50))
     with refused("glove.840B.300d.txt: has vectors of 50 dimensions"):
         embedders.load("glove-840b-300d")

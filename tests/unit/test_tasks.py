@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -47,41 +46,20 @@ SETS = {
     "Questions": {"all": 800},
 }
 OF_PACKAGES = list(SETS)[17:]
-# Texts that are damaged in the files themselves, and blank ones that the papers count.
-ODD = {"STS12": 2, "STS13": 1, "MRPC": 1}
-BLANK = {"CR": 4, "MPQA": 3}
-
-
-def texts(task: tasks.Task) -> list[str]:
-    if isinstance(task, tasks.PairTask):
-        return task.left + task.right
-    return task.sentences
-
-
-def is_odd(sentence: str) -> bool:
-    """What was read in the wrong encoding: control characters, UTF-8 as Latin-1."""
-    kinds = {unicodedata.category(character) for character in sentence}
-    return bool(kinds & {"Cc", "Cs"}) or "\ufffd" in sentence or "â€" in sentence
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_set_has_the_papers_counts_and_clean_texts(data_file, name) -> None:
+def test_every_set_has_the_papers_counts(data_file, name):
     counts = SETS[name]
     if name not in OF_PACKAGES:
         data_file("opinosis" if name.startswith("Opinosis") else "senteval")
     assert tasks.splits(name) == list(counts)
     for split, count in counts.items():
         assert len(tasks.load(name, split)) == count
-    whole = tasks.load(name, "all")
-    assert len(whole) == sum(counts.values())
-    sentences = texts(whole)
-    assert all(sentence == sentence.strip() for sentence in sentences)
-    assert sum(map(is_odd, sentences)) == ODD.get(name, 0)
-    if name not in ("Lee", "WS353"):
-        assert sum(not sentence for sentence in sentences) == BLANK.get(name, 0)
+    assert len(tasks.load(name, "all")) == sum(counts.values())
 
 
-def test_groups_of_the_papers(data_file) -> None:
+def test_groups_of_the_papers(data_file):
     data_file("senteval/MRPC")
     data_file("opinosis")
     msrp = np.bincount(tasks.load("MSRP-groups").labels)
@@ -91,7 +69,7 @@ def test_groups_of_the_papers(data_file) -> None:
     assert len(np.bincount(opinosis.labels)) == 89
 
 
-def test_scores_of_news_items_and_words() -> None:
+def test_scores_of_news_items_and_words():
     lee = tasks.load("Lee")
     words = tasks.load("WS353", "all")
     assert (lee.ids[1], lee.ids[-1]) == ((0, 2), (48, 49))
@@ -99,18 +77,15 @@ def test_scores_of_news_items_and_words() -> None:
     assert (words.left[0], words.right[1], words.score[2]) == ("love", "cat", 10)
 
 
-def test_verses_are_grouped_across_translations() -> None:
-    task = tasks.load("Verses")
-    sizes = np.bincount(task.labels)
+def test_verses_are_grouped_across_translations():
+    sizes = np.bincount(tasks.load("Verses").labels)
     assert (len(sizes), sizes.min()) == (4_758, 3)
-    assert (np.diff(task.labels) >= 0).all()
 
 
-def test_verses_far_are_the_same_short_verses_in_two_translations() -> None:
+def test_verses_far_are_the_same_short_verses_in_two_translations():
     groups = []
     for split, translation in (("train", "ylt"), ("test", "wmth")):
         task = tasks.load("Verses-far", split)
-        assert task.labels.tolist() == list(range(600))
         assert max(len(text.lower_words(each)) for each in task.sentences) <= 20
         alone = corpora.load(f"bible-gospels:{translation}")
         of_verse = dict(zip(alone.sentences, alone.groups.tolist(), strict=True))
@@ -154,7 +129,7 @@ def sts13(**changed: str) -> dict[str, str]:
     return files
 
 
-def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> None:
+def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder):
     pairs = (
         '"Open only here.\tShut.\r\nNo score.\tNone.\r\n'
         ' Näher , "so" ; \u0085\tStill "open \r\n'
@@ -211,13 +186,13 @@ def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> Non
         ),
     ],
 )
-def test_a_layout_is_read(folder, name, split, file, content, expected) -> None:
+def test_a_layout_is_read(folder, name, split, file, content, expected):
     folder({file: content})
     task = tasks.load(name, split)
     assert {field: list(getattr(task, field)) for field in expected} == expected
 
 
-def test_two_files_one_a_class_in_western_encoding(folder) -> None:
+def test_two_files_one_a_class_in_western_encoding(folder):
     positive = {"senteval/MR/rt-polarity.pos": "a fine cliché … \n\n'tis good"}
     folder(positive | {"senteval/MR/rt-polarity.neg": "dull \n"}, "cp1252")
     for split in ("test", "all"):
@@ -226,7 +201,7 @@ def test_two_files_one_a_class_in_western_encoding(folder) -> None:
         assert task.labels.tolist() == [1, 1, 1, 0]
 
 
-def test_msrp_groups_join_pairs_of_both_files_by_id(folder) -> None:
+def test_msrp_groups_join_pairs_of_both_files_by_id(folder):
     train = "1\t1\t2\ta &amp; b\ttwo\r\n1\t9\t8\tnine\teight\r\n0\t4\t9\tfour\tnine\r\n"
     test = "1\t3\t1\tthree\ta &amp; b\r\n"
     stem = "senteval/MRPC/msr_paraphrase"
@@ -238,7 +213,7 @@ def test_msrp_groups_join_pairs_of_both_files_by_id(folder) -> None:
     assert task.labels.tolist() == [0, 0, 0]
 
 
-def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder) -> None:
+def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder):
     first = 'loose\tclear\tlong life\nloose\t "a sharp, clear one"\tlasts\nloose\t\t\n'
     second = "lasts\tlasts\tcheap\n\tlasts for £9\tlow price\n\tgoes on\tlasts\n"
     quoted = 'x\t"sharp, so"\nx\tsharp, so\nx\ta "sharp" one\nx\t"sharp" and "clear"\n'
@@ -263,19 +238,9 @@ def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder) ->
             "OnWN.txt, line 1: 1 tab-separated columns",
         ),
         (
-            "STS13",
-            sts13(FNWN_input="a\tb\n\udce9\tc\n"),
-            "line 2: byte 0xe9 is not utf-8",
-        ),
-        (
             "SICK-E",
             {"senteval/SICK/SICK_test_annotated.txt": f"{SICK_HEAD}1\t\t\t3\tNEUTRA"},
             "line 2: label: 'NEUTRA' is not known; did you mean NEUTRAL",
-        ),
-        (
-            "SST2",
-            {"senteval/SST/binary/sentiment-test": "a sentence\t1\nfine\n"},
-            "sentiment-test, line 2: no '\\t' in it",
         ),
         (
             "Opinosis-groups",
@@ -284,15 +249,13 @@ def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder) ->
         ),
     ],
 )
-def test_a_broken_file_gets_a_sentence_with_its_line(
-    folder, name, files, message
-) -> None:
+def test_a_broken_file_gets_a_sentence_with_its_line(folder, name, files, message):
     folder(files)
     with refused(message):
         tasks.load(name)
 
 
-def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> None:
+def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch):
     here = folder({})
     monkeypatch.setattr(paths, "DATA", here / "project" / "data")
     with pytest.raises(InputError) as error:
@@ -316,7 +279,7 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> Non
         ("MR", "train", "accepted: test, all (it has no official splits, so both are"),
     ],
 )
-def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message) -> None:
+def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message):
     with refused(message):
         tasks.load(name, split)
 
@@ -324,13 +287,13 @@ def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message) -> N
 # -- closure ---------------------------------------------------------------------------
 
 
-def test_closure_of_the_papers_example() -> None:
+def test_closure_of_the_papers_example():
     groups = localization.groups_from_pairs([("A", "B"), ("D", "A"), ("B", "C")])
     assert groups == [["A", "B", "D", "C"]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1))
-def test_closure_is_the_connected_components_of_scipy(pairs) -> None:
+def test_closure_is_the_connected_components_of_scipy(pairs):
     left, right = np.array(pairs).T
     graph = coo_array((np.ones(len(pairs)), (left, right)), (13, 13))
     labels = connected_components(graph)[1]
@@ -341,6 +304,6 @@ def test_closure_is_the_connected_components_of_scipy(pairs) -> None:
 
 
 @pytest.mark.parametrize("pairs", [[(1, 2), (3,)], [([1], 2)], [7]])
-def test_what_is_no_pair_of_ids_is_refused(pairs) -> None:
+def test_what_is_no_pair_of_ids_is_refused(pairs):
     with refused("is not a pair; give two hashable ids"):
         groups_from_pairs(pairs)

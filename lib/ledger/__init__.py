@@ -1,0 +1,356 @@
+"""Verdicts on what the papers claim: the rule in the list decides.
+
+`conditions` reads the list's rules, `verdicts` applies them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lib import plotting
+from lib.ledger.conditions import Condition
+from lib.ledger.verdicts import (
+    DECIDED,
+    SEEN,
+    UNTESTED,
+    WORDS,
+    combined,
+    in_words,
+    judged,
+    regions,
+    worded,
+)
+from lib.run.errors import InputError
+from lib.run.parameters import one_of
+from lib.stats import Interval
+
+__all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]
+
+CLAIMS = Path(__file__).parents[1] / "catalog" / "claims.csv"
+CHANCE = 0.05  # that an interval of 95 % excludes what it should include
+# Of a part that decides nothing.
+REMARKS = {"holds": "met", "fails": "not met", "undecided": "open"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a notebook shows of a claim, or of one part of it.
+
+    Attributes
+    ----------
+    claim : str
+        The paper's claim, with the place and the printed number.
+    rule : str
+        What is measured, and when the claim holds or fails.
+    finding : str
+        Our number, the verdict on it, and where the printed number lies.
+    """
+
+    claim: str
+    rule: str
+    finding: str
+
+    def _repr_markdown_(self) -> str:
+        lines = [self.claim, self.rule, self.finding]
+        return "> " + "  \n> ".join(filter(None, lines))
+
+
+class Ledger:
+    """What a study finds of each claim listed for it; the rule in the list decides.
+
+    Parameters
+    ----------
+    name : str
+        A paper, such as "n2o", or a notebook, such as "01_n2o": a source or a lesson of
+        ``lib/catalog/claims.csv``.
+    profile : str
+        "paper" for the papers' own data; any other has the data of the default profile.
+
+    Raises
+    ------
+    InputError
+        Neither a paper nor a lesson of the list.
+    """
+
+    def __init__(self, name: str, profile: str) -> None:
+        claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+        one_of("name", name, dict.fromkeys([*claims["source"], *claims["lesson"]]))
+        claims = claims[(claims["source"] == name) | (claims["lesson"] == name)]
+        available = claims["paper" if profile == "paper" else "default"]
+        absent = available == "no"
+        self._claims = claims.assign(
+            own=available == "yes",
+            ours="",
+            stand_in=False,
+            remark=claims["needs"].where(absent, ""),
+            verdict=claims["status"].mask(absent, UNTESTED),
+        )
+        self._claims.index = (claims["id"] + " " + claims["part"]).str.strip()
+        self._deciding: dict[str, Interval] = {}
+
+    def judge(
+        self,
+        id: str,
+        interval: Interval,
+        part: str = "",
+        analogue: str = "",
+        note: str = "",
+    ) -> Shown:
+        """Judge a claim, or a part of one, by an estimate and its interval.
+
+        Parameters
+        ----------
+        id, part : str
+            As in the list.
+        interval : Interval
+            Of floats, or of arrays for a family of comparisons. All of them must meet
+            the condition for "holds", one must meet that for "fails", unless the
+            condition begins with any, all, most or none. The deciding member is shown:
+            of a family that holds the one nearest to not holding, of one that fails the
+            clearest.
+        analogue : str, optional
+            What was measured in place of what the paper names.
+        note : str, optional
+            A qualifier for the reader.
+
+        Returns
+        -------
+        Shown
+            For display: the claim, the rule, our number and the verdict.
+
+        Raises
+        ------
+        InputError
+            An unknown claim or part, one that was judged before, or an estimate outside
+            its interval.
+        """
+        claim = self._find(id, part)
+        # A bound that is 0 but for rounding is 0.
+        estimate, low, high = np.round([np.ravel(part) for part in interval], 12) + 0.0
+        # An interval without ends would meet any number.
+        bounded = np.isfinite(low) | np.isfinite(high)
+        if not bounded.all():
+            return self._enter(claim, UNTESTED, None, analogue, note)
+        if not ((low <= estimate) & (estimate <= high)).all():
+            raise InputError(
+                f"{id}: an estimate lies outside its interval; "
+                "give low <= estimate <= high"
+            )
+        member, verdict = judged(claim, low, high)
+        decided = Interval(estimate[member], low[member], high[member])
+        return self._enter(claim, verdict, decided, analogue, note, len(estimate))
+
+    def identity(
+        self,
+        id: str,
+        residual: np.ndarray,
+        part: str = "",
+        analogue: str = "",
+        note: str = "",
+    ) -> Shown:
+        """Judge a claim of equality by its residual.
+
+        The residual is a float, or float[n], of which the largest counts. The rest as
+        for `judge`.
+        """
+        claim = self._find(id, part)
+        largest = np.abs(residual).max()
+        verdict = "holds" if largest <= float(claim["tolerance"]) else "fails"
+        exact = Interval(largest, largest, largest)
+        return self._enter(claim, verdict, exact, analogue, note)
+
+    def missing(self, id: str) -> Shown:
+        """Show a claim that this profile cannot test, and what it needs.
+
+        Raises
+        ------
+        InputError
+            An unknown claim, or one with nothing missing.
+        """
+        one_of("id", id, dict.fromkeys(self._claims["id"]))
+        parts = self._claims[self._claims["id"] == id]
+        absent = parts[parts["verdict"] == UNTESTED]
+        if absent.empty:
+            raise InputError(f"{id}: nothing is missing in this profile; judge it")
+        needs = _joined(absent["remark"].unique())
+        measured = " ".join(absent["measured"].unique())
+        finding = f"**{UNTESTED}**; missing: {needs}."
+        rule = f"*We would measure:* {measured}"
+        return Shown(_sentence(parts.iloc[0], ""), rule, finding)
+
+    def pending(self) -> list[str]:
+        """Claims and parts that are still to be judged.
+
+        This profile can test them, and the list does not put them off.
+        """
+        return list(self._claims.index[self._claims["verdict"] == ""])
+
+    def by_chance(self) -> str:
+        """How many verdicts rest on intervals, and what chance would make of them.
+
+        Exact values do not count: chance plays no part in them.
+        """
+        uncertain = [
+            name for name, ours in self._deciding.items() if not _is_exact(ours)
+        ]
+        parts = self._claims.loc[uncertain]
+        parts = parts[parts["verdict"].isin(("holds", "fails"))]
+        count = parts.loc[parts["decides"] != "no", "id"].nunique()
+        return (
+            f"{count} claims have verdicts or parts that rest on 95 % intervals. If "
+            "every quantity lay exactly on its threshold, about "
+            f"{CHANCE * count:.1f} of them would still be decided, by chance."
+        )
+
+    def table(self) -> pd.DataFrame:
+        """A row for each claim.
+
+        Columns id, claim, published, ours (estimate and interval, or residual),
+        verdict, note.
+        """
+        return pd.DataFrame(
+            [_whole(parts) for _, parts in self._claims.groupby("id", sort=False)]
+        )
+
+    def figure(self) -> Figure:
+        """A row for each claim that an interval decides, on its own scale.
+
+        It shows the interval beside the rule. The claims without a row are named below,
+        with the reason.
+
+        Raises
+        ------
+        InputError
+            Claims that are not judged yet.
+        """
+        pending = ", ".join(self.pending())
+        if pending:
+            raise InputError(f"{pending}: not judged; judge each of them")
+        rows = []
+        others = defaultdict(list)
+        for id, parts in self._claims.groupby("id", sort=False):
+            label = id.partition("-")[2].replace("-", " ")
+            deciding = parts[parts["decides"] != "no"]
+            verdict = combined(deciding)
+            if verdict not in DECIDED:
+                others[verdict.partition(":")[0].capitalize()].append(label)
+                continue
+            claim = self._decisive(deciding[deciding["verdict"] == verdict])
+            word = worded(verdict, deciding)
+            if claim["kind"] == "identity":
+                others["Equalities, which have no interval"].append(f"{label} ({word})")
+                continue
+            label = _joined([label, claim["part"]])
+            interval = self._deciding[claim.name]
+            rows.append(plotting.Judged(label, word, *interval, regions(claim)))
+        notes = [
+            f"{reason}: {', '.join(labels)}."
+            for reason, labels in sorted(others.items())
+        ]
+        return plotting.verdicts(rows, notes)
+
+    def _decisive(self, parts: pd.DataFrame) -> pd.Series:
+        """The part that stands for those with the claim's verdict.
+
+        An interval goes before an exact value, and that before a residual.
+        """
+
+        def place(name: str) -> tuple[bool, bool]:
+            is_identity = parts.loc[name, "kind"] == "identity"
+            return _is_exact(self._deciding[name]), is_identity
+
+        return parts.loc[min(parts.index, key=place)]
+
+    def _find(self, id: str, part: str) -> pd.Series:
+        name = one_of("id and part", f"{id} {part}".strip(), self._claims.index)
+        claim = self._claims.loc[name]
+        if claim["ours"]:
+            raise InputError(f"{name}: was judged before; judge each part once")
+        return claim
+
+    def _enter(
+        self,
+        claim: pd.Series,
+        verdict: str,
+        interval: Interval | None,
+        analogue: str,
+        note: str,
+        count: int = 1,
+    ) -> Shown:
+        """Keep a verdict and what it rests on, and show it."""
+        ours = "no interval"
+        if interval is not None:
+            ours = _numbers(interval)
+            self._deciding[claim.name] = interval
+        stand_in = bool(analogue) or not claim["own"]
+        evidence = _joined([analogue, note])
+        about = evidence
+        word = SEEN.get(verdict, verdict) if stand_in else verdict
+        entry = f"{ours} {verdict}" if claim["part"] else ours
+        if claim["decides"] == "no":
+            word = REMARKS.get(verdict, verdict)
+            entry = f"{ours} {word} (remark)"
+            about = _joined(["a remark, which decides nothing", evidence])
+        if claim["part"]:
+            entry = f"{claim['part']}: {entry}"
+        columns = ["verdict", "ours", "stand_in", "remark"]
+        self._claims.loc[claim.name, columns] = verdict, entry, stand_in, evidence
+
+        family = f", the one of {count} intervals that decides" if count > 1 else ""
+        reason = f" ({about})" if about else ""
+        beside = _beside(claim["published_value"], interval)
+        finding = f"{ours}{family}: **{word}**{reason}.{beside}"
+        rule = f"*Measured:* {claim['measured']} {in_words(claim, count)}."
+        return Shown(_sentence(claim, claim["part"]), rule, finding)
+
+
+def _numbers(interval: Interval) -> str:
+    """An estimate with its interval; an exact value stands alone."""
+    if _is_exact(interval):
+        return f"{interval.estimate:.3g}"
+    return "{:.3g} ({:.3g} to {:.3g})".format(*interval)
+
+
+def _is_exact(interval: Interval) -> bool:
+    """Whether the interval has no width, as those of counts and printed numbers."""
+    return interval.low == interval.high
+
+
+def _sentence(claim: pd.Series, part: str) -> str:
+    """The claim, its place, and the printed number."""
+    place = f"{claim['where']}; part: {part}" if part else claim["where"]
+    return f"**{claim['claim']}** ({place}) Printed: {claim['published']}."
+
+
+def _beside(printed: str, ours: Interval | None) -> str:
+    """Where the printed number lies."""
+    if not printed or ours is None:
+        return ""
+    relation = "equals" if _is_exact(ours) else "lies in"
+    if float(printed) < ours.low:
+        relation = "lies below"
+    if float(printed) > ours.high:
+        relation = "lies above"
+    noun = "number" if _is_exact(ours) else "interval"
+    return f" The printed {printed} {relation} our {noun}."
+
+
+def _whole(parts: pd.DataFrame) -> dict[str, str]:
+    """A claim's row from its parts."""
+    claim = parts.iloc[0].copy()
+    deciding = parts[parts["decides"] != "no"]
+    claim["verdict"] = worded(combined(deciding), deciding)
+    claim["ours"] = _joined(parts["ours"])
+    claim["note"] = _joined([*parts["remark"].unique(), claim["note"]])
+    return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()
+
+
+def _joined(texts: Iterable[str]) -> str:
+    return "; ".join(filter(None, texts))

@@ -1,0 +1,86 @@
+"""A verdict from a rule and an interval, and one from the parts of a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from lib.ledger.conditions import Condition
+
+DECIDED = ("holds", "fails", "undecided")
+UNTESTED = "not testable here"
+# With other data or other models than the paper's.
+SEEN = {"holds": "seen here", "fails": "not seen here"}
+WORDS = ("holds", "fails", *SEEN.values(), "undecided", UNTESTED)
+
+
+def judged(claim: pd.Series, low: np.ndarray, high: np.ndarray) -> tuple[int, str]:
+    """Which interval of a family decides, and the verdict.
+
+    Parameters
+    ----------
+    claim : Series
+        A row of the list.
+    low, high : float[n]
+        Of each interval.
+    """
+    member, holds = Condition.parse(claim["holds"] or claim["fails"]).decide(low, high)
+    if claim["holds"] and holds:
+        return member, "holds"
+    if claim["fails"]:
+        clearest, fails = Condition.parse(claim["fails"], "any").decide(low, high)
+        if fails:
+            return clearest, "fails"
+    return member, "undecided"
+
+
+def regions(claim: pd.Series) -> list[tuple[float, float]]:
+    """The values that meet the rule for "holds".
+
+    If the rule for "fails" stands alone, the values that do not meet that one.
+    """
+    return Condition.parse(claim["holds"] or f"none {claim['fails']}").regions()
+
+
+def in_words(claim: pd.Series, count: int) -> str:
+    """The rule for `count` intervals: "*Holds* if ..., *fails* if ..."."""
+    clauses = []
+    if claim["kind"] == "identity":
+        clauses.append(f"*Holds* if at most {float(claim['tolerance']):g}")
+        clauses.append("*fails* otherwise")
+    if claim["holds"]:
+        clauses.append(f"*Holds* if {Condition.parse(claim['holds']).words(count)}")
+    if claim["fails"]:
+        condition = Condition.parse(claim["fails"], "any").words(count)
+        # "The interval" is named once.
+        if clauses:
+            condition = condition.replace("the interval", "it")
+        word = "fails" if clauses else "Fails"
+        clauses.append(f"*{word}* if {condition}")
+    return ", ".join(clauses)
+
+
+def combined(parts: pd.DataFrame) -> str:
+    """The verdict on a claim, from those on the parts that decide.
+
+    All must hold, and a single one can fail the claim; where the list says "one", it is
+    the reverse.
+    """
+    found = set(parts["verdict"])
+    one_suffices = parts["combine"].iloc[0] == "one"
+    decisive = "holds" if one_suffices else "fails"
+    common = "fails" if one_suffices else "holds"
+    if decisive in found:
+        return decisive
+    if found == {common}:
+        return common
+    if UNTESTED in found:
+        return UNTESTED
+    if found.isdisjoint(DECIDED):
+        return parts["verdict"].iloc[0]  # merged, dropped or pending, as the list says
+    return "undecided"
+
+
+def worded(verdict: str, parts: pd.DataFrame) -> str:
+    """The verdict in words that say whether the evidence is the paper's own."""
+    return SEEN.get(verdict, verdict) if parts["stand_in"].any() else verdict
