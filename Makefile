@@ -70,7 +70,7 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
 bench: $(READY) ## measure speed beside the peers and write docs/benchmarks/: half an hour
-	@for part in word_vectors encode search approximate growth sent2vec urae localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
+	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
 	@$(BIN)/python -m tools.exercises

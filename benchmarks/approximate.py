@@ -108,9 +108,7 @@ def compare(
         index = approximate.build(vectors, method)
         for recall in RECALLS:
             label = f"{method} {recall}"
-            tuned = tuning.tune(
-                index, vectors[held_out], K, recall, exclude=held_out
-            )
+            tuned = tuning.tune(index, vectors[held_out], K, recall, exclude=held_out)
             columns["effort"][label] = f"{index.effort_name} {tuned.effort:g}"
             columns["recall held out"][label] = f"{tuned.recall_by_ids:.4f}"
             builds[label] = f"{index.build_seconds:.1f}"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -39,7 +40,8 @@ __all__ = [
 # Penalties; beyond, separable groups get the same planes.
 GRID = (0.1, 1.0, 10.0, 100.0)
 TOLERANCE = 1e-4  # LIBLINEAR's; with 0.01 close decisions are still open
-ITERATIONS = 100_000  # a bound that is not reached
+ITERATIONS = 100_000  # turns; far more than any set here needs
+LARGEST = 20_000  # training sentences, whose products take 3.2 GB
 ORDERS = 37  # random ones, in which sentences take turns
 INNER_FOLDS = 2  # a group of three leaves two sentences to learn from
 
@@ -84,11 +86,13 @@ class OneScale(TransformerMixin, BaseEstimator):
 class SVM(LinearSVC):
     """scikit-learn's LinearSVC, solved by inner products: faster with many groups.
 
-    Needs memory for a number for each two training sentences.
+    From `LARGEST` training sentences on, scikit-learn solves it.
     """
 
     def fit(self, X: Embeddings, y: np.ndarray) -> SVM:
         """As in scikit-learn, with groups weighted alike."""
+        if len(y) > LARGEST:
+            return super().fit(X, y)
         self.classes_, groups = np.unique(y, return_inverse=True)
         sizes = np.bincount(groups)
         penalties = self.C * len(groups) / (len(sizes) * sizes)
@@ -101,7 +105,15 @@ class SVM(LinearSVC):
         products = np.ascontiguousarray(products + 1.0)
         rng = np.random.default_rng(0)
         orders = np.array([rng.permutation(len(groups)) for _ in range(ORDERS)])
-        weights = _weights(products, groups, 0.5 / penalties, 0.5 / others, orders)
+        weights, converged = _weights(
+            products, groups, 0.5 / penalties, 0.5 / others, orders
+        )
+        if not converged:
+            warnings.warn(
+                f"no convergence after {ITERATIONS:,} turns: choose a smaller C",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         if len(sizes) == 2:
             weights = weights[1:]
         self.coef_ = (X.T @ weights.T).T
@@ -116,14 +128,15 @@ def _weights(
     own: np.ndarray,
     other: np.ndarray,
     orders: np.ndarray,
-) -> np.ndarray:
+) -> tuple[np.ndarray, bool]:
     """The weights of sentences in the normal vectors of planes, float64[groups, n].
 
-    By dual coordinate descent (Hsieh et al., 2008). `own` and `other` are what each
-    group's plane adds to a sentence's product with itself, for its own sentences and
-    for the others.
+    The second value says whether all planes converged. By dual coordinate descent
+    (Hsieh et al., 2008). `own` and `other` are what each group's plane adds to a
+    sentence's product with itself, for its own sentences and for the others.
     """
     found = np.zeros((len(own), len(groups)))
+    converged = 0
     for group in range(len(own)):
         weights = found[group]
         values = np.zeros(len(groups))  # of the plane's function, for each sentence
@@ -147,8 +160,9 @@ def _weights(
                 for place in range(len(values)):
                     values[place] += step * products[row, place]
             if everyone and steepest < TOLERANCE:
+                converged += 1
                 break
-    return found
+    return found, converged == len(own)
 
 
 def svm(*steps: Any, C: float = 1.0, scale: bool = True) -> Pipeline:

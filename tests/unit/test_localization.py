@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import t
 from sklearn.decomposition import PCA
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -244,3 +245,19 @@ def test_bow_is_as_accurate_as_published(
     assert (len(own), len(np.unique(own.labels))) == sizes
     bag = study.bag_of_words(own.sentences)
     assert low < localization.classify(bag, own.labels).accuracy < high
+
+
+# numpydoc of `svm`: scikit-learn's solver takes over where products need too much room
+def test_many_sentences_are_left_to_scikit_learn(rng, monkeypatch) -> None:
+    vectors = rng.normal(size=(60, 5))
+    groups = np.repeat(np.arange(20), 3)
+    ours = localization.svm().fit(vectors, groups).predict(vectors)
+    monkeypatch.setattr(localization, "LARGEST", 59)
+    theirs = localization.svm().fit(vectors, groups).predict(vectors)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_planes_that_did_not_converge_are_told(rng) -> None:
+    vectors = np.full((6, 2), 1e9) + rng.normal(size=(6, 2))
+    with pytest.warns(ConvergenceWarning, match="choose a smaller C"):
+        localization.svm(C=1e12, scale=False).fit(vectors, np.repeat([0, 1, 2], 2))
