@@ -101,7 +101,9 @@ def encoder(
     return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
 
 
-def encoders(names: Iterable[str], corpus: Corpus | Sequence[str]) -> dict:
+def encoders(
+    names: Iterable[str], corpus: Corpus | Sequence[str]
+) -> dict[str, Callable[[Sequence[str]], Embeddings]]:
     """`encoder` of several embedders, by name.
 
     Those that are trained on the corpus come first, each on a core of its own.
