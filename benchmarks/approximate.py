@@ -1,6 +1,6 @@
 """Approximate against exact search: recall and time.
 
-This is appendix C of the N2O paper; study 2 says what becomes of N2O.
+This is appendix C of the N2O paper; the replication says what becomes of N2O.
 
 ``python -m benchmarks.approximate`` writes docs/benchmarks/approximate.md. Indexes are
 tuned on held-out queries; every number in the tables is of other queries, all of them

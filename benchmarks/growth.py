@@ -1,6 +1,6 @@
 """How the time of exact and of approximate search grows with the corpus.
 
-Study 2 quotes the table.
+The replication of the N2O paper quotes the table.
 
 ``python -m benchmarks.growth`` writes docs/benchmarks/growth.csv. Everything runs on
 one thread and is timed by the processor's clock, which other programs do not stop.

@@ -1,4 +1,4 @@
-"""Study 8 beside its lesson: variants for the paper's claims, and measurements.
+"""Semantic localization: variants for the paper's claims, and measurements.
 
 Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants those of
 `variants` and `ENSEMBLES`.

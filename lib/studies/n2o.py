@@ -1,4 +1,7 @@
-"""What study 1 compares: kinds of embedders, stand-ins for the paper's, overlaps."""
+"""What the N2O paper compares: kinds of embedders, stand-ins for the paper's, overlaps.
+
+Used by lesson 1 and the replication.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Study 4: a paraphrase in a haystack.
+"""Lesson 4: a paraphrase in a haystack.
 
 "Situating Sentence Embedders with Nearest Neighbor Overlap", section 8. And, for study
 1, verses that are translated, shuffled or have other words (`versions`).
@@ -217,7 +217,7 @@ def association(
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
-# -- sentences changed for the experiment of study 1 -----------------------------------
+# -- sentences changed for the experiment of lesson 1 ----------------------------------
 
 
 def versions(

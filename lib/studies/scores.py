@@ -1,4 +1,4 @@
-"""Sets of items that embedders are scored on (studies 5 and 6).
+"""Sets of items that embedders are scored on (Sent2Vec and uSIF).
 
 A set gives an embedder's values item by item, and knows how they make a score that a
 bootstrap resamples. All embedders meet the same items, so every difference of two

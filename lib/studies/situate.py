@@ -1,4 +1,4 @@
-"""Study 9: a new embedder among stored ones (N2O paper, end of section 4).
+"""Lesson 9: a new embedder among stored ones (N2O paper, end of section 4).
 
 What the embedders found for the same queries stands in one file that can be published
 and reused, so that none of their embeddings is computed again. ``docs/neighbors.md``

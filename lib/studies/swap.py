@@ -1,4 +1,4 @@
-"""Study 10: an embedder in another's place, and what users would notice (N2O).
+"""Lesson 10: an embedder in another's place, and what users would notice (N2O).
 
 The same text is searched with the same queries under both embedders. What each query
 loses and gains tells more than two benchmark scores.

@@ -1,6 +1,6 @@
 """The paraphrase in the haystack: ranks by hand and against float64 NumPy.
 
-Also the pairs of study 4.
+Also the pairs of lesson 4.
 """
 
 from __future__ import annotations

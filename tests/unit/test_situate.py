@@ -192,7 +192,7 @@ def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored):
     assert table["again"].tolist() == table[name].tolist()
 
 
-# README: "It needs study 1's stored neighbors, not its embeddings"
+# README: "It needs lesson 1's stored neighbors, not its embeddings"
 def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_scikit_learn(  # noqa: E501
     corpus, stored
 ):

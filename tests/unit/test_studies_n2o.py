@@ -1,4 +1,4 @@
-"""Study 1: stand-ins for embedders of the paper, and changed sentences."""
+"""The N2O paper: stand-ins for embedders of the paper, and changed sentences."""
 
 from __future__ import annotations
 
