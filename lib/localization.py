@@ -86,13 +86,15 @@ class OneScale(TransformerMixin, BaseEstimator):
 class SVM(LinearSVC):
     """scikit-learn's LinearSVC, solved by inner products: faster with many groups.
 
-    From `LARGEST` training sentences on, scikit-learn solves it.
+    More than `LARGEST` training sentences are left to scikit-learn.
     """
 
     def fit(self, X: Embeddings, y: np.ndarray) -> SVM:
         """As in scikit-learn, with groups weighted alike."""
         if len(y) > LARGEST:
-            return super().fit(X, y)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The number of unique classes")
+                return super().fit(X, y)
         self.classes_, groups = np.unique(y, return_inverse=True)
         sizes = np.bincount(groups)
         penalties = self.C * len(groups) / (len(sizes) * sizes)
@@ -180,7 +182,9 @@ def svm(*steps: Any, C: float = 1.0, scale: bool = True) -> Pipeline:
         Whether vectors are first brought to one scale (`OneScale`).
     """
     first = OneScale() if scale else "passthrough"
-    return make_pipeline(first, *steps, SVM(C=C, class_weight="balanced"))
+    # For sets that scikit-learn solves.
+    solver = {"tol": TOLERANCE, "max_iter": ITERATIONS, "random_state": 0}
+    return make_pipeline(first, *steps, SVM(C=C, class_weight="balanced", **solver))
 
 
 def classify(

@@ -23,7 +23,7 @@ OBSTACLES = ".jp-Dialog, .Toastify__toast, mjx-merror, [data-mjx-error]"
 # README: "`make lab` opens the first lesson in JupyterLab, on this machine only, with a
 # token"
 # SECURITY: "nobody else can connect: JupyterLab on 127.0.0.1 with a token"
-def test_only_this_machine_reaches_it_and_only_with_the_token(lab):
+def test_only_this_machine_reaches_it_and_only_with_the_token(lab) -> None:
     server = psutil.Process(lab.process)
     addresses = set()
     for process in (server, *server.children(recursive=True)):
@@ -40,7 +40,9 @@ def test_only_this_machine_reaches_it_and_only_with_the_token(lab):
 
 # README: "`make lab` opens the first lesson in JupyterLab"
 # docs/troubleshooting.md: "a notebook is saved only when you save it"
-def test_the_first_lesson_opens_and_is_saved_only_when_the_reader_saves_it(lesson, lab):
+def test_the_first_lesson_opens_and_is_saved_only_when_the_reader_saves_it(
+    lesson, lab
+) -> None:
     page = lesson.page
     page.goto(f"{lab.address}/?token={lab.token}")
     page.get_by_role("tab", name="00_start_here.ipynb").wait_for()
@@ -55,7 +57,7 @@ def test_the_first_lesson_opens_and_is_saved_only_when_the_reader_saves_it(lesso
 @pytest.mark.parametrize("name", RUN)
 def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(
     lesson, lab, name
-):
+) -> None:
     source = paths.NOTEBOOKS / f"{name}.ipynb"
     notebook = parameterize_notebook(
         load_notebook_node(str(source)), parameters.of_profile(source, "smoke")

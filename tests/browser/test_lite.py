@@ -99,7 +99,7 @@ def tables(lesson: Lesson) -> list[pd.DataFrame]:
 
 
 # docs/hosting.md: "compare its tables with the reference", "asks nothing outside"
-def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson):
+def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
     lesson.run_all(seconds=600)
     assert lesson.errors() == []
     assert len(lesson.alternative_texts()) == 2
@@ -113,7 +113,7 @@ def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson):
 
 
 # docs/hosting.md: "less than 300 kB"
-def test_the_stored_vectors_are_small(built):
+def test_the_stored_vectors_are_small(built) -> None:
     with zipfile.ZipFile(built / "static" / wheel.FILE) as archive:
         place = stored.FILE.relative_to(paths.ROOT).as_posix()
         assert 0 < archive.getinfo(place).file_size < 300_000

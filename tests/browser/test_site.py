@@ -77,7 +77,7 @@ def site(built) -> Path:
 # README: "`make site` makes pages of the executed notebooks: open `site/index.html`"
 def test_every_page_is_there_and_sphinx_complains_only_of_what_has_not_been_run(
     built,
-):
+) -> None:
     site, complaints = built
     notebooks = [*paths.lessons(), *paths.replications()]
     missing = [paths.notebook_name(notebook) for notebook in notebooks[1:]]
@@ -98,7 +98,7 @@ def test_every_page_is_there_and_sphinx_complains_only_of_what_has_not_been_run(
     assert "MIT License" in about
 
 
-def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site):
+def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site) -> None:
     text = (site / LESSON).read_text(encoding="utf-8")
     lesson = BeautifulSoup(text, "html.parser")
     assert [image["alt"] for image in lesson.select("img")] == [ALT]
@@ -111,7 +111,7 @@ def test_a_lesson_shows_its_results_and_needs_no_script_for_formulas(site):
 
 def test_every_link_leads_to_a_place_and_every_picture_has_alternative_text(
     site,
-):
+) -> None:
     pages = {}
     places = {}
     for file in site.rglob("*.html"):
@@ -140,7 +140,9 @@ def tab(browser) -> Iterator[Tab]:
         yield page
 
 
-def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(tab, site):
+def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
+    tab, site
+) -> None:
     for name in ("README", "docs/replication", "docs/data", "tools/site/api/lib.n2o"):
         tab.goto(f"{site.as_uri()}/{name}.html")
         assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
@@ -149,7 +151,7 @@ def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(tab,
         tab.locator(f"ul.search a[href*='{found}']").first.wait_for()
 
 
-def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site):
+def test_on_a_phone_a_figure_opens_enlarged_and_a_tap_closes_it(tab, site) -> None:
     tab.goto(f"{site.as_uri()}/{LESSON}")
     assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     figure = tab.get_by_role("button", name=ALT)

@@ -54,7 +54,9 @@ def slopes(matrix, value, step=1e-6) -> np.ndarray:
 
 
 @pytest.mark.parametrize("context", [[1, 2], [1, 2, 2], [3, 1, 3, 2, 3]])
-def test_a_step_of_sent2vec_goes_down_the_slope_of_its_loss(update, rng, context):
+def test_a_step_of_sent2vec_goes_down_the_slope_of_its_loss(
+    update, rng, context
+) -> None:
     V, U = rng.normal(size=(2, 6, 4))
     sample = context, 0, [4, 5]
     expected = [M - LR * slopes(M, lambda: loss(V, U, *sample)) for M in (V, U)]
@@ -63,7 +65,7 @@ def test_a_step_of_sent2vec_goes_down_the_slope_of_its_loss(update, rng, context
         np.testing.assert_allclose(found, right, atol=1e-8)
 
 
-def test_the_expected_loss_of_a_target_is_that_of_every_draw(rng):
+def test_the_expected_loss_of_a_target_is_that_of_every_draw(rng) -> None:
     V, U = rng.normal(size=(2, 5, 3))
     q = rng.dirichlet(np.ones(5))
     kept = rng.uniform(size=5)

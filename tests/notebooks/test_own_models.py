@@ -89,7 +89,7 @@ def sentences() -> list[str]:
 # README: "Studies 0 to 4 and 9 compare whatever `embedder_names` lists", "They name the
 # claims and sections that need other embedders before they encode anything"
 @pytest.mark.parametrize(("lesson", "chosen"), TRIED)
-def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen):
+def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> None:
     folder, variables = project
     names = EMBEDDERS[chosen]
     values = LESSONS[lesson] | {"embedder_names": names}

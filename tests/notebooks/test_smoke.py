@@ -79,7 +79,9 @@ def scratch(tmp_path_factory) -> Path:
 # README: "make figures # execute the notebooks and regenerate every figure and table"
 # README: "two notebooks run at a time"
 @EVERY
-def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke, name):
+def test_every_notebook_and_the_solutions_of_its_exercises_run(
+    elsewhere, smoke, name
+) -> None:
     executed = executed_in(smoke, name)
     if not executed.exists():
         runs = elsewhere.project / ".cache" / "runs" / "smoke"
@@ -98,7 +100,7 @@ def test_every_notebook_and_the_solutions_of_its_exercises_run(elsewhere, smoke,
 @pytest.mark.parametrize("name", TWICE)
 def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
     smoke, scratch, name
-):
+) -> None:
     variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)}
     options = ["-m", "lib.run", "--profile", "smoke", "--notebook", name]
     printed = []
@@ -114,14 +116,14 @@ def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
 
 
 # SECURITY: "kernels of `make figures` on sockets that you alone can open"
-def test_nobody_else_can_talk_to_a_kernel(smoke):
+def test_nobody_else_can_talk_to_a_kernel(smoke) -> None:
     found = json.loads((smoke / NOTEBOOKS[0] / "kernel.json").read_text())
     assert found["transport"] == "ipc"
     assert [mode & (stat.S_IRWXG | stat.S_IRWXO) for mode in found["modes"]] == [0, 0]
 
 
 @EVERY
-def test_every_figure_is_described_and_in_a_lesson_read_below(smoke, name):
+def test_every_figure_is_described_and_in_a_lesson_read_below(smoke, name) -> None:
     for png in (smoke / name).glob("*.png"):
         assert b"Description" in png.read_bytes()[:2000]
         assert "<dc:description>" in png.with_suffix(".svg").read_text()
@@ -148,7 +150,7 @@ def figures(cell: dict) -> list[dict]:
 
 
 # README: "for each claim of the papers a verdict by a written rule"
-def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke):
+def test_every_claim_has_a_verdict_or_is_put_off_in_the_list(smoke) -> None:
     claims = pd.read_csv(smoke / "claims.csv", dtype=str, keep_default_na=False)
     assert list(claims.loc[claims["verdict"] == "", "id"]) == []
     listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)

@@ -42,7 +42,7 @@ def lesson(request):
 # -- lessons and replications ----------------------------------------------------------
 
 
-def test_every_notebook_is_a_lesson_or_replicates_a_paper_of_the_claims():
+def test_every_notebook_is_a_lesson_or_replicates_a_paper_of_the_claims() -> None:
     stored = [
         file
         for pattern in ("*.ipynb", "replication/*.ipynb")
@@ -56,7 +56,7 @@ def test_every_notebook_is_a_lesson_or_replicates_a_paper_of_the_claims():
 
 
 # Lessons are written for their default run; the paper profile is the replications'.
-def test_every_profile_has_parameters(notebook):
+def test_every_profile_has_parameters(notebook) -> None:
     profiles = ["default", "smoke"]
     if notebook in REPLICATIONS:
         profiles.append("paper")
@@ -65,7 +65,7 @@ def test_every_profile_has_parameters(notebook):
         parameters.of_profile(notebook, profile)
 
 
-def test_stored_without_outputs_and_with_comments_on_parameters(notebook):
+def test_stored_without_outputs_and_with_comments_on_parameters(notebook) -> None:
     content = nbformat.read(notebook, as_version=4)
     code = [cell for cell in content.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in code)
@@ -77,7 +77,7 @@ def test_stored_without_outputs_and_with_comments_on_parameters(notebook):
         assert is_long or "#" in lines[statement.lineno - 1]
 
 
-def test_links_lead_to_files(notebook):
+def test_links_lead_to_files(notebook) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", prose(notebook)):
         assert target.startswith("http") or (notebook.parent / target).exists(), target
 
@@ -86,7 +86,7 @@ def test_links_lead_to_files(notebook):
 
 
 # README: a table of studies with title, question and reading time
-def test_opens_with_what_a_class_needs_and_says_its_limits(lesson):
+def test_opens_with_what_a_class_needs_and_says_its_limits(lesson) -> None:
     first = cells(lesson, "markdown")[0]
     for part in (
         r"\A# ",
@@ -104,7 +104,7 @@ def test_opens_with_what_a_class_needs_and_says_its_limits(lesson):
     assert re.search(limits, prose(lesson), re.MULTILINE)
 
 
-def test_guesses_come_first_and_answers_are_folded(lesson):
+def test_guesses_come_first_and_answers_are_folded(lesson) -> None:
     assert "**Guess:**" in prose(lesson) or "**Guess**" in prose(lesson)
     assert tagged(lesson, "answer")
     folded = [*tagged(lesson, "answer"), *tagged(lesson, "solution")]
@@ -113,7 +113,7 @@ def test_guesses_come_first_and_answers_are_folded(lesson):
     assert len(folded) == prose(lesson).count("<details>")
 
 
-def test_cells_are_short(lesson):
+def test_cells_are_short(lesson) -> None:
     assert max(source.count("\n") for source in cells(lesson, "code")) < 13
     lines = "\n".join(cells(lesson, "code")).splitlines()
     assert [line for line in lines if len(line) > 80] == []
@@ -121,7 +121,7 @@ def test_cells_are_short(lesson):
 
 def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
     lesson,
-):
+) -> None:
     _, _, exercises = prose(lesson).partition("## Exercises\n")
     numbers = re.findall(r"^\*\*(\d|Open task)", exercises, re.MULTILINE)
     assert numbers == ["1", "2", "Open task"]
@@ -140,7 +140,7 @@ def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
 
 
 # README: "What every word means: the glossary."
-def test_glossary_is_a_table_that_leads_to_the_whole(lesson):
+def test_glossary_is_a_table_that_leads_to_the_whole(lesson) -> None:
     _, _, after = prose(lesson).partition("## Glossary\n\n")
     assert after.startswith("| term | meaning | in code |\n|---|---|---|\n| ")
     table, _, rest = after.partition("\n\n")
@@ -148,7 +148,7 @@ def test_glossary_is_a_table_that_leads_to_the_whole(lesson):
     assert rest.startswith("All terms: [the glossary](../docs/glossary.md).")
 
 
-def test_a_term_means_the_same_in_every_lesson():
+def test_a_term_means_the_same_in_every_lesson() -> None:
     meanings = pages.terms().groupby("term")["meaning"].nunique()
     assert list(meanings.index[meanings > 1]) == []
 
@@ -159,7 +159,7 @@ def test_a_term_means_the_same_in_every_lesson():
 @pytest.mark.parametrize("replication", REPLICATIONS, ids=paths.notebook_name)
 def test_a_replication_judges_each_claim_of_its_paper_once_in_short_cells(
     replication,
-):
+) -> None:
     claims = CLAIMS[CLAIMS["source"] == replication.stem]
     assert rules.faults(replication, claims) == []
     assert cells(replication, "markdown")[0].startswith("# ")

@@ -73,7 +73,7 @@ def ids(lesson: jobs.Job) -> list[str]:
 # teacher's copy has everything"
 def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     lesson,
-):
+) -> None:
     hidden, others = parts(lesson)
     right = tool.checks_of(lesson, dict.fromkeys(ids(lesson), 0.5))
     copy = tool.student_copy(lesson, right)
@@ -95,7 +95,7 @@ def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     assert len(re.findall(r"^answer = ", worked, re.MULTILINE)) == len(ids(lesson))
 
 
-def test_links_of_a_copy_lead_to_files_or_other_copies(lesson):
+def test_links_of_a_copy_lead_to_files_or_other_copies(lesson) -> None:
     copies = [f"{name}.ipynb" for name in LESSONS]
     for cell in tool.worked_copy(lesson).cells:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", cell.source):
@@ -105,7 +105,9 @@ def test_links_of_a_copy_lead_to_files_or_other_copies(lesson):
 
 
 # docs/teaching: "A copy that somebody has worked on stays as it is."
-def test_a_copy_that_somebody_has_worked_on_is_not_written_over(tmp_path, monkeypatch):
+def test_a_copy_that_somebody_has_worked_on_is_not_written_over(
+    tmp_path, monkeypatch
+) -> None:
     monkeypatch.setattr(paths, "NOTEBOOKS", tmp_path)
     cells = [nbformat.v4.new_code_cell("answer = ...")]
     notebook = nbformat.v4.new_notebook(cells=cells)
@@ -145,7 +147,9 @@ def printed(notebook: NotebookNode) -> list[str]:
 
 # docs/teaching: "has an empty cell ... and a check", "solutions as cells"
 @pytest.mark.parametrize("name", RUN)
-def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(classroom, name):
+def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
+    classroom, name
+) -> None:
     folder, variables = classroom
     copies = folder / "notebooks"
     teacher = nbformat.read(copies / tool.TEACHER / f"{name}.ipynb", as_version=4)

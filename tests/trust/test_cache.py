@@ -46,7 +46,9 @@ def finish(job: str, place: Path, answer: dict, files: dict[str, bytes]) -> None
 # README: "Embeddings are kept in `.cache/`: a run that was killed goes on where it
 # stopped."
 @ALSO_TRAINING
-def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(undisturbed, place):
+def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(
+    undisturbed, place
+) -> None:
     job, answer, files = undisturbed
     rng = random.Random(job)
     empty(place)
@@ -61,7 +63,9 @@ def test_killed_at_any_moment_the_next_run_ends_with_the_same_bytes(undisturbed,
     finish(job, place, answer, files)
 
 
-def test_what_is_complete_is_read_and_of_another_size_made_again(undisturbed, place):
+def test_what_is_complete_is_read_and_of_another_size_made_again(
+    undisturbed, place
+) -> None:
     job, answer, files = undisturbed
     Run(job, empty(place)).end()
     assert Run(job, place, Plan(read_only=True)).end()["result"] == answer["result"]
@@ -80,7 +84,7 @@ def test_what_is_complete_is_read_and_of_another_size_made_again(undisturbed, pl
 @pytest.mark.parametrize("number", [signal.SIGCONT, signal.SIGKILL])
 def test_of_two_at_once_one_works_the_other_waits_and_goes_on_where_it_is_killed(
     undisturbed, place, number
-):
+) -> None:
     job, answer, files = undisturbed
     first = Run(job, empty(place), Plan(signal.SIGSTOP, answer["touches"]))
     first.wait_until_stopped()
@@ -96,7 +100,7 @@ def test_of_two_at_once_one_works_the_other_waits_and_goes_on_where_it_is_killed
 @ALSO_TRAINING
 def test_a_disk_that_cannot_be_written_gets_a_sentence_and_loses_nothing(
     undisturbed, place
-):
+) -> None:
     job, answer, files = undisturbed
     largest = max(map(len, files.values()), default=1000)
     for plan, reason in (

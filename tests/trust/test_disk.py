@@ -57,7 +57,7 @@ def model(folder: Path) -> None:
 @pytest.mark.parametrize("write", [figure, table, neighbors, model])
 def test_a_full_disk_gets_a_sentence_and_leaves_what_was_there(
     tmp_path, monkeypatch, write
-):
+) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
     write(tmp_path)
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
@@ -128,7 +128,7 @@ def failure(tmp_path, monkeypatch) -> Callable[..., str]:
 @pytest.mark.parametrize("other", ["runs", "figures"])
 def test_the_first_error_comes_through_where_the_cache_and_the_figures_are_on_two_disks(
     disk, failure, other
-):
+) -> None:
     place = disk(other, "8m")
     assert failure(BAD, **{other: place}) == "k: 5 is not accepted; give 1 to 3"
     said = failure(BROKEN, **{other: place})
@@ -141,7 +141,7 @@ def test_the_first_error_comes_through_where_the_cache_and_the_figures_are_on_tw
 # docs/troubleshooting.md: "`...: cannot be written (No space left on device); make room
 # there, ...`"
 @pytest.mark.parametrize("full", ["runs", "figures"])
-def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full):
+def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full) -> None:
     place = disk(full, "64k")
     if full == "runs":
         with (place / "fill").open("wb", buffering=0) as stream, suppress(OSError):
@@ -154,7 +154,7 @@ def test_a_full_disk_is_the_sentence_of_the_documentation(disk, failure, full):
     assert said.endswith(FULL)
 
 
-def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure):
+def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure) -> None:
     said = failure(
         f"{FILL}{BAD}", figures=disk("figures", "64k"), runs=disk("runs", "64k")
     )
@@ -166,12 +166,12 @@ def test_a_full_disk_does_not_hide_what_was_wrong_first(disk, failure):
 )
 def test_a_full_disk_that_a_package_stumbles_over_is_the_sentence_too(
     failure, tmp_path, file, place
-):
+) -> None:
     said = failure(f"raise OSError({errno.ENOSPC}, 'No space left on device'{file})")
     assert said == f"{tmp_path / place}: {FULL}"
 
 
-def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path):
+def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path) -> None:
     target = disk("other", "64k") / "file"
     (tmp_path / "file").write_bytes(b"content")
     files.move(tmp_path / "file", target)
@@ -184,7 +184,9 @@ def test_a_file_moves_to_another_disk_whole_or_not_at_all(disk, tmp_path):
     assert [file.name for file in target.parent.iterdir()] == ["file"]
 
 
-def test_a_file_moves_where_renaming_is_refused_across_disks(tmp_path, monkeypatch):
+def test_a_file_moves_where_renaming_is_refused_across_disks(
+    tmp_path, monkeypatch
+) -> None:
     """The same where nothing may be mounted: the system's refusal is raised here."""
     replace = os.replace
 

@@ -37,7 +37,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("main", "arguments", "message"), REFUSED)
-def test_a_wrong_option_gets_a_sentence_and_status_2(capsys, main, arguments, message):
+def test_a_wrong_option_gets_a_sentence_and_status_2(
+    capsys, main, arguments, message
+) -> None:
     assert main(arguments) == 2
     assert message in capsys.readouterr().err.splitlines()[-1]
 
@@ -56,7 +58,7 @@ def test_a_wrong_option_gets_a_sentence_and_status_2(capsys, main, arguments, me
 )
 def test_what_ends_a_command_is_a_sentence_and_the_shells_status(
     capsys, raised, status, message
-):
+) -> None:
     @errors.command
     def command() -> int:
         raise raised
@@ -84,7 +86,9 @@ def make(tmp_path):
 
 
 # README: "run one notebook: `make figures NOTEBOOK=01`", "`make figures JOBS=1`"
-def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(make, tmp_path):
+def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(
+    make, tmp_path
+) -> None:
     touched = tmp_path / "touched"
     for text in (f'"; touch {touched}; "', f"$(shell touch {touched})", "a  b", "é"):
         given = make("figures", f"NOTEBOOK={text}", f"PROFILE={text}", "JOBS=2")
@@ -110,7 +114,7 @@ OF_SWAP += ["new-pooling", "old-prompt", "new-prompt"]
         ),
     ],
 )
-def test_every_variable_reaches_its_command(make, target, module, names):
+def test_every_variable_reaches_its_command(make, target, module, names) -> None:
     values = {name: f"a value's `{name}` $(x)" for name in names}
     variables = [
         f"{name.upper().replace('-', '_')}={value}" for name, value in values.items()
@@ -120,7 +124,7 @@ def test_every_variable_reaches_its_command(make, target, module, names):
 
 
 # README: "`make situate EMBEDDER=...`"
-def test_every_variable_of_situate_becomes_a_parameter(make):
+def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
     given = ["EMBEDDER=e", "POOLING=p", "PROMPT=q: ", "NAME=n", "NEIGHBORS=f"]
     assert make("situate", *given) == [
         "-m",

@@ -267,7 +267,9 @@ DAMAGES: list[Callable[[bytes], bytes]] = [
 
 # SECURITY: "They may give wrong numbers. They must not run."
 @pytest.mark.parametrize("name", CASES_OF_DATA)
-def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(place, name):
+def test_a_file_that_is_whole_is_read_and_one_that_is_not_is_read_or_named(
+    place, name
+) -> None:
     case, file = put(place, name)
     assert sentence(case, place) == ""
     step = 1 if NIGHTLY else max(1, len(case.content) // 10)
@@ -294,7 +296,7 @@ EDITS = st.lists(
 )
 @given(name=st.sampled_from(sorted(CASES_OF_DATA)), edits=EDITS)
 @example(name="wikipedia", edits=[(40, b"\xff", 3)])
-def test_bytes_changed_anywhere_are_read_or_named(place, name, edits):
+def test_bytes_changed_anywhere_are_read_or_named(place, name, edits) -> None:
     case, file = put(place, name)
     content = case.content
     for at, new, gone in edits:

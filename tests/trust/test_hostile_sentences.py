@@ -62,7 +62,7 @@ def encode(embedder, batch: list[str]) -> np.ndarray:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(
     name,
-):
+) -> None:
     embedder = fitted(name, TEXT)
     plain = encode(embedder, [TEXT[0]])[0]
 
@@ -76,7 +76,7 @@ def test_a_batch_of_anything_is_encoded_and_no_vector_depends_on_its_batch(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_anything_can_be_fitted_on_or_is_refused(name):
+def test_anything_can_be_fitted_on_or_is_refused(name) -> None:
     encode(fitted(name, [*TEXT, *wild.SENTENCES] * 2), wild.SENTENCES)
 
     @settings(max_examples=TRAININGS)
@@ -93,7 +93,7 @@ def test_anything_can_be_fitted_on_or_is_refused(name):
 
 @settings(max_examples=CASES)
 @given(wild.sentences)
-def test_text_is_segmented_without_losing_any(sentence):
+def test_text_is_segmented_without_losing_any(sentence) -> None:
     found = segment(sentence)
     # But for a last quotation mark that nothing follows: it opens no sentence.
     kept, given_ones = (
@@ -107,7 +107,7 @@ def test_text_is_segmented_without_losing_any(sentence):
 # with one sentence a line"
 @settings(max_examples=max(1, CASES // 5))
 @given(wild.batches)
-def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch):
+def test_a_file_of_any_lines_is_a_corpus_or_is_refused(batch) -> None:
     file = paths.CACHE / "lines.txt"
     file.write_bytes("\n".join([*batch, *TEXT]).encode("utf-8", "surrogatepass"))
     try:

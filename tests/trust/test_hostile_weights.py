@@ -134,7 +134,9 @@ WEB_PAGE = b"\n<!DOCTYPE html><html><body>404</body></html>"
 
 # SECURITY: "no file runs when it is read"
 @pytest.mark.parametrize("name", READERS)
-def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(name, tmp_path):
+def test_a_damaged_or_harmful_file_gets_a_sentence_and_runs_nothing(
+    name, tmp_path
+) -> None:
     reader, trace, folder = READERS[name], tmp_path / "it ran", tmp_path / "weights"
     reader.write(folder)
     file = folder / reader.file
@@ -170,7 +172,7 @@ def folder_of_vectors(file: Path) -> None:
 )
 def test_what_is_read_without_weights_runs_nothing_either(
     name, read, tmp_path, monkeypatch
-):
+) -> None:
     monkeypatch.setattr(paths, "CACHE", tmp_path / "cache")
     for number, content in enumerate(
         harmful(Payload(tmp_path / "it ran"), tmp_path / "forms")
@@ -230,7 +232,7 @@ def settings_that_trust(folder: Path) -> None:
 @pytest.mark.parametrize(
     "spoil", [module_of_its_own, classes_of_its_own, settings_that_trust]
 )
-def test_code_in_the_folder_of_a_model_is_not_run(spoil, tmp_path):
+def test_code_in_the_folder_of_a_model_is_not_run(spoil, tmp_path) -> None:
     folder = write_bert(tmp_path / "model")
     (folder / "code.py").write_text(CODE.format(str(tmp_path / "it ran")))
     spoil(folder)
@@ -288,7 +290,7 @@ MISFITS = [
 @pytest.mark.parametrize(("name", "spoil", "message"), MISFITS)
 def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(
     name, spoil, message, tmp_path
-):
+) -> None:
     folder = tmp_path / "weights"
     READERS[name].write(folder)
     spoil(folder)

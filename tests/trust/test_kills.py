@@ -146,7 +146,7 @@ WAYS: list[Callable] = [kill_main, kill_everything, kill_group, kill_kernel]
 
 def test_killed_figures_are_finished_by_the_next_run_with_the_same_bytes(
     project,
-):
+) -> None:
     process, began = project.begin(), time.monotonic()
     said, _ = process.communicate(timeout=600)
     assert process.returncode == 0, said

@@ -50,7 +50,7 @@ def unpack(content: bytes, folder: Path) -> Path:
 @pytest.mark.parametrize(
     "name", ["../x", "/outside-of-all/x", "a/../../x", "//x/y", ".."]
 )
-def test_a_member_cannot_climb_out(tmp_path, name):
+def test_a_member_cannot_climb_out(tmp_path, name) -> None:
     for content in (zipped({name: b"x"}), tarred({name: b"x"})):
         with pytest.raises(ValueError, match="would land outside its folder"):
             unpack(content, tmp_path)
@@ -60,7 +60,7 @@ def test_a_member_cannot_climb_out(tmp_path, name):
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE]
 )
-def test_links_and_devices_are_passed_over(tmp_path, kind):
+def test_links_and_devices_are_passed_over(tmp_path, kind) -> None:
     place = unpack(tarred({"a": b""}, kind, "/etc/passwd"), tmp_path)
     assert list(place.iterdir()) == []
 
@@ -68,14 +68,14 @@ def test_links_and_devices_are_passed_over(tmp_path, kind):
 @pytest.mark.parametrize("mode", [stat.S_IFLNK | 0o777, stat.S_IFREG | 0o4777])
 def test_a_link_or_a_program_in_a_zip_becomes_a_file_that_nobody_can_start(
     tmp_path, mode
-):
+) -> None:
     place = unpack(zipped({"a": b".."}, mode), tmp_path)
     assert (place / "a").read_text() == ".."
 
 
 def test_a_bomb_is_not_unpacked_nor_a_zip_whose_sizes_are_lies_beyond_them(
     tmp_path,
-):
+) -> None:
     zeros = {"a": bytes(20_000_000)}
     for content in (zipped(zeros), tarred(zeros)):
         with pytest.raises(ValueError, match="grow to more than 100 times its size"):
@@ -103,7 +103,7 @@ def places(tmp_path_factory) -> Iterator[Path]:
 
 @settings(max_examples=CASES)
 @given(st.sampled_from(list(GOOD)), st.data())
-def test_a_spoiled_archive_is_unpacked_inside_or_refused(places, kind, data):
+def test_a_spoiled_archive_is_unpacked_inside_or_refused(places, kind, data) -> None:
     content = bytearray(GOOD[kind] if kind == "zip" else gzip.decompress(GOOD[kind]))
     for place in data.draw(st.lists(st.integers(0, len(content) - 1), max_size=5)):
         content[place] = data.draw(st.integers(0, 255))
@@ -119,7 +119,7 @@ def test_a_spoiled_archive_is_unpacked_inside_or_refused(places, kind, data):
 
 def test_a_killed_download_is_finished_by_the_next_run_with_the_same_files(
     tmp_path,
-):
+) -> None:
     """Killed before it touches a file; all files are compared, hidden ones too."""
     server, place = Server(), tmp_path / "data"
     server.content = {

@@ -66,7 +66,7 @@ def searches(draw):
 @given(searches())
 def test_k_distinct_allowed_neighbors_sorted_with_their_true_cosines_at_the_least_effort(  # noqa: E501
     method, search
-):
+) -> None:
     vectors, k, excluded = search
     options = {}
     if method == "ivf":
@@ -84,7 +84,7 @@ def test_k_distinct_allowed_neighbors_sorted_with_their_true_cosines_at_the_leas
 
 
 @pytest.mark.parametrize("method", ["hnsw", "ivf"])
-def test_a_seed_gives_the_same_index_and_another_one_another(method, corpus):
+def test_a_seed_gives_the_same_index_and_another_one_another(method, corpus) -> None:
     one, again, other = (
         build(corpus, method, seed=seed).search(corpus, 5, effort=1).ids
         for seed in (0, 0, 1)
@@ -94,7 +94,7 @@ def test_a_seed_gives_the_same_index_and_another_one_another(method, corpus):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_with_every_effort_it_finds_what_exact_finds(method, corpus):
+def test_with_every_effort_it_finds_what_exact_finds(method, corpus) -> None:
     queries = np.arange(0, 1000, 7)
     truth = exact(corpus[queries], corpus, 10, exclude=queries)
     found = build(corpus, method).search(
@@ -107,14 +107,16 @@ def test_with_every_effort_it_finds_what_exact_finds(method, corpus):
 # -- recall and tuning -----------------------------------------------------------------
 
 
-def test_recall_by_ids_is_the_share_of_true_neighbors_found_in_any_order():
+def test_recall_by_ids_is_the_share_of_true_neighbors_found_in_any_order() -> None:
     truth = np.array([[1, 2, 3, 4], [5, 6, 7, 8]])
     found = np.array([[4, 3, 9, 1], [0, 1, 2, 3]])
     assert tuning.recall_by_ids(found, truth).tolist() == [0.75, 0.0]
 
 
 @pytest.mark.parametrize("recall", [0.5, 0.9, 0.96, 0.99, 1.0])
-def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus):
+def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(
+    recall, corpus
+) -> None:
     index = approximate.build(corpus, "ivf", nlist=40)
     held_out = np.arange(0, 1000, 20)
     queries = corpus[held_out]
@@ -131,7 +133,7 @@ def test_tuning_finds_the_least_effort_that_a_scan_over_all_finds(recall, corpus
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus):
+def test_a_recall_that_cannot_be_reached_gets_the_most_effort(method, corpus) -> None:
     index = build(corpus[:300], method)
     truth = exact(corpus[:20], corpus[:300], 10)
     # Half of the "true" neighbors are the farthest.
@@ -172,12 +174,12 @@ def spoiled(corpus: np.ndarray) -> np.ndarray:
         ),
     ],
 )
-def test_bad_input_gets_a_sentence(corpus, call, message):
+def test_bad_input_gets_a_sentence(corpus, call, message) -> None:
     with refused(message):
         call(corpus[:50])
 
 
-def test_without_the_package_ngt_it_says_what_to_install(monkeypatch):
+def test_without_the_package_ngt_it_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "ngtpy", None)
     with refused("pip install ngt"):
         approximate.build(np.eye(3, dtype=np.float32), "ngt")

@@ -57,7 +57,7 @@ def folder(tmp_path) -> Path:
 # README: "The first command builds the environment in `.venv`"
 def test_of_two_at_once_the_second_waits_and_finds_it_built_until_a_pin_changes(
     folder,
-):
+) -> None:
     first, second = start(folder), start(folder)
     assert (first.wait(20), second.wait(20)) == (0, 0)
     assert (folder / "log").read_text().split() == ["begin", "end"]
@@ -66,7 +66,7 @@ def test_of_two_at_once_the_second_waits_and_finds_it_built_until_a_pin_changes(
     assert (folder / "log").read_text().split() == ["begin", "end"] * 2
 
 
-def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder):
+def test_pip_that_goes_on_without_its_killed_make_is_waited_for(folder) -> None:
     first = start(folder)
     while not (folder / "log").exists():
         time.sleep(0.01)
@@ -161,7 +161,7 @@ def machine(tmp_path) -> Machine:
 
 # README: "If `python3` is older or newer, `make` takes the newest of the three that it
 # finds, or one that uv brings"
-def test_a_python3_that_will_do_is_taken(machine):
+def test_a_python3_that_will_do_is_taken(machine) -> None:
     machine.add("python3", (3, 12))
     machine.add("python3.13", (3, 13))
     assert machine.make().returncode == 0
@@ -169,7 +169,9 @@ def test_a_python3_that_will_do_is_taken(machine):
 
 
 @pytest.mark.parametrize("version", [(3, 14), (3, 9)])
-def test_in_place_of_another_python3_the_newest_that_works_is_taken(machine, version):
+def test_in_place_of_another_python3_the_newest_that_works_is_taken(
+    machine, version
+) -> None:
     machine.add("python3", version)
     # As pyenv's, for a version that is not chosen, and Debian's, without python3-venv.
     machine.write("python3.13", "#!/bin/sh\nexit 127\n")
@@ -186,7 +188,7 @@ def test_in_place_of_another_python3_the_newest_that_works_is_taken(machine, ver
     assert machine.used() == "python3.13"
 
 
-def test_where_none_is_on_the_path_uv_brings_one(machine):
+def test_where_none_is_on_the_path_uv_brings_one(machine) -> None:
     machine.add("python3", (3, 14))
     machine.add("brought", (3, 13)).rename(machine.path / "kept")
     (machine.path / "mv").symlink_to(shutil.which("mv"))
@@ -195,7 +197,7 @@ def test_where_none_is_on_the_path_uv_brings_one(machine):
     assert machine.used() == "brought"
 
 
-def test_where_there_is_none_a_sentence_names_both_ways(machine):
+def test_where_there_is_none_a_sentence_names_both_ways(machine) -> None:
     machine.add("python3", (3, 14))
     machine.write("uv", "#!/bin/sh\nexit 2\n")  # as without a network
     done = machine.make()
@@ -217,7 +219,7 @@ def test_where_there_is_none_a_sentence_names_both_ways(machine):
 )
 def test_a_python_that_the_user_names_is_taken_or_refused(
     machine, version, has_venv, sentence
-):
+) -> None:
     machine.add("python3", (3, 13))
     machine.add("mine", version, has_venv)
     done = machine.make("PYTHON=mine")
@@ -311,7 +313,7 @@ def install(tmp_path, monkeypatch) -> Callable[[], list[str]]:
 # README: "Without an NVIDIA driver a Linux machine takes PyTorch's CPU build"
 def test_without_a_gpu_the_pinned_release_comes_alone_from_the_index_of_cpu_builds(
     install, site, monkeypatch
-):
+) -> None:
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
     (version,) = install()
     assert f"torch=={version}" == f"{PIN.group()}+cpu"
@@ -322,7 +324,7 @@ def test_without_a_gpu_the_pinned_release_comes_alone_from_the_index_of_cpu_buil
 @pytest.mark.parametrize("index", ["hanging", "without the release"])
 def test_an_index_that_does_not_give_it_costs_seconds(
     install, index, request, tmp_path, monkeypatch, capsys
-):
+) -> None:
     write_wheel(tmp_path / "other", "1.0+cpu")
     place = tmp_path / "other" if " " in index else request.getfixturevalue(index)
     monkeypatch.setattr(bootstrap, "CPU_INDEX", str(place))
@@ -350,7 +352,7 @@ def test_an_index_that_does_not_give_it_costs_seconds(
 )
 def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
     install, site, monkeypatch, system, has_driver, index, expected
-):
+) -> None:
     monkeypatch.setattr(sys, "platform", system)
     monkeypatch.setattr(bootstrap, "has_nvidia_driver", lambda: has_driver)
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
@@ -370,7 +372,7 @@ def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
         ("", "no reason given"),
     ],
 )
-def test_a_failed_install_says_why_in_a_sentence(output, sentence):
+def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
     command = [sys.executable, "-c", f"import sys; sys.exit({output or 1!r})"]
     with pytest.raises(
         SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"

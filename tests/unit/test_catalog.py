@@ -28,7 +28,7 @@ def asset(request) -> catalog.Asset:
 
 # README: "texts, vectors and weights have their own license, which the data page
 # names", "references.bib has them all, and the data, weights and tools beside them"
-def test_every_entry_is_complete_and_in_the_bibliography(asset):
+def test_every_entry_is_complete_and_in_the_bibliography(asset) -> None:
     assert asset.access in ("free", "manual", "gated", "package")
     assert asset.title
     assert asset.license
@@ -41,7 +41,7 @@ def test_every_entry_is_complete_and_in_the_bibliography(asset):
     assert keys.count(asset.citation) == 1
 
 
-def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset):
+def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset) -> None:
     listed = [file["path"] for file in asset.files]
     for source in asset.downloads:
         assert source["url"].startswith("https://")
@@ -56,7 +56,7 @@ def test_downloads_are_https_and_lead_to_the_files_that_are_listed(asset):
 
 def test_what_comes_with_a_package_is_found_without_data(
     data_folder,
-):
+) -> None:
     for asset in ASSETS:
         assert catalog.status(asset) == (
             "here" if asset.access == "package" else "missing"
@@ -67,7 +67,7 @@ def test_what_comes_with_a_package_is_found_without_data(
 # `data/`"
 def test_data_folders_are_searched_in_order_and_another_copy_is_named_so(
     data_folder, monkeypatch
-):
+) -> None:
     second = data_folder / "second"
     for folder in (second, paths.DATA):
         (folder / COUNTS).parent.mkdir(parents=True)
@@ -81,7 +81,7 @@ def test_data_folders_are_searched_in_order_and_another_copy_is_named_so(
 
 
 # README: "`make data` fetches what is free and lists the rest"
-def test_a_missing_asset_says_what_where_and_how(data_folder):
+def test_a_missing_asset_says_what_where_and_how(data_folder) -> None:
     with pytest.raises(InputError) as error:
         catalog.locate("elmo-small")
     for part in (
@@ -95,7 +95,7 @@ def test_a_missing_asset_says_what_where_and_how(data_folder):
         catalog.locate("gigaword")
 
 
-def test_unknown_ids_and_files_get_a_sentence():
+def test_unknown_ids_and_files_get_a_sentence() -> None:
     with refused("did you mean glove-6b"):
         catalog.get("glove-6")
     with refused("no asset of the catalog has such a file"):
@@ -108,7 +108,7 @@ def unreachable(asset) -> None:
 
 def test_without_a_network_the_table_is_printed_and_the_status_is_not_zero(
     data_folder, monkeypatch, capsys
-):
+) -> None:
     monkeypatch.setattr(download, "download", unreachable)
     monkeypatch.setattr(download, "size", unreachable)
     assert command.main([]) == 1
@@ -135,7 +135,7 @@ SIZES = {"glove-6b": 862_182_613, "snli": 94_550_081, "use-dan": None}
 )
 def test_more_than_200_mb_are_fetched_only_when_told_and_sizes_are_shown_first(
     data_folder, monkeypatch, capsys, given, fetched, shown
-):
+) -> None:
     asked = []
     monkeypatch.setattr(download, "size", lambda asset: SIZES.get(asset.id, 1))
     monkeypatch.setattr(download, "download", lambda asset: asked.append(asset.id))
@@ -149,7 +149,7 @@ def test_more_than_200_mb_are_fetched_only_when_told_and_sizes_are_shown_first(
         assert "make data ASSET=all" in third
 
 
-def test_one_asset_can_be_asked_for(data_folder, capsys):
+def test_one_asset_can_be_asked_for(data_folder, capsys) -> None:
     assert command.main(["--asset", "wordfreq"]) == 0
     printed = capsys.readouterr().out
     assert "pip install" not in printed  # it is here
@@ -158,7 +158,7 @@ def test_one_asset_can_be_asked_for(data_folder, capsys):
     assert "LDC2011T07" in capsys.readouterr().err
 
 
-def test_held_copies_have_the_recorded_sizes_and_hashes(data_file):
+def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
     here = [asset for asset in ASSETS if any("sha256" in file for file in asset.files)]
     assert {asset.id: catalog.status(asset) for asset in here} == {

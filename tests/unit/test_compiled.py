@@ -57,7 +57,7 @@ def run(folder: Path, *kinds: str) -> list[str]:
 @pytest.mark.parametrize("attempt", range(KILLS))
 def test_processes_that_compile_at_the_same_time_compute_the_right_numbers(
     tmp_path, attempt
-):
+) -> None:
     write(tmp_path, 2)
     assert run(tmp_path, "float32", "float64") == ["10 0"] * 2
     assert run(tmp_path, "float32", "float64") == ["10 1"] * 2
@@ -65,7 +65,7 @@ def test_processes_that_compile_at_the_same_time_compute_the_right_numbers(
 
 def test_code_is_compiled_anew_when_another_module_of_it_changes_or_a_class_is_renamed(
     tmp_path,
-):
+) -> None:
     for factor in (2, 3):
         write(tmp_path, factor)
         assert run(tmp_path, "int64") == [f"{5 * factor} 0"]

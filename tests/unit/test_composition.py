@@ -51,7 +51,7 @@ TEXTS = st.lists(
 
 
 @given(TEXTS)
-def test_sums_and_power_means_of_one_set_or_two(sentences):
+def test_sums_and_power_means_of_one_set_or_two(sentences) -> None:
     sums = Sum("x", VECTORS, str.split).encode(sentences)
     doubled = {word: 2 * vector for word, vector in VECTORS.items()}
     sets = [PowerMeans("x", vectors, str.split) for vectors in (VECTORS, doubled)]
@@ -65,7 +65,7 @@ def test_sums_and_power_means_of_one_set_or_two(sentences):
 
 
 @pytest.mark.parametrize("m", [0, 1, 2])
-def test_sif_is_the_weighted_mean_less_its_first_singular_vectors(m):
+def test_sif_is_the_weighted_mean_less_its_first_singular_vectors(m) -> None:
     a = 0.01
     weighted = np.array(
         [by_loop(sentence, lambda p: a / (a + p)) for sentence in SENTENCES]
@@ -79,7 +79,7 @@ def test_sif_is_the_weighted_mean_less_its_first_singular_vectors(m):
 
 
 @pytest.mark.parametrize("normalize", ["divide", "multiply", None])
-def test_usif_is_algorithm_1(normalize):
+def test_usif_is_algorithm_1(normalize) -> None:
     usif = USIF(
         VECTORS, PROBABILITIES, n=2, m=2, tokenize=str.split, normalize=normalize
     )
@@ -92,7 +92,7 @@ def test_usif_is_algorithm_1(normalize):
     np.testing.assert_allclose(usif.fit_encode(SENTENCES), expected, atol=1e-6)
 
 
-def test_usif_alpha_and_a_by_hand_and_n_from_the_text():
+def test_usif_alpha_and_a_by_hand_and_n_from_the_text() -> None:
     # 1 - (1 - 1/4)**2 = 0.4375: one of four words is more frequent, Z = 2, a = 0.75 /
     # (0.25 * 2) = 1.5
     usif = USIF(VECTORS, PROBABILITIES, n=2)
@@ -102,7 +102,7 @@ def test_usif_alpha_and_a_by_hand_and_n_from_the_text():
     assert fitted.a == 1.5
 
 
-def test_usif_a_on_enwiki_is_that_of_the_paper(data_file):
+def test_usif_a_on_enwiki_is_that_of_the_paper(data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
     usif = USIF(VECTORS, "enwiki", n=11)
     assert round(usif.a, 4) == 0.0012  # section 4.2
@@ -112,7 +112,7 @@ def test_usif_a_on_enwiki_is_that_of_the_paper(data_file):
 # -- what the papers leave open --------------------------------------------------------
 
 
-def test_a_one_word_sentence_becomes_signs_or_is_kept():
+def test_a_one_word_sentence_becomes_signs_or_is_kept() -> None:
     found = {}
     for how in ("normalize", "keep"):
         options = {"n": 2, "m": 0, "tokenize": str.split, "one_word": how}
@@ -132,13 +132,13 @@ def test_a_one_word_sentence_becomes_signs_or_is_kept():
         ("skip", VECTORS["a"] / 7),
     ],
 )
-def test_a_word_without_probability_is_rare_or_is_skipped(how, expected):
+def test_a_word_without_probability_is_rare_or_is_skipped(how, expected) -> None:
     known = {word: p for word, p in PROBABILITIES.items() if word != "d"}
     sif = SIF(VECTORS, known, a=0.1, m=0, tokenize=str.split, unlisted=how)
     np.testing.assert_allclose(sif.fit_encode(["a d"])[0], expected, rtol=1e-6)
 
 
-def test_a_second_fit_forgets_the_first():
+def test_a_second_fit_forgets_the_first() -> None:
     first, second = ["a", "a b", "a"], ["a a", "a b", "a c", "a d", "a"]
     for probabilities in (PROBABILITIES, None):
         once, twice = (
@@ -176,6 +176,6 @@ def test_a_second_fit_forgets_the_first():
         ),
     ],
 )
-def test_what_cannot_be_used_is_refused_and_never_becomes_nan(make, message):
+def test_what_cannot_be_used_is_refused_and_never_becomes_nan(make, message) -> None:
     with refused(message):
         make()

@@ -21,7 +21,9 @@ def module(page) -> str:
     return textwrap.dedent(re.search(r"   ```python\n(.*?)   ```", page, re.DOTALL)[1])
 
 
-def test_the_embedder_of_the_page_is_known_by_its_one_file(page, module, tmp_path):
+def test_the_embedder_of_the_page_is_known_by_its_one_file(
+    page, module, tmp_path
+) -> None:
     command = re.search(r"`\.venv/bin/python -c \"(.*?)\"`", page)[1]
     variables = copy_project(tmp_path)
     (tmp_path / "lib" / "embedders" / "letters.py").write_text(module)
@@ -85,7 +87,9 @@ print("walked")
 
 
 # docs/contributing.md: "Add an embedder: two files"
-def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(module, tmp_path):
+def test_an_embedder_with_weights_is_two_files_and_no_list_anywhere(
+    module, tmp_path
+) -> None:
     variables = copy_project(tmp_path)
     module = module.replace(', license="MIT"', "").replace(
         '"counts of', '"weighted counts of'

@@ -18,7 +18,7 @@ from tests.refusals import refused
 
 
 @pytest.mark.parametrize("name", ["bible-gospels", "wikipedia-sample", "lee"])
-def test_sentences_are_unique_and_clean_and_documents_have_ledes(name):
+def test_sentences_are_unique_and_clean_and_documents_have_ledes(name) -> None:
     corpus = corpora.load(name)
     assert len(set(corpus.sentences)) == len(corpus.sentences) == len(corpus)
     assert all(each and each == text.squeeze(each) for each in corpus.sentences)
@@ -32,7 +32,7 @@ def test_sentences_are_unique_and_clean_and_documents_have_ledes(name):
 
 # README: "The default text is a sample of Wikipedia (18,000 sentences)", and "English
 # Bible translations, of which we know which sentences mean the same"
-def test_counts_of_the_default_texts():
+def test_counts_of_the_default_texts() -> None:
     wikipedia = corpora.load("wikipedia-sample")
     assert round(len(wikipedia), -3) == 18_000
     left_by_templates = re.compile(r"\( *[,;)]|[ ,;]\)|, *,|^File:|\.jpg\|")
@@ -57,7 +57,7 @@ def gospels() -> list[bible.Verse]:
 @pytest.mark.parametrize("translation", bible.TRANSLATIONS[1:])
 def test_a_verse_shares_more_words_with_its_translation_than_with_that_ones_neighbors(
     gospels, translation
-):
+) -> None:
     words = {"web": {}, translation: {}}
     for verse in gospels:
         if verse.translation in words and verse.meaning != bible.UNALIGNED:
@@ -78,13 +78,15 @@ def test_a_verse_shares_more_words_with_its_translation_than_with_that_ones_neig
         assert windows.min() > 0.1
 
 
-def test_verses_are_aligned_where_a_translation_counts_otherwise(gospels):
+def test_verses_are_aligned_where_a_translation_counts_otherwise(gospels) -> None:
     meanings = {verse[:2]: verse.meaning for verse in gospels}
     assert meanings["dr", 41_009_001] == 41_009_002
     assert meanings["wmth", 42_002_052] == 42_002_051
 
 
-def test_montgomery_has_the_spaces_and_apostrophes_that_its_package_lacks(gospels):
+def test_montgomery_has_the_spaces_and_apostrophes_that_its_package_lacks(
+    gospels,
+) -> None:
     said = {
         verse.number: verse.text for verse in gospels if verse.translation == "mont"
     }
@@ -92,7 +94,7 @@ def test_montgomery_has_the_spaces_and_apostrophes_that_its_package_lacks(gospel
     assert "Peter and James and his brother John," in said[40_017_001]
 
 
-def test_no_verse_is_cut_or_a_filler_or_holds_the_number_of_another():
+def test_no_verse_is_cut_or_a_filler_or_holds_the_number_of_another() -> None:
     odd = re.compile(r"dummy|fehlt|^\[\]$|[\\`]|;\d|[.:!?] \d\d? [A-Z]|---")
     verses = bible.verses(*bible.PARTS["bible-nt"])
     assert [verse for verse in verses if odd.search(verse.text)] == []
@@ -104,7 +106,7 @@ def test_no_verse_is_cut_or_a_filler_or_holds_the_number_of_another():
 
 def test_a_translation_alone_has_its_verses_by_chapter_with_the_groups_of_all_five(
     gospels,
-):
+) -> None:
     whole = corpora.load("bible-gospels")
     groups = dict(zip(whole.sentences, whole.groups.tolist(), strict=True))
     for translation in bible.TRANSLATIONS:
@@ -123,7 +125,7 @@ def test_a_translation_alone_has_its_verses_by_chapter_with_the_groups_of_all_fi
     st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)),
     st.slices(6),
 )
-def test_sentences_behave_as_a_list(sentences, part):
+def test_sentences_behave_as_a_list(sentences, part) -> None:
     repeated = [*sentences, "one", "one"]
     kept = assemble("made up", [Record(each, 0) for each in repeated]).sentences
     expected = list(dict.fromkeys(repeated))
@@ -165,7 +167,7 @@ def test_sentences_behave_as_a_list(sentences, part):
         ),
     ],
 )
-def test_groups_and_ledes_of_records(records, groups, ledes):
+def test_groups_and_ledes_of_records(records, groups, ledes) -> None:
     corpus = assemble("made up", [Record(*record) for record in records])
     assert corpus.groups.tolist() == groups
     assert corpus.ledes.tolist() == ledes
@@ -187,7 +189,7 @@ def write(tmp_path):
 
 
 # README: "`lines:PATH`, for a file with one sentence a line"
-def test_lines_plain_and_gzip_with_documents_and_a_report(write):
+def test_lines_plain_and_gzip_with_documents_and_a_report(write) -> None:
     for file in write("\ufeffA first  one.\nA second.\n\n \nA third.\nA second.\n"):
         corpus = corpora.load(f"lines:{file}")
         assert corpus.sentences == ["A first one.", "A second.", "A third."]
@@ -200,7 +202,7 @@ def test_lines_plain_and_gzip_with_documents_and_a_report(write):
 
 
 # README: "`text:PATH` for running text, which is then cut into sentences"
-def test_running_text_plain_and_gzip_by_paragraphs(write):
+def test_running_text_plain_and_gzip_by_paragraphs(write) -> None:
     content = (
         "\ufeffRain fell\r\non the town. It\n stopped.\n \n\n\n"
         "Rain fell on the town. She left\nit.\n"
@@ -214,7 +216,9 @@ def test_running_text_plain_and_gzip_by_paragraphs(write):
 
 
 @pytest.mark.parametrize("end", [" ", "\n"])
-def test_a_paragraph_without_end_is_cut_between_sentences(write, monkeypatch, end):
+def test_a_paragraph_without_end_is_cut_between_sentences(
+    write, monkeypatch, end
+) -> None:
     monkeypatch.setattr(running_text, "LONGEST", 50)
     sentences = [f"Ship {i} came in{'!' if i % 5 else '.'}" for i in range(100)]
     file, _ = write(f"{end.join(sentences)}\n\n{'o' * 120}")
@@ -225,7 +229,7 @@ def test_a_paragraph_without_end_is_cut_between_sentences(write, monkeypatch, en
     assert corpus.documents.tolist() == [0] * 100 + [1] * 2
 
 
-def test_with_fewer_than_ten_documents_each_sentence_stands_for_itself(write):
+def test_with_fewer_than_ten_documents_each_sentence_stands_for_itself(write) -> None:
     singly = list(range(18))
     by_document = [i // 2 for i in range(20)]
     for documents, expected in ((9, singly), (10, by_document)):
@@ -234,7 +238,9 @@ def test_with_fewer_than_ten_documents_each_sentence_stands_for_itself(write):
         assert corpus.passages.tolist() == corpus.clusters.tolist() == expected
 
 
-def test_translations_of_a_verse_are_one_cluster_and_no_other_sentence_is_in_it():
+def test_translations_of_a_verse_are_one_cluster_and_no_other_sentence_is_in_it() -> (
+    None
+):
     corpus = corpora.load("bible-gospels-fifth")
     known = corpus.groups >= 0
     np.testing.assert_array_equal(corpus.clusters[known], corpus.groups[known])
@@ -251,14 +257,16 @@ def test_translations_of_a_verse_are_one_cluster_and_no_other_sentence_is_in_it(
         (gzip.compress(b"a sentence\n" * 1000, mtime=0)[:-20], "cannot be read"),
     ],
 )
-def test_a_file_that_cannot_serve_gets_a_sentence(tmp_path, kind, content, message):
+def test_a_file_that_cannot_serve_gets_a_sentence(
+    tmp_path, kind, content, message
+) -> None:
     file = tmp_path / "text.txt"
     file.write_bytes(content)
     with refused(message):
         corpora.load(f"{kind}:{file}")
 
 
-def test_what_is_no_name_is_refused_with_the_nearest(write):
+def test_what_is_no_name_is_refused_with_the_nearest(write) -> None:
     file, _ = write("A sentence.\n")
     nearest = {
         "bible-gospel": "did you mean bible-gospels",

@@ -76,7 +76,7 @@ KINDS = {
 @pytest.mark.parametrize("shards", [None, 7, 50])  # of 50 shards each is smaller than k
 def test_same_neighbors_as_one_process_with_ties_across_shards(
     client, vectors, tmp_path, kind, shards
-):
+) -> None:
     corpus = KINDS[kind](vectors, tmp_path)
     options = {"k": 9, "exclude": QUERIES}
     found = distributed.exact(
@@ -89,7 +89,7 @@ def test_same_neighbors_as_one_process_with_ties_across_shards(
 
 def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the_others(
     client,
-):
+) -> None:
     corpus = np.eye(4, dtype=np.float32)
     found = distributed.exact(
         corpus[:2], corpus, 2, exclude=[[0, 1], []], client=client, shards=2
@@ -101,7 +101,7 @@ def test_a_query_that_may_return_nothing_of_a_shard_takes_its_neighbors_from_the
 
 def test_a_worker_killed_in_the_middle_changes_nothing(
     client, rng, tmp_path, monkeypatch
-):
+) -> None:
     once = rng.normal(size=(8000, 32)).astype(np.float32)
     corpus = saved(np.concatenate([once, once]), tmp_path)
     queries = corpus[:200]
@@ -124,14 +124,16 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
     np.testing.assert_array_equal(found.ids, expected.ids)
 
 
-def test_nan_in_any_shard_is_refused(client, vectors):
+def test_nan_in_any_shard_is_refused(client, vectors) -> None:
     corpus = vectors.copy()
     corpus[100, 2] = np.nan
     with refused("begins at row 90: corpus: row 10 holds NaN or infinity"):
         distributed.exact(vectors[:1], corpus, 3, client=client, shards=4)
 
 
-def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_path):
+def test_a_file_that_workers_do_not_see_gets_a_sentence(
+    client, vectors, tmp_path
+) -> None:
     corpus = saved(vectors, tmp_path)
     (tmp_path / "vectors.npy").unlink()
     with refused("workers must see the same files under the same paths"):
@@ -141,7 +143,7 @@ def test_a_file_that_workers_do_not_see_gets_a_sentence(client, vectors, tmp_pat
 # -- what travels ----------------------------------------------------------------------
 
 
-def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng):
+def test_memory_maps_are_named_and_not_copied(client, tmp_path, rng) -> None:
     vectors = rng.integers(1, 5, size=(9000, 40)).astype(np.float32)
     mapped = saved(vectors, tmp_path)
     rows = distributed.piece(stored(vectors, tmp_path, sp.csr_array), 2000, 9000)
@@ -194,7 +196,7 @@ EMBEDDERS = {
 @pytest.mark.parametrize("kind", EMBEDDERS)
 def test_a_cluster_writes_the_same_bytes_as_one_process(
     client, tmp_path, monkeypatch, kind
-):
+) -> None:
     monkeypatch.setattr(store, "SHARD", 8)
     embedder = EMBEDDERS[kind]()
     far = store.EmbeddingStore(tmp_path / "cluster").embed(
@@ -213,7 +215,7 @@ def test_a_cluster_writes_the_same_bytes_as_one_process(
 # SECURITY: "`cluster: local` on 127.0.0.1 with certificates that its own processes
 # alone have"
 @pytest.mark.parametrize("protocol", ["tcp", "tls"])
-def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol):
+def test_a_local_cluster_answers_nobody_else_on_this_machine(client, protocol) -> None:
     """Refused without certificates or with others: ports run what they are sent."""
     from distributed.comm import connect
     from distributed.security import Security
@@ -255,27 +257,27 @@ def scheduler() -> Iterator[str]:
 
 def test_a_running_scheduler_is_joined_by_its_address_and_left_running(
     scheduler,
-):
+) -> None:
     for _ in range(2):
         with cluster.connect(scheduler) as joined:
             assert joined.submit(sum, [1, 2]).result() == 3
 
 
 # SECURITY: "The default is `none`"
-def test_no_notebook_has_a_cluster_of_its_own():
+def test_no_notebook_has_a_cluster_of_its_own() -> None:
     for notebook in [*paths.lessons(), *paths.replications()]:
         assert parameters.of_notebook(notebook).get("cluster", "none") == "none"
 
 
 @pytest.mark.parametrize("address", ["Local", "host:8786", "http://host:80"])
-def test_a_malformed_address_gets_a_sentence(address):
+def test_a_malformed_address_gets_a_sentence(address) -> None:
     with refused("is not accepted; give none, local or"), cluster.connect(address):
         pass
 
 
 def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(
     scheduler, monkeypatch
-):
+) -> None:
     """None is there, or one is there that talks without TLS."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
     for address in ("tcp://127.0.0.1:1", scheduler.replace("tcp", "tls")):

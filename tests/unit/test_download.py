@@ -161,7 +161,7 @@ def tarred(
 # -- what arrives ----------------------------------------------------------------------
 
 
-def test_a_file_arrives_whole_once_and_nothing_else_stays(server, data):
+def test_a_file_arrives_whole_once_and_nothing_else_stays(server, data) -> None:
     for _ in range(2):
         download.download(text(server))
     assert server.paths == ["text"]
@@ -169,7 +169,7 @@ def test_a_file_arrives_whole_once_and_nothing_else_stays(server, data):
     assert left_over(data) == {"toy/text.txt"}
 
 
-def test_a_size_that_the_catalog_lacks_is_asked_of_the_server(server):
+def test_a_size_that_the_catalog_lacks_is_asked_of_the_server(server) -> None:
     assert download.size(text(server)) == len(TEXT)
     assert download.size(text(server, size=7)) == 7
     assert download.size(one_file(server.url("nothing"))) is None
@@ -177,7 +177,7 @@ def test_a_size_that_the_catalog_lacks_is_asked_of_the_server(server):
 
 
 @pytest.mark.parametrize(("kind", "pack"), [("zip", zipped), ("tar.gz", tarred)])
-def test_archives_are_unpacked_in_their_folder(server, data, kind, pack):
+def test_archives_are_unpacked_in_their_folder(server, data, kind, pack) -> None:
     members = {"inner/a.txt": b"a", "inner/deep/b.txt": b"b", "README": b"no"}
     server.content["archive"] = pack(members)
     source = {"url": server.url("archive"), "format": kind, "into": "toy"}
@@ -198,7 +198,7 @@ def interrupted(server: Server) -> catalog.Asset:
 
 
 # README: "`make data` fetches what is free"
-def test_an_interrupted_download_goes_on_where_it_stopped(server, data):
+def test_an_interrupted_download_goes_on_where_it_stopped(server, data) -> None:
     wanted = interrupted(server)
     assert not (data / "toy").exists()
     download.download(wanted)
@@ -208,7 +208,9 @@ def test_an_interrupted_download_goes_on_where_it_stopped(server, data):
     assert 0 < int(second.removeprefix("bytes=").rstrip("-")) <= 2_000_000
 
 
-def test_a_download_that_was_killed_when_all_had_arrived_is_finished(server, data):
+def test_a_download_that_was_killed_when_all_had_arrived_is_finished(
+    server, data
+) -> None:
     """A server refuses to send the rest of a file that is whole."""
     part = data / ".fetch" / "toy" / "0" / "part"
     part.parent.mkdir(parents=True)
@@ -219,14 +221,16 @@ def test_a_download_that_was_killed_when_all_had_arrived_is_finished(server, dat
     assert (data / "toy/text.txt").read_bytes() == TEXT
 
 
-def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data):
+def test_a_file_that_changed_in_between_is_fetched_from_the_start(server, data) -> None:
     wanted = interrupted(server)
     server.version, server.content["text"] = "2", TEXT[::-1]
     download.download(wanted)
     assert (data / "toy/text.txt").read_bytes() == TEXT[::-1]
 
 
-def test_a_download_on_a_full_disk_gets_a_sentence_and_goes_on_later(server, data):
+def test_a_download_on_a_full_disk_gets_a_sentence_and_goes_on_later(
+    server, data
+) -> None:
     wanted = text(server)
     with (
         files_of_at_most(2_000_000),
@@ -238,7 +242,7 @@ def test_a_download_on_a_full_disk_gets_a_sentence_and_goes_on_later(server, dat
     assert (data / "toy/text.txt").read_bytes() == TEXT
 
 
-def test_two_fetches_at_once_download_once(server, data):
+def test_two_fetches_at_once_download_once(server, data) -> None:
     wanted = text(server)
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(download.download, [wanted, wanted]))
@@ -265,7 +269,7 @@ REFUSED = [  # content, format, what is said
 @pytest.mark.parametrize(("content", "kind", "said"), REFUSED)
 def test_what_is_not_what_it_should_be_is_refused_and_not_kept(
     server, data, content, kind, said
-):
+) -> None:
     server.content["file"] = content
     place = {"into": "toy"} if kind in ("zip", "tar.gz") else {"to": "toy/a.txt"}
     source = {"url": server.url("file"), "format": kind} | place
@@ -275,7 +279,7 @@ def test_what_is_not_what_it_should_be_is_refused_and_not_kept(
 
 
 # SECURITY: "the SHA-256 where the catalog has one"
-def test_a_wrong_hash_is_refused_and_the_next_call_fetches_anew(server, data):
+def test_a_wrong_hash_is_refused_and_the_next_call_fetches_anew(server, data) -> None:
     with refused("does not match the known hash: expected 00"):
         download.download(text(server, sha256="00"))
     assert left_over(data) == set()
@@ -283,7 +287,7 @@ def test_a_wrong_hash_is_refused_and_the_next_call_fetches_anew(server, data):
     assert left_over(data) == {"toy/text.txt"}
 
 
-def test_a_server_without_the_file_or_out_of_reach_gets_a_sentence(server):
+def test_a_server_without_the_file_or_out_of_reach_gets_a_sentence(server) -> None:
     with refused("toy: cannot be fetched (404"):
         download.download(one_file(server.url("nothing")))
     server.shutdown()
@@ -297,7 +301,9 @@ def test_a_server_without_the_file_or_out_of_reach_gets_a_sentence(server):
 @pytest.mark.parametrize(
     "address", ["http://127.0.0.2/secret", "file:///etc/passwd", "ftp://127.0.0.1/x"]
 )
-def test_nothing_but_https_is_asked_wherever_an_address_leads(server, data, address):
+def test_nothing_but_https_is_asked_wherever_an_address_leads(
+    server, data, address
+) -> None:
     for url in (address, server.url(f"to?{address}")):
         with refused("is not https, or leads to what is not"):
             download.download(one_file(url))
@@ -306,7 +312,7 @@ def test_nothing_but_https_is_asked_wherever_an_address_leads(server, data, addr
 
 
 # SECURITY: "at most twice the known size, or 20 GB"
-def test_a_download_stops_at_twice_the_size_that_is_known(server, data):
+def test_a_download_stops_at_twice_the_size_that_is_known(server, data) -> None:
     with refused("longer than 2,000,000 bytes"):
         download.download(text(server, size=1_000_000))
     assert left_over(data) == set()

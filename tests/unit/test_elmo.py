@@ -158,7 +158,7 @@ def by_definition(tokens: list[str], files: tuple[Path, Path]) -> np.ndarray:
 @pytest.mark.parametrize("batch", [1, 10_000])
 def test_vectors_are_those_of_the_definition_whatever_the_batch(
     tmp_path, monkeypatch, configuration, batch
-):
+) -> None:
     monkeypatch.setattr(elmo, "TOKENS_PER_BATCH", batch)
     files = write_elmo(tmp_path, **configuration)
     vectors = Elmo(*files, tokenize=str.split).encode(SENTENCES)
@@ -180,7 +180,7 @@ class Endless(str):
 
 def test_what_fails_while_sentences_are_encoded_is_not_blamed_on_the_files(
     tmp_path,
-):
+) -> None:
     options, weights = write_elmo(tmp_path)
     embedder = Elmo(options, weights, tokenize=lambda sentence: [Endless(sentence)])
     with pytest.raises(MemoryError):

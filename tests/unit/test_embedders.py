@@ -54,7 +54,7 @@ def dense(vectors) -> np.ndarray:
 
 
 # README: "every embedder of the papers, with its source, its license and how to get it"
-def test_the_catalog_says_what_is_here_and_how_to_get_the_rest():
+def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
     table = embedders.catalog().set_index("name")
     columns = "family dim source license available how_to_get tried_on"
     assert list(table.columns) == columns.split()
@@ -66,7 +66,7 @@ def test_the_catalog_says_what_is_here_and_how_to_get_the_rest():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shape_type_and_name(name, fitted, sentences):
+def test_shape_type_and_name(name, fitted, sentences) -> None:
     vectors = fitted(name).encode(sentences[:7])
     assert vectors.dtype == np.float32
     assert vectors.shape[0] == 7
@@ -81,7 +81,7 @@ def test_shape_type_and_name(name, fitted, sentences):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_empty_and_unknown_sentences(name, fitted):
+def test_empty_and_unknown_sentences(name, fitted) -> None:
     vectors = dense(fitted(name).encode(["", " ", "\t\n"]))
     if name in NEVER_ZERO:
         assert (np.linalg.norm(vectors, axis=1) > 0).all()
@@ -90,7 +90,7 @@ def test_empty_and_unknown_sentences(name, fitted):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences):
+def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences) -> None:
     options = {"precision": "float32"} if name.startswith("minilm") else {}
     embedder = embedders.load(name, **options) if options else fitted(name)
     together = dense(embedder.encode(sentences[:20]))
@@ -102,7 +102,7 @@ def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_wild_text_is_taken(name, fitted):
+def test_wild_text_is_taken(name, fitted) -> None:
     assert np.isfinite(
         dense(fitted(name).encode([*wild.SENTENCES, "word " * 5000]))
     ).all()
@@ -111,7 +111,7 @@ def test_wild_text_is_taken(name, fitted):
 @pytest.mark.parametrize(
     "name", [name for name in NAMES if embedders.load(name).needs_fit]
 )
-def test_encode_before_fit_is_an_error(name):
+def test_encode_before_fit_is_an_error(name) -> None:
     with refused("not fitted; call fit"):
         embedders.load(name).encode(["a sentence"])
 
@@ -123,7 +123,7 @@ def test_encode_before_fit_is_an_error(name):
     ["w2v-corpus", "fasttext-corpus-sub", "urae-corpus-balanced-20d"]
     + [f"glove-6b-50d+{suffix}" for suffix in ("borep", "random-lstm-64d")],
 )
-def test_training_is_reproducible_and_the_seed_matters(name, sentences):
+def test_training_is_reproducible_and_the_seed_matters(name, sentences) -> None:
     first, again, other = (
         embedders.load(name, seed=seed).fit_encode(sentences) for seed in (1, 1, 2)
     )
@@ -131,7 +131,7 @@ def test_training_is_reproducible_and_the_seed_matters(name, sentences):
     assert not np.array_equal(first, other)
 
 
-def test_minilm_average_is_that_of_sentence_transformers(sentences):
+def test_minilm_average_is_that_of_sentence_transformers(sentences) -> None:
     from importlib.resources import files
 
     from sentence_transformers import SentenceTransformer
@@ -147,7 +147,9 @@ def test_minilm_average_is_that_of_sentence_transformers(sentences):
 @pytest.mark.parametrize(
     "name", [name for name in NAMES if embedders.load(name).needs_fit]
 )
-def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentences):
+def test_what_was_fitted_can_be_stored_and_taken_up_again(
+    name, fitted, sentences
+) -> None:
     state = fitted(name).state()
     assert all(
         array.dtype.kind in "fiu" for array in state.values()
@@ -160,13 +162,15 @@ def test_what_was_fitted_can_be_stored_and_taken_up_again(name, fitted, sentence
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(name, fitted, sentences):
+def test_an_embedder_can_be_sent_to_a_cluster_even_after_use(
+    name, fitted, sentences
+) -> None:
     before = dense(fitted(name).encode(sentences[:5]))
     there = pickle.loads(pickle.dumps(fitted(name)))
     np.testing.assert_array_equal(dense(there.encode(sentences[:5])), before)
 
 
-def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file):
+def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
     found = {}
     for source in ("wordfreq", "enwiki", "corpus"):
@@ -204,7 +208,7 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file):
         ),
     ],
 )
-def test_bad_requests_get_a_sentence(call, message):
+def test_bad_requests_get_a_sentence(call, message) -> None:
     with refused(message):
         call()
 
@@ -224,19 +228,19 @@ def test_bad_requests_get_a_sentence(call, message):
 )
 def test_what_is_absent_says_which_file_from_where_goes_where(
     name, file, address, data_folder
-):
+) -> None:
     for part in (f"embedder: {name} is not available", file, address, str(data_folder)):
         with refused(part):
             embedders.load(name)
 
 
-def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch):
+def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) -> None:
     monkeypatch.setattr(catalog, "find_spec", lambda module: None)
     with refused("pip install wordllama"):
         embedders.load("wordllama")
 
 
-def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart():
+def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
     group = embedders.GROUPS["installed"]
     here, absent = embedders.select("names", ["bow", "glove-840b-300d", "installed"])
     assert here == ["bow", *(name for name in group if name != "bow")]

@@ -117,14 +117,14 @@ def report_of(folder: Path) -> dict:
     return json.loads((folder / REPORT).read_text(encoding="utf-8"))
 
 
-def test_what_can_be_learned_is_learned(finished):
+def test_what_can_be_learned_is_learned(finished) -> None:
     dev = report_of(finished)["scores"]["dev"]
     assert dev["majority_accuracy"] < 0.5
     assert dev["accuracy"] > 0.9
     assert dev["interval_95"][0] < dev["accuracy"] <= dev["interval_95"][1]
 
 
-def test_the_report_says_what_was_done_and_what_the_paper_reached(finished):
+def test_the_report_says_what_was_done_and_what_the_paper_reached(finished) -> None:
     report = report_of(finished)
     assert list(finished.parent.iterdir()) == [finished]
     assert report["pairs"]["number"] == 240  # without the one that has no label
@@ -136,7 +136,7 @@ def test_the_report_says_what_was_done_and_what_the_paper_reached(finished):
     assert report["settings"]["per_device_train_batch_size"] == 32
 
 
-def test_the_classifier_that_was_evaluated_can_be_loaded(finished):
+def test_the_classifier_that_was_evaluated_can_be_loaded(finished) -> None:
     classify = transformers.pipeline("text-classification", str(finished), device="cpu")
     dev = finetuning.load_pairs("multinli", "dev")
     asked = [{"text": pair["left"], "text_pair": pair["right"]} for pair in dev]
@@ -146,7 +146,7 @@ def test_the_classifier_that_was_evaluated_can_be_loaded(finished):
     assert right.mean() == pytest.approx(expected)
 
 
-def test_the_encoder_of_the_classifier_is_an_embedder(finished):
+def test_the_encoder_of_the_classifier_is_an_embedder(finished) -> None:
     model = transformers.AutoModel.from_pretrained(finished).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(finished)
     with torch.inference_mode():
@@ -159,7 +159,7 @@ def test_the_encoder_of_the_classifier_is_an_embedder(finished):
 # README: "`make finetune` ... goes on after an interruption"
 def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(
     finished, bert, tmp_path
-):
+) -> None:
     program = textwrap.dedent(
         """
         import os, signal, sys, torch, transformers
@@ -196,7 +196,7 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(
 
 def test_the_command_prints_the_report_and_refuses_a_complete_output(
     bert, tmp_path, capsys
-):
+) -> None:
     options = ["--num-train-epochs", "1", "--max-length", "24", "--bf16", "--use-cpu"]
     output = tmp_path / "out"
     given = ["--task=multinli", f"--model={bert}", f"--output={output}", *options]
@@ -210,7 +210,7 @@ def test_the_command_prints_the_report_and_refuses_a_complete_output(
     )
 
 
-def test_scores_by_hand():
+def test_scores_by_hand() -> None:
     pairs = [{"label": label} for label in (0, 1, 1, 1)]
     train = [{"label": label} for label in (0, 0, 1)]
     scores = score(pairs, np.array([0, 1, 0, 1]), train)
@@ -227,13 +227,13 @@ def test_scores_by_hand():
         ({"model": ""}, "make data ASSET=bert-base-cased"),
     ],
 )
-def test_what_cannot_be_used_gets_a_sentence(bert, tmp_path, options, message):
+def test_what_cannot_be_used_gets_a_sentence(bert, tmp_path, options, message) -> None:
     given = {"task": "multinli", "model": bert, "output": tmp_path / "out"}
     with refused(message):
         finetune(**given | QUICK | {"num_train_epochs": 1} | options)
 
 
-def test_a_broken_file_of_pairs_gets_a_sentence(tmp_path):
+def test_a_broken_file_of_pairs_gets_a_sentence(tmp_path) -> None:
     (tmp_path / "pairs.jsonl").write_text(line("neutral") + "{")
     with refused("pairs.jsonl: cannot be read"):
         finetuning.read_multinli(tmp_path / "pairs.jsonl")

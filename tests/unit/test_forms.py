@@ -42,7 +42,7 @@ def form(suffix: str, vectors: np.ndarray) -> Shrunk:
 # -- what a form is --------------------------------------------------------------------
 
 
-def test_codes_are_those_of_sentence_transformers(vectors):
+def test_codes_are_those_of_sentence_transformers(vectors) -> None:
     from sentence_transformers.util.quantization import quantize_embeddings
 
     other = vectors[:10] * 1.5  # beyond the range, too
@@ -55,7 +55,7 @@ def test_codes_are_those_of_sentence_transformers(vectors):
     assert (np.abs(int8.shrink(vectors) - vectors) <= 0.51 * int8.step).all()
 
 
-def test_components_are_those_of_scikit_learn(vectors):
+def test_components_are_those_of_scikit_learn(vectors) -> None:
     from sklearn.decomposition import PCA
 
     expected = vectors @ PCA(3).fit(vectors).components_.T
@@ -63,7 +63,7 @@ def test_components_are_those_of_scikit_learn(vectors):
     np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-4)
 
 
-def test_the_others_by_hand():
+def test_the_others_by_hand() -> None:
     some = np.array([[0.5, -2, 0, 1.0002], [1, 0.25, 3, -1]], np.float32)
     assert form("binary", some).shrink(some).tolist() == [[1, -1, -1, 1], [1, 1, 1, -1]]
     assert form("3d", some).shrink(some).tolist() == some[:, :3].tolist()
@@ -71,7 +71,7 @@ def test_the_others_by_hand():
     np.testing.assert_array_equal(rounded, some.astype(np.float16))
 
 
-def test_many_rows_are_shrunk_as_few_are(vectors, monkeypatch):
+def test_many_rows_are_shrunk_as_few_are(vectors, monkeypatch) -> None:
     for suffix in FORMS:
         whole = form(suffix, vectors).shrink(vectors)
         with monkeypatch.context() as patch:
@@ -85,7 +85,7 @@ def test_many_rows_are_shrunk_as_few_are(vectors, monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", [*FORMS, "3d@int8"])
-def test_store_fit_encode_and_restore_agree(mine, own_cache, suffix):
+def test_store_fit_encode_and_restore_agree(mine, own_cache, suffix) -> None:
     name = f"{mine}@{suffix}"
     plain = embedders.load(name).fit_encode(SENTENCES)
     store = EmbeddingStore(own_cache / "embeddings")
@@ -97,7 +97,7 @@ def test_store_fit_encode_and_restore_agree(mine, own_cache, suffix):
     np.testing.assert_array_equal(again.encode(SENTENCES), plain)
 
 
-def test_the_text_is_encoded_once_for_all_forms(mine, own_cache, monkeypatch):
+def test_the_text_is_encoded_once_for_all_forms(mine, own_cache, monkeypatch) -> None:
     encoded = []
     encode = own.Own._encode
     monkeypatch.setattr(
@@ -110,7 +110,7 @@ def test_the_text_is_encoded_once_for_all_forms(mine, own_cache, monkeypatch):
     assert store.seconds(embedders.load(mine), SENTENCES[:3]) is None
 
 
-def test_a_form_of_an_embedder_that_learns_knows_its_text(own_cache):
+def test_a_form_of_an_embedder_that_learns_knows_its_text(own_cache) -> None:
     name = "pca-bow-3d"
     store = EmbeddingStore(own_cache / "embeddings")
     store.embed(embedders.load(name), SENTENCES)  # now stored, so not fitted below
@@ -122,7 +122,7 @@ def test_a_form_of_an_embedder_that_learns_knows_its_text(own_cache):
         embedders.load(f"{name}@int8").encode(SENTENCES)
 
 
-def test_the_kind_and_the_name_are_those_of_the_model():
+def test_the_kind_and_the_name_are_those_of_the_model() -> None:
     assert embedders.kind("wordllama@int8") == embedders.kind("wordllama")
     assert embedders.family("wordllama@64d@int8") == embedders.family("wordllama")
     assert embedders.related("wordllama@64d", "wordllama")
@@ -132,7 +132,7 @@ def test_the_kind_and_the_name_are_those_of_the_model():
     assert display_name("glove-6b-50d+sif@64d@int8") == "GloVe + SIF, 64d, int8"
 
 
-def test_situate_and_own_take_forms_too(mine):
+def test_situate_and_own_take_forms_too(mine) -> None:
     given = own.load(f"{mine}@2d", "mine")
     assert given.encode(SENTENCES).shape == (len(SENTENCES), 2)
     assert given.cached_as != own.load(f"{mine}@3d", "mine").cached_as
@@ -153,11 +153,11 @@ def test_situate_and_own_take_forms_too(mine):
         ("wordllama@pca20", "8 sentences have fewer than 20 principal components"),
     ],
 )
-def test_a_form_that_cannot_be_gets_a_sentence(name, message):
+def test_a_form_that_cannot_be_gets_a_sentence(name, message) -> None:
     with refused(message):
         embedders.load(name).fit_encode(SENTENCES)
 
 
-def test_a_number_too_large_for_16_bits_is_refused():
+def test_a_number_too_large_for_16_bits_is_refused() -> None:
     with refused("beyond 65504"):
         form("float16", np.ones((2, 2))).shrink(np.array([[1e6, 0.0]]))

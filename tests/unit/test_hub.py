@@ -71,7 +71,7 @@ def mean_of_tokens(model: Path, sentences: list[str]) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def test_a_folder_is_pooled_and_normalized_as_it_says(model):
+def test_a_folder_is_pooled_and_normalized_as_it_says(model) -> None:
     embedder = embedders.load(str(model))
     vectors = embedder.encode(SENTENCES)
     assert vectors.dtype == np.float32
@@ -83,7 +83,7 @@ def test_a_folder_is_pooled_and_normalized_as_it_says(model):
 # README: "compare today's encoders", "any model id or folder can be a name in
 # `embedder_names`"
 # README: "an id of the model hub ... or a model's folder works, too"
-def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache):
+def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache) -> None:
     put(model, hub_cache, "organization/tiny")
     by_folder = embedders.load(str(model))
     assert embedders.missing(["organization/tiny"]) == {}
@@ -101,7 +101,7 @@ def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache):
 
 def test_a_prompt_is_put_before_each_sentence_and_the_catalog_names_it(
     model, hub_cache
-):
+) -> None:
     asking = embedders.load(str(model), prompt="query: ")
     expected = mean_of_tokens(model, ["query: cat", "query: a"])
     np.testing.assert_allclose(asking.encode(["cat", "a"]), expected, atol=1e-5)
@@ -112,7 +112,7 @@ def test_a_prompt_is_put_before_each_sentence_and_the_catalog_names_it(
 
 
 # README: "if necessary with `POOLING=` and `PROMPT=`"
-def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path):
+def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path) -> None:
     folder = write_bert(tmp_path / "plain")
     with refused(r"plain does not say how its tokens are pooled; give cls, last, avg"):
         embedders.load(str(folder))
@@ -122,7 +122,7 @@ def test_a_model_that_does_not_say_how_it_pools_is_told_how(model, tmp_path):
     )
 
 
-def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache):
+def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache) -> None:
     listed = hub.table["name"].to_list()
     here, absent = embedders.select("embedder_names", ["tfidf", *listed])
     assert here == ["tfidf"]
@@ -132,7 +132,9 @@ def test_without_a_network_each_is_left_out_with_a_sentence(hub_cache):
             embedders.load(name)
 
 
-def test_after_a_failure_of_the_network_the_hub_is_asked_again(hub_cache, monkeypatch):
+def test_after_a_failure_of_the_network_the_hub_is_asked_again(
+    hub_cache, monkeypatch
+) -> None:
     assert "a/b is not in the model hub's cache" in hub.missing("a/b")
     answer = SimpleNamespace(siblings=[SimpleNamespace(rfilename="config.json")])
     ask = huggingface_hub.HfApi.model_info
@@ -142,6 +144,6 @@ def test_after_a_failure_of_the_network_the_hub_is_asked_again(hub_cache, monkey
     assert hub.missing("a/b") == ""
 
 
-def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence():
+def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
     with refused("a/b/c is no folder here, and no id of the model hub"):
         embedders.load("a/b/c")

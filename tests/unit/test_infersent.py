@@ -77,7 +77,7 @@ def by_hand(
 
 
 @pytest.mark.parametrize("missing", [{"<s>"}, {"<s>", "</s>"}])
-def test_a_mark_without_a_vector_is_left_out(official, missing):
+def test_a_mark_without_a_vector_is_left_out(official, missing) -> None:
     vectors = {word: vector for word, vector in VECTORS.items() if word not in missing}
     ours = InferSent(official, vectors, tokenize=str.split).encode(
         ["a dog", "", "zebra"]
@@ -90,14 +90,14 @@ def test_a_mark_without_a_vector_is_left_out(official, missing):
 @pytest.mark.parametrize(
     "how", [{"old": True}, {"old": True, "gpu": True}, {"old": False}]
 )
-def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how):
+def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) -> None:
     ours = InferSent(
         write_infersent(tmp_path / "w.pkl", WEIGHTS, **how), VECTORS, tokenize=str.split
     )
     np.testing.assert_array_equal(ours.encode(SENTENCES), embedder.encode(SENTENCES))
 
 
-def test_vectors_of_another_dimension_get_a_sentence(official):
+def test_vectors_of_another_dimension_get_a_sentence(official) -> None:
     with refused(
         r"infersent1.pkl: takes word vectors of 5 dimensions, and vectors has 50"
     ):

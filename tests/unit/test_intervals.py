@@ -19,7 +19,7 @@ OFTEN = Sampling(seed=0, repetitions=9999)
 
 
 @pytest.mark.parametrize("method", ["percentile", "normal"])
-def test_intervals_of_plain_rows_agree_with_scipy(rng, method):
+def test_intervals_of_plain_rows_agree_with_scipy(rng, method) -> None:
     values = rng.exponential(size=80)
     ours = bootstrap(mean, values, sampling=OFTEN, method=method)
     theirs = scipy_stats.bootstrap((values,), np.mean, method="percentile", rng=rng)
@@ -27,7 +27,7 @@ def test_intervals_of_plain_rows_agree_with_scipy(rng, method):
     np.testing.assert_allclose(ours[1:], theirs.confidence_interval, atol=0.015)
 
 
-def test_rank_correlations_agree_with_scipy(rng):
+def test_rank_correlations_agree_with_scipy(rng) -> None:
     x, y = rng.integers(0, 9, (2, 50))
     assert spearman(x, y) == pytest.approx(scipy_stats.spearmanr(x, y)[0])
     assert np.isnan(spearman(x, np.ones(50)))
@@ -39,7 +39,7 @@ def test_rank_correlations_agree_with_scipy(rng):
     st.sampled_from(["percentile", "normal"]),
     st.booleans(),
 )
-def test_an_interval_holds_its_estimate(values, method, holm):
+def test_an_interval_holds_its_estimate(values, method, holm) -> None:
     columns = np.column_stack([values, np.sort(values)]).astype(float)
     sampling = Sampling(repetitions=50)
     found = bootstrap(mean, columns, sampling=sampling, method=method, holm=holm)
@@ -47,7 +47,7 @@ def test_an_interval_holds_its_estimate(values, method, holm):
     assert (found.estimate <= found.high).all()
 
 
-def test_copies_of_a_row_in_one_cluster_change_nothing(rng):
+def test_copies_of_a_row_in_one_cluster_change_nothing(rng) -> None:
     values = rng.normal(size=40)
     copies, clusters = np.repeat(values, 5), np.repeat(np.arange(40), 5)
     once = bootstrap(mean, values, sampling=Sampling())
@@ -58,7 +58,7 @@ def test_copies_of_a_row_in_one_cluster_change_nothing(rng):
 
 
 @pytest.mark.parametrize("options", [{}, {"method": "normal"}, {"holm": True}])
-def test_one_cluster_has_an_estimate_and_no_interval(rng, options):
+def test_one_cluster_has_an_estimate_and_no_interval(rng, options) -> None:
     values = rng.normal(5, 1, (40, 2))
     alike = np.full(40, 7)
     found = bootstrap(mean, values, clusters=alike, sampling=Sampling(), **options)
@@ -68,7 +68,7 @@ def test_one_cluster_has_an_estimate_and_no_interval(rng, options):
 
 def test_negative_clusters_are_clusters_of_their_own_and_columns_are_resampled_alike(
     rng,
-):
+) -> None:
     values = rng.normal(size=30)
     alone = bootstrap(mean, values, clusters=np.full(30, -1), sampling=Sampling())
     assert alone == bootstrap(mean, values, sampling=Sampling())
@@ -78,7 +78,7 @@ def test_negative_clusters_are_clusters_of_their_own_and_columns_are_resampled_a
     np.testing.assert_allclose(shifted, 0.25)
 
 
-def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng):
+def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng) -> None:
     alone = rng.normal(0.3, 1, (60, 1))
     assert bootstrap(mean, alone, sampling=OFTEN, holm=True) == bootstrap(
         mean, alone, sampling=OFTEN
@@ -91,14 +91,14 @@ def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng):
     assert list(family.low > 0) == [True, True, False]
 
 
-def test_what_is_constantly_zero_is_the_last_of_a_family(rng):
+def test_what_is_constantly_zero_is_the_last_of_a_family(rng) -> None:
     columns = np.column_stack([np.zeros(60), rng.normal(1, 0.1, 60), np.ones(60)])
     family = bootstrap(mean, columns, sampling=OFTEN, holm=True)
     assert (family.low > 0).tolist() == [False, True, True]
 
 
 @pytest.mark.parametrize("method", ["percentile", "normal", "fisher"])
-def test_draws_in_which_a_statistic_is_undefined_do_not_count(rng, method):
+def test_draws_in_which_a_statistic_is_undefined_do_not_count(rng, method) -> None:
     x = rng.normal(size=40)
     y = x + rng.normal(size=40)
     least = spearman(x, y) - 0.1
@@ -114,7 +114,7 @@ def test_draws_in_which_a_statistic_is_undefined_do_not_count(rng, method):
     assert defined[1] < sometimes[1] <= sometimes[0] <= sometimes[2]
 
 
-def test_seeds_widen_the_interval_by_students_t():
+def test_seeds_widen_the_interval_by_students_t() -> None:
     # Items without any spread: what is left is the t interval of five seeds.
     by_seed = np.array([0.1, 0.3, 0.2, 0.5, 0.4])
     found = bootstrap(mean, np.tile(by_seed, (20, 1)), sampling=Sampling(), seeds=True)
@@ -178,7 +178,7 @@ def coverage(make, truth: float, **options) -> float:
     ],
     ids=["difference", "clusters", "seeds", "rank correlation near 1"],
 )
-def test_95_percent_intervals_cover_what_they_estimate(make, truth, options):
+def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> None:
     assert 0.9 <= coverage(make, truth, **options) <= 0.995
 
 
@@ -196,17 +196,17 @@ def test_95_percent_intervals_cover_what_they_estimate(make, truth, options):
         (mean, [np.ones(9)], {"method": "bca"}, "method: 'bca' is not known"),
     ],
 )
-def test_refusals(statistic, columns, options, message):
+def test_refusals(statistic, columns, options, message) -> None:
     with refused(message):
         bootstrap(statistic, *columns, sampling=Sampling(), **options)
 
 
-def test_percentiles_that_miss_the_estimate_are_refused():
+def test_percentiles_that_miss_the_estimate_are_refused() -> None:
     with refused("or in code method='normal'"):
         coverage(rankings, 0.0)
 
 
-def test_means_of_columns_keep_the_names_of_the_columns():
+def test_means_of_columns_keep_the_names_of_the_columns() -> None:
     names = pd.MultiIndex.from_tuples([("a", "x"), ("b", "x")], names=["p", "q"])
     columns = pd.DataFrame([[0.0, 1], [1, 1], [1, 1], [0, 1]], columns=names)
     table = means(columns, Sampling(0, 100))
@@ -215,7 +215,7 @@ def test_means_of_columns_keep_the_names_of_the_columns():
     assert table["constant"].tolist() == [False, True]
 
 
-def test_single_intervals_and_families_are_joined_to_one_family():
+def test_single_intervals_and_families_are_joined_to_one_family() -> None:
     family = Interval(np.array([1, 2]), np.array([0, 1]), np.array([2, 3]))
     found = Interval.joined([family, Interval(5.0, 4.0, 6.0)])
     np.testing.assert_array_equal(found, [[1, 2, 5], [0, 1, 4], [2, 3, 6]])

@@ -22,7 +22,7 @@ ORIGINS = {*kinds.ORIGINS}
 @pytest.mark.parametrize(
     "name", [*ENTRIES, *(f"glove-6b-50d+{suffix}" for suffix in COMPOSITIONS)]
 )
-def test_every_embedder_has_a_kind(name):
+def test_every_embedder_has_a_kind(name) -> None:
     kind = embedders.kind(name)
     assert {kind.architecture, kind.objective} <= CONSTANTS - {kinds.UNKNOWN}
     assert isinstance(kind.reads_order, bool)
@@ -48,7 +48,7 @@ TRANSFORMER = kinds.TRANSFORMER
         ("sentence-transformers/static-retrieval-mrl-en-v1", AVERAGE, "pretrained"),
     ],
 )
-def test_kinds_of_well_known_embedders(name, architecture, origin):
+def test_kinds_of_well_known_embedders(name, architecture, origin) -> None:
     kind = embedders.kind(name)
     assert (kind.architecture, kind.origin) == (architecture, origin)
 
@@ -65,11 +65,11 @@ def test_kinds_of_well_known_embedders(name, architecture, origin):
         ("some/model", "another/model", False),
     ],
 )
-def test_related_embedders_share_method_and_text(a, b, expected):
+def test_related_embedders_share_method_and_text(a, b, expected) -> None:
     assert embedders.related(a, b) is embedders.related(b, a) is expected
 
 
-def test_relatives_of_relatives_are_one_family():
+def test_relatives_of_relatives_are_one_family() -> None:
     joining = "glove-6b-50d+w2v-corpus+power-means"
     names = ["glove-6b-50d", "tfidf", joining, "fasttext-corpus", "wordllama"]
     assert embedders.families(names).tolist() == [0, 1, 0, 0, 2]
@@ -88,7 +88,7 @@ def _with_modules(folder: Path, *names: str) -> Path:
     return folder
 
 
-def test_a_models_own_files_say_what_it_is(tmp_path):
+def test_a_models_own_files_say_what_it_is(tmp_path) -> None:
     found = {
         write_model(tmp_path / "pooled"): (TRANSFORMER, True),
         write_bert(tmp_path / "plain"): (TRANSFORMER, True),
@@ -107,7 +107,7 @@ def test_a_models_own_files_say_what_it_is(tmp_path):
     assert embedders.of_unknown_kind(["tfidf", silent]) == [silent]
 
 
-def test_a_users_own_is_unknown_unless_its_files_speak(tmp_path):
+def test_a_users_own_is_unknown_unless_its_files_speak(tmp_path) -> None:
     def lengths(sentences):
         return np.array([[len(sentence), 1] for sentence in sentences])
 
@@ -136,7 +136,7 @@ def texts() -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("name", [*HERE, *COMPOSED])
-def test_just_those_that_read_the_order_see_a_permutation(name, texts):
+def test_just_those_that_read_the_order_see_a_permutation(name, texts) -> None:
     sentences, permuted = texts
     model = embedders.load(name).fit(sentences)
     cosines = similarity.similarities(model.encode(sentences), model.encode(permuted))

@@ -64,7 +64,7 @@ def verdict(ledger):
         ("> 0", "< 0", 0.1, np.inf, "holds"),
     ],
 )
-def test_intervals_by_hand(ledger, holds, fails, low, high, expected):
+def test_intervals_by_hand(ledger, holds, fails, low, high, expected) -> None:
     judged = ledger({"holds": holds, "fails": fails})
     judged.judge("c", Interval(np.clip(0.5, low, high), low, high))
     assert verdict(judged) == expected
@@ -88,7 +88,7 @@ def test_intervals_by_hand(ledger, holds, fails, low, high, expected):
 )
 def test_a_family_shows_the_member_that_decides(
     ledger, holds, fails, family, shown, expected
-):
+) -> None:
     judged = ledger({"holds": holds, "fails": fails})
     judged.judge("c", around(family))
     assert judged.table()["ours"].item().startswith(f"{shown} (")
@@ -99,7 +99,7 @@ def test_a_family_shows_the_member_that_decides(
     ("residual", "expected"),
     [(-0.1, "holds"), (0.11, "fails"), ([0, -0.5], "fails")],
 )
-def test_an_identity_holds_up_to_its_tolerance(ledger, residual, expected):
+def test_an_identity_holds_up_to_its_tolerance(ledger, residual, expected) -> None:
     row = {"kind": "identity", "tolerance": "0.1", "measured": "Largest gap."}
     judged = ledger(row)
     shown = judged.identity("c", residual)
@@ -128,7 +128,7 @@ def test_an_identity_holds_up_to_its_tolerance(ledger, residual, expected):
         ("one", (-1, -1), "fails"),
     ],
 )
-def test_parts_of_a_claim(ledger, combine, signs, expected):
+def test_parts_of_a_claim(ledger, combine, signs, expected) -> None:
     parts = [RULE | {"part": part, "combine": combine} for part in "ab"]
     if signs[1] == "missing":
         parts[1]["default"] = "no"
@@ -152,7 +152,7 @@ def test_parts_of_a_claim(ledger, combine, signs, expected):
 )
 def test_only_the_papers_own_evidence_makes_a_claim_hold_or_fail(
     ledger, evidence, analogue, sign, expected
-):
+) -> None:
     judged = ledger(RULE | {"default": evidence})
     shown = judged.judge("c", around(sign), analogue=analogue)
     assert verdict(judged) == expected
@@ -160,7 +160,7 @@ def test_only_the_papers_own_evidence_makes_a_claim_hold_or_fail(
 
 
 @pytest.mark.parametrize(("sign", "remark"), [(1, "met"), (-1, "not met"), (0, "open")])
-def test_a_remark_is_shown_and_decides_nothing(ledger, sign, remark):
+def test_a_remark_is_shown_and_decides_nothing(ledger, sign, remark) -> None:
     judged = ledger(RULE | {"part": "a"}, RULE | {"part": "b", "decides": "no"})
     judged.judge("c", around(1), "a")
     judged.judge("c", around(sign), "b", "MiniLM")
@@ -171,7 +171,7 @@ def test_a_remark_is_shown_and_decides_nothing(ledger, sign, remark):
 # -- what is shown ---------------------------------------------------------------------
 
 
-def test_a_row_says_what_was_measured_in_place_of_what(ledger):
+def test_a_row_says_what_was_measured_in_place_of_what(ledger) -> None:
     claim = {"claim": "It grows.", "published": "0.9", "note": "Table 3 differs."}
     judged = ledger(claim | RULE | {"part": "a"}, claim | RULE | {"part": "b"})
     judged.judge("c", Interval(0.25, 0.125, 0.5), "a", "MiniLM", "on verses only")
@@ -193,7 +193,7 @@ def test_a_row_says_what_was_measured_in_place_of_what(ledger):
 )
 def test_a_claim_is_shown_with_its_rule_in_words_and_the_printed_number(
     ledger, low, high, place
-):
+) -> None:
     claim = {"claim": "It grows.", "where": "sec. 6", "published": "0.986 at least"}
     rule = {"measured": "A correlation.", "holds": "> 5", "fails": "< -5"}
     judged = ledger(claim | rule | {"published_value": "0.986"})
@@ -211,7 +211,7 @@ def test_a_claim_is_shown_with_its_rule_in_words_and_the_printed_number(
     ("printed", "beside"),
     [("0.5", "lies below"), ("0.75", "equals"), ("1", "lies above")],
 )
-def test_an_exact_value_stands_alone(ledger, printed, beside):
+def test_an_exact_value_stands_alone(ledger, printed, beside) -> None:
     judged = ledger({"holds": "> 0", "part": "a", "published_value": printed})
     shown = judged.judge("c", Interval(0.75, 0.75, 0.75), "a")
     expected = f"0.75: **holds**. The printed {printed} {beside} our number."
@@ -219,7 +219,7 @@ def test_an_exact_value_stands_alone(ledger, printed, beside):
     assert judged.table()["ours"].item() == "a: 0.75 holds"
 
 
-def test_chance_plays_no_part_in_exact_values(ledger):
+def test_chance_plays_no_part_in_exact_values(ledger) -> None:
     exact = {"id": "exact", "holds": "> 0"}
     equal = {"id": "equal", "kind": "identity", "tolerance": "0"}
     remark = RULE | {"id": "up", "part": "b", "decides": "no"}
@@ -249,11 +249,11 @@ def test_chance_plays_no_part_in_exact_values(ledger):
         ("all in 0 0", 2, "both intervals equal 0"),
     ],
 )
-def test_a_condition_in_words(condition, count, expected):
+def test_a_condition_in_words(condition, count, expected) -> None:
     assert Condition.parse(condition).words(count) == expected
 
 
-def test_what_is_missing_and_what_is_pending(ledger):
+def test_what_is_missing_and_what_is_pending(ledger) -> None:
     absent = {"id": "absent", "default": "no", "needs": "ELMo", "holds": "> 0"}
     rows = (
         absent | {"measured": "A share."},
@@ -280,7 +280,9 @@ def titles(figure):
     ]
 
 
-def test_the_figure_has_a_row_for_each_interval_and_names_the_other_claims(ledger):
+def test_the_figure_has_a_row_for_each_interval_and_names_the_other_claims(
+    ledger,
+) -> None:
     judged = ledger(
         RULE | {"id": "c-up"},
         RULE | {"id": "c-down"},
@@ -303,7 +305,7 @@ def test_the_figure_has_a_row_for_each_interval_and_names_the_other_claims(ledge
     plt.close(figure)
 
 
-def test_of_several_parts_the_figure_shows_one_with_an_interval(ledger):
+def test_of_several_parts_the_figure_shows_one_with_an_interval(ledger) -> None:
     equal = {"part": "equal", "kind": "identity", "tolerance": "0"}
     parts = [RULE | {"part": part} for part in ("exact", "wide")]
     judged = ledger(*({"id": "c-up"} | part for part in [equal, *parts]))
@@ -320,7 +322,7 @@ def test_of_several_parts_the_figure_shows_one_with_an_interval(ledger):
 )
 def test_an_interval_that_excludes_nothing_is_dotted_and_the_legend_says_so(
     ledger, bounds, style, explained
-):
+) -> None:
     judged = ledger(RULE)
     judged.judge("c", Interval(0.5, *bounds))
     figure = judged.figure()
@@ -330,7 +332,7 @@ def test_an_interval_that_excludes_nothing_is_dotted_and_the_legend_says_so(
     plt.close(figure)
 
 
-def test_a_ledger_has_the_claims_of_a_paper_or_of_a_lesson(ledger):
+def test_a_ledger_has_the_claims_of_a_paper_or_of_a_lesson(ledger) -> None:
     other = {"id": "e", "lesson": "z", "source": "w"}
     ledger({}, {"id": "d", "lesson": "z"}, other)
     assert list(Ledger("y", "default").table()["id"]) == ["c", "d"]
@@ -350,7 +352,7 @@ def test_a_ledger_has_the_claims_of_a_paper_or_of_a_lesson(ledger):
         (lambda judged: judged.judge("b", Interval(np.nan, 0, 1)), "outside its"),
     ],
 )
-def test_refusals(ledger, call, message):
+def test_refusals(ledger, call, message) -> None:
     judged = ledger({"part": "a", "holds": "> 0"}, {"id": "b", "holds": "> 0"})
     judged.judge("c", around(1), "a")
     with pytest.raises(InputError, match=message) as refused:
@@ -362,7 +364,7 @@ def test_refusals(ledger, call, message):
 
 
 # README: "for each claim of the papers a verdict by a written rule"
-def test_every_claim_of_the_five_papers_is_listed_with_a_whole_rule():
+def test_every_claim_of_the_five_papers_is_listed_with_a_whole_rule() -> None:
     claims = listed()
     assert not claims.duplicated(["id", "part"]).any()
     assert claims.drop_duplicates("id")["source"].value_counts().to_dict() == LISTED
@@ -395,7 +397,7 @@ def families(conditions):
     yield from combinations([(point, point) for point in points], 2)
 
 
-def test_every_rule_can_be_met_and_none_both_holds_and_fails():
+def test_every_rule_can_be_met_and_none_both_holds_and_fails() -> None:
     claims = listed()
     intervals = claims[claims["kind"] == "interval"]
     rules = intervals[["holds", "fails"]].drop_duplicates()

@@ -20,7 +20,7 @@ NAMES = ["a", "b", "c"]
 AXES = {"embedder": NAMES}
 
 
-def test_means_have_the_interval_of_the_plain_bootstrap():
+def test_means_have_the_interval_of_the_plain_bootstrap() -> None:
     values = RNG.normal(size=(40, 3))
     groups = np.repeat(np.arange(20), 2)
     measured = Measured.means(values, AXES, SAMPLING, groups)
@@ -29,7 +29,7 @@ def test_means_have_the_interval_of_the_plain_bootstrap():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_a_contrast_is_the_paired_difference():
+def test_a_contrast_is_the_paired_difference() -> None:
     shared = RNG.normal(size=400)
     gap = 0.2 + RNG.normal(size=400) / 50
     values = np.stack([shared + gap, shared], axis=1)
@@ -44,7 +44,7 @@ def test_a_contrast_is_the_paired_difference():
 
 
 @pytest.mark.parametrize("columns", [2, 7, 50])
-def test_what_scores_alike_differs_by_exactly_nothing(columns):
+def test_what_scores_alike_differs_by_exactly_nothing(columns) -> None:
     values = np.repeat(RNG.normal(size=(101, 1)), columns, axis=1)
     names = [str(number) for number in range(columns)]
     axes = {"embedder": names}
@@ -56,7 +56,7 @@ def test_what_scores_alike_differs_by_exactly_nothing(columns):
         assert not np.any(difference)
 
 
-def test_correlations_are_scipy_s_on_the_items_that_count():
+def test_correlations_are_scipy_s_on_the_items_that_count() -> None:
     values = RNG.normal(size=(30, 2, 3))
     gold = RNG.normal(size=30)
     axes = {"condition": ["raw", "z"], "embedder": NAMES}
@@ -69,14 +69,14 @@ def test_correlations_are_scipy_s_on_the_items_that_count():
     assert np.isnan(flat.score(counts)).all()
 
 
-def test_a_pair_of_documents_counts_as_often_as_both_are_drawn_together():
+def test_a_pair_of_documents_counts_as_often_as_both_are_drawn_together() -> None:
     pairs = np.array(list(combinations(range(3), 2)))
     measured = Measured.means(np.eye(3), AXES, SAMPLING, pairs)
     # Document 0 twice, document 2 once: only the pair of both counts, twice.
     np.testing.assert_array_equal(measured.counts(np.array([0, 0, 2])), [0, 2, 0])
 
 
-def test_sets_are_joined_averaged_and_chosen():
+def test_sets_are_joined_averaged_and_chosen() -> None:
     values = {"one": RNG.normal(size=(10, 3)), "two": RNG.normal(size=(20, 3))}
     parts = {name: Measured.means(own, AXES, SAMPLING) for name, own in values.items()}
     joined = Measured.joined(parts, "set")
@@ -87,7 +87,7 @@ def test_sets_are_joined_averaged_and_chosen():
     np.testing.assert_allclose(chosen.estimate(), expected.mean(axis=0)[[2, 0]])
 
 
-def test_differences_and_gains_are_named_scores_again():
+def test_differences_and_gains_are_named_scores_again() -> None:
     values = RNG.uniform(1, 2, size=(20, 3, 2))
     measured = Measured.means(values, AXES | {"vectors": ["v", "w"]}, SAMPLING)
     a, b, c = values.mean(axis=0)
@@ -100,7 +100,7 @@ def test_differences_and_gains_are_named_scores_again():
     np.testing.assert_allclose(table["value"], expected.ravel(), atol=1e-12)
 
 
-def test_seeds_are_averaged_and_widen_the_interval():
+def test_seeds_are_averaged_and_widen_the_interval() -> None:
     alike = np.repeat(RNG.normal(size=(50, 1, 1)), 5, axis=2)
     apart = alike + np.arange(5) / 2
     axes = {"embedder": ["w2v"], "seed": list("12345")}
@@ -113,7 +113,7 @@ def test_seeds_are_averaged_and_widen_the_interval():
     assert table["value"].item() == pytest.approx(apart.mean())
 
 
-def test_what_is_chosen_on_one_half_gains_nothing_on_the_other():
+def test_what_is_chosen_on_one_half_gains_nothing_on_the_other() -> None:
     values = RNG.normal(size=(200, 12))  # twelve embedders of equal skill
     measured = Measured.means(values, {"embedder": list("abcdefghijkl")}, SAMPLING)
     best = measured.halves(lambda a, b: b[a.argmax()] - b.mean())
@@ -137,7 +137,7 @@ def test_what_is_chosen_on_one_half_gains_nothing_on_the_other():
         ),
     ],
 )
-def test_refusals(call, message):
+def test_refusals(call, message) -> None:
     measured = Measured.means(np.arange(15.0).reshape(5, 3), AXES, SAMPLING)
     with refused(message):
         call(measured)

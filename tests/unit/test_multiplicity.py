@@ -24,7 +24,7 @@ HALF = 1.959964  # half an interval of 95 %, for a standard error of 1
         (5, "meets 5", np.inf),
     ],
 )
-def test_distance_from_the_border_by_hand(estimate, condition, expected):
+def test_distance_from_the_border_by_hand(estimate, condition, expected) -> None:
     found = multiplicity.certainty(
         (estimate, estimate - HALF, estimate + HALF), condition
     )
@@ -33,7 +33,7 @@ def test_distance_from_the_border_by_hand(estimate, condition, expected):
 
 def test_the_weakest_part_carries_a_claim_that_holds_and_the_strongest_one_that_fails(
     tmp_path, monkeypatch
-):
+) -> None:
     rule = {"kind": "interval", "decides": "yes", "holds": "> 0", "fails": "< 0"}
     rule["combine"] = ""
     rules = [

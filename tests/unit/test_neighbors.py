@@ -108,7 +108,7 @@ def searches(draw):
 @given(searches())
 def test_same_ids_as_float64_brute_force_whatever_the_screen_and_the_cuts(
     drawn,
-):
+) -> None:
     queries, corpus, k, exclude, cuts = drawn
     ids, cosines, open_rows = brute(queries, corpus, k, exclude)
     for engine in (*SCREENS, "sparse"):
@@ -138,7 +138,7 @@ def errors_and_margin(screen: Float32, corpus: np.ndarray) -> tuple[np.ndarray, 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 300, 2000])
 @pytest.mark.parametrize("screen", SCREENS.values(), ids=SCREENS.keys())
-def test_scores_lie_within_their_margin(screen, d, rng):
+def test_scores_lie_within_their_margin(screen, d, rng) -> None:
     corpus = np.vstack([
         of_few_bits(rng, 60, d),
         rng.normal(size=(60, d)),
@@ -150,7 +150,7 @@ def test_scores_lie_within_their_margin(screen, d, rng):
     assert errors.max() <= margin
 
 
-def test_same_bytes_whatever_the_screen_threads_and_blocks(rng):
+def test_same_bytes_whatever_the_screen_threads_and_blocks(rng) -> None:
     corpus = (2 + rng.normal(size=(3000, 20))).astype(np.float32)
     queries = corpus[:50]
     cuts = [{"rows": 100, "threads": 1}, {"rows": 999, "threads": 3}, {"group": 7}]
@@ -163,7 +163,7 @@ def test_same_bytes_whatever_the_screen_threads_and_blocks(rng):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
-def test_neighbors_by_hand_where_zero_is_equally_far_from_everything(kind):
+def test_neighbors_by_hand_where_zero_is_equally_far_from_everything(kind) -> None:
     corpus = np.array([[1, 0], [0, 1], [1, 1], [-1, 0], [0, 0]], dtype=np.float32)
     found = exact(kind(corpus[[0, 4]]), kind(corpus), 4, exclude=[0, -1])
     assert found.ids.tolist() == [[2, 1, 4, 3], [0, 1, 2, 3]]
@@ -172,13 +172,13 @@ def test_neighbors_by_hand_where_zero_is_equally_far_from_everything(kind):
     assert (found.ids.dtype, found.similarities.dtype) == (np.int64, np.float32)
 
 
-def test_no_queries_no_neighbors_and_no_dimensions_no_difference():
+def test_no_queries_no_neighbors_and_no_dimensions_no_difference() -> None:
     for kind in (np.asarray, sp.csr_array):
         assert exact(kind(np.empty((0, 3))), kind(np.eye(3)), 2).ids.shape == (0, 2)
     assert exact(np.empty((1, 0)), np.empty((5, 0)), 2).ids.tolist() == [[0, 1]]
 
 
-def test_vectors_are_taken_as_they_lie(rng):
+def test_vectors_are_taken_as_they_lie(rng) -> None:
     """Strides, byte orders, other numbers, lists: all the same."""
     corpus = rng.integers(-90, 90, size=(700, 12)).astype(np.float32)
     expected = exact(corpus[:9], corpus, 30)
@@ -191,7 +191,7 @@ def test_vectors_are_taken_as_they_lie(rng):
         np.testing.assert_array_equal(found.similarities, expected.similarities)
 
 
-def test_sparse_arrays_of_any_make_are_searched_alike(rng):
+def test_sparse_arrays_of_any_make_are_searched_alike(rng) -> None:
     dense = rng.integers(-2, 3, size=(40, 15)) * (rng.random((40, 15)) < 0.4)
     expected = exact(dense.astype(float), dense.astype(float), 40)
     for corpus in (sp.csr_matrix(dense), sp.coo_array(dense)):
@@ -218,14 +218,14 @@ THREE = np.eye(3, dtype=np.float32)
         ({"corpus": THREE.astype(complex)}, "corpus: Complex data not supported; give"),
     ],
 )
-def test_bad_arguments_get_a_sentence(changed, message):
+def test_bad_arguments_get_a_sentence(changed, message) -> None:
     with refused(message):
         exact(**{"queries": THREE, "corpus": THREE, "k": 1} | changed)
 
 
 @pytest.mark.parametrize("bad", [np.nan, -np.inf])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array, np.float64])
-def test_nan_and_infinity_are_refused_with_their_row(bad, kind):
+def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
     good = np.eye(30, dtype=np.float32)
     vectors = good.copy()
     vectors[17, 1] = bad
@@ -236,7 +236,7 @@ def test_nan_and_infinity_are_refused_with_their_row(bad, kind):
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_refused(device):
+def test_a_device_that_is_not_there_is_refused(device) -> None:
     import torch
 
     place = torch.cuda if device == "cuda" else torch.backends.mps
@@ -246,7 +246,7 @@ def test_a_device_that_is_not_there_is_refused(device):
         exact(np.eye(3), np.eye(3), 1, device=device)
 
 
-def test_each_embedder_finds_its_own_neighbors_and_no_query_finds_itself(rng):
+def test_each_embedder_finds_its_own_neighbors_and_no_query_finds_itself(rng) -> None:
     queries = np.array([3, 0, 7])
     vectors = {
         "dense": rng.normal(size=(20, 4)),

@@ -107,7 +107,7 @@ def put_gigaword(
 # -- Reuters-21578 ---------------------------------------------------------------------
 
 
-def test_reuters_keeps_prose_and_its_ledes(data_folder):
+def test_reuters_keeps_prose_and_its_ledes(data_folder) -> None:
     put_reuters(data_folder)
     corpus = corpora.load("reuters")
     assert corpus.sentences == [
@@ -124,7 +124,7 @@ def test_reuters_keeps_prose_and_its_ledes(data_folder):
     assert corpus.groups.tolist() == [-1, -1, -1, -1]
 
 
-def test_reuters_files_are_read_in_order(data_folder):
+def test_reuters_files_are_read_in_order(data_folder) -> None:
     for number, word in ((10, "later"), (2, "earlier")):
         body = f"<BODY>This was written {word}.\n Reuter\n</BODY>"
         item = f'<REUTERS NEWID="1">\n{body}\n</REUTERS>\n'
@@ -133,7 +133,7 @@ def test_reuters_files_are_read_in_order(data_folder):
     assert (first, second) == ("This was written earlier.", "This was written later.")
 
 
-def test_a_broken_reuters_file_gets_a_sentence_with_its_line(data_folder):
+def test_a_broken_reuters_file_gets_a_sentence_with_its_line(data_folder) -> None:
     broken = REUTERS.replace("</REUTERS>\n", "", 1)
     put_reuters(data_folder, broken.encode("latin-1"))
     with refused("reut2-000.sgm, line 2: the <REUTERS> that begins here is not"):
@@ -144,7 +144,7 @@ def test_a_broken_reuters_file_gets_a_sentence_with_its_line(data_folder):
 COUNTS = (98_879, 19_042, 15_224) if NIGHTLY else (6_722, 1_384, 1_021)
 
 
-def test_counts_of_reuters(data_folder, data_file):
+def test_counts_of_reuters(data_folder, data_file) -> None:
     for number in range(22) if NIGHTLY else (0, 21):
         file = data_file(f"corpora/reuters21578/reut2-{number:03d}.sgm")
         put_reuters(data_folder, file.read_bytes(), number)
@@ -155,7 +155,7 @@ def test_counts_of_reuters(data_folder, data_file):
 # -- English Gigaword ------------------------------------------------------------------
 
 
-def test_gigaword_reads_the_stories_of_a_year(data_folder):
+def test_gigaword_reads_the_stories_of_a_year(data_folder) -> None:
     put_gigaword(data_folder)
     canoe = GIGAWORD.replace("ferry", "canoe")
     put_gigaword(data_folder, canoe, "bar_eng/bar_eng_201002.gz")
@@ -182,7 +182,9 @@ def test_gigaword_reads_the_stories_of_a_year(data_folder):
         ("gigaword:2010", "gigaword/data", "give the data folder of LDC2011T07"),
     ],
 )
-def test_a_folder_without_its_files_gets_a_sentence(data_folder, name, folder, message):
+def test_a_folder_without_its_files_gets_a_sentence(
+    data_folder, name, folder, message
+) -> None:
     (data_folder / "corpora" / folder).mkdir(parents=True)
     with refused(message):
         corpora.load(name)

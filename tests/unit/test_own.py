@@ -45,13 +45,13 @@ def lengths(sentences: list[str]) -> np.ndarray:
         ),
     ],
 )
-def test_whatever_holds_the_numbers_becomes_float32(encode):
+def test_whatever_holds_the_numbers_becomes_float32(encode) -> None:
     vectors = own.load(encode).fit(SENTENCES).encode(SENTENCES, batch_size=3)
     assert vectors.dtype == np.float32
     assert (vectors.toarray() if sp.issparse(vectors) else vectors).tolist() == LENGTHS
 
 
-def test_an_embedder_that_learns_from_text_is_fitted():
+def test_an_embedder_that_learns_from_text_is_fitted() -> None:
     mine = own.load(embedders.load("tfidf")).fit(SENTENCES)
     expected = embedders.load("tfidf").fit_encode(SENTENCES)
     np.testing.assert_array_equal(mine.encode(SENTENCES).toarray(), expected.toarray())
@@ -87,7 +87,7 @@ def code(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["encode", "Model", "ready"])
-def test_a_function_a_class_or_an_object_in_a_file(code, name):
+def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
     mine = own.load(f"{code}:{name}")
     assert mine.name == "mine"
     assert mine.encode(["abcd", "e"]).tolist() == [[4, 4, 4]] * 2
@@ -95,7 +95,7 @@ def test_a_function_a_class_or_an_object_in_a_file(code, name):
 
 def test_a_relative_path_counts_from_the_project_wherever_one_stands(
     tmp_path, monkeypatch
-):
+) -> None:
     monkeypatch.chdir(tmp_path)
     mine = own.load("notebooks/own_embedder.py:encode")
     vectors = mine.encode(
@@ -106,7 +106,7 @@ def test_a_relative_path_counts_from_the_project_wherever_one_stands(
     assert mine.spot_check(SENTENCES) == []
 
 
-def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code):
+def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code) -> None:
     before = own.load(f"{code}:encode", "mine")
     code.write_text(CODE.replace("len(sentences[0])", "2"))
     after = own.load(f"{code}:encode", "mine")
@@ -115,7 +115,7 @@ def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code):
     assert not list(code.parent.glob("**/mine*.pyc"))
 
 
-def test_only_with_a_name_are_vectors_kept(code, tmp_path):
+def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     assert own.load(f"{code}:encode").cached_as is None
     named = own.load(f"{code}:encode", "named")
     store = EmbeddingStore(tmp_path / "store")
@@ -148,7 +148,9 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path):
     ],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(encode, message):
+def test_what_an_embedder_must_not_return_or_raise_gets_a_sentence(
+    encode, message
+) -> None:
     with refused(message):
         own.load(encode, "mine").encode(SENTENCES)
 
@@ -169,7 +171,7 @@ class Drifting:
 @pytest.mark.parametrize("inner", [Drifting(), lambda s: lengths(s) / len(s) + [0, 1]])
 def test_the_spot_check_doubts_vectors_that_change_and_refuses_equal_ones(
     inner,
-):
+) -> None:
     (doubt,) = own.load(inner, "mine").spot_check(SENTENCES)
     assert doubt.startswith("mine gives a sentence another vector from call to call")
     with refused("mine: gives 6 different sentences the same vector"):
@@ -179,7 +181,7 @@ def test_the_spot_check_doubts_vectors_that_change_and_refuses_equal_ones(
 # -- slow ones -------------------------------------------------------------------------
 
 
-def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path):
+def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path) -> None:
     monkeypatch.setattr(own, "BATCH_SECONDS", 0.04)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
@@ -200,7 +202,7 @@ def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path):
 
 def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
     tmp_path,
-):
+) -> None:
     petabyte = 2**47
     with refused("greedy: needs more memory than there is"):
         own.load(lambda sentences: torch.empty(petabyte), "greedy").encode(SENTENCES)
@@ -228,7 +230,7 @@ def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
         ("{file}:make_from", "no array of numbers (type Model); give a function that"),
     ],
 )
-def test_what_is_not_there_gets_a_sentence(code, spec, message):
+def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
     places = {"file": code, "folder": code.parent}
     with refused(message.replace("{folder}", str(code.parent))):
         own.load(spec.format(**places), "mine").encode(SENTENCES)
@@ -241,7 +243,7 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message):
         ("glove-6b-50d+usif", "is not accepted"),
     ],
 )
-def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message):
+def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message) -> None:
     with refused(message):
         own.load(lengths, name)
 
@@ -253,7 +255,7 @@ def test_names_that_are_taken_or_cannot_be_shown_are_refused(name, message):
 # `path/to/file.py:function`"
 def test_a_function_is_named_wherever_an_embedder_is_and_stored_until_its_file_changes(
     tmp_path, monkeypatch
-):
+) -> None:
     file = tmp_path / "mine.py"
     name = f"{file}:encode"
     store = EmbeddingStore(tmp_path / "store")

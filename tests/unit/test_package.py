@@ -86,7 +86,7 @@ def python(package, folder) -> Callable[..., subprocess.CompletedProcess]:
 # docs/cluster.md: "installs lib and all that it needs"
 def test_the_package_is_lib_with_its_tables_and_declares_what_lib_needs(
     package,
-):
+) -> None:
     (metadata,) = package.glob("*.dist-info")
     assert set(package.iterdir()) == {package / "lib", metadata}
     command = ["git", "ls-files", "lib"]
@@ -103,7 +103,7 @@ def test_the_package_is_lib_with_its_tables_and_declares_what_lib_needs(
 # Python in"
 def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
     package, folder, python
-):
+) -> None:
     done = python("-c", PROGRAM)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
@@ -118,7 +118,7 @@ def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
 
 def test_without_notebooks_its_runner_and_a_notebook_say_so_in_a_sentence(
     folder, python
-):
+) -> None:
     opened = "from lib.run import parameters; parameters.check_notebook('01_n2o', {})"
     for options in (["-m", "lib.run"], ["-c", opened]):
         said = python(*options).stderr.splitlines()[-1]

@@ -13,19 +13,19 @@ from tools import pages
 # README: the table of studies, each with its page, its notebook and a figure that is
 # described
 @pytest.mark.parametrize("name", pages.PAGES)
-def test_every_page_is_as_make_page_writes_it(name):
+def test_every_page_is_as_make_page_writes_it(name) -> None:
     assert (paths.ROOT / name).read_text(encoding="utf-8") == pages.PAGES[name]()
 
 
 @pytest.mark.parametrize(("name", "mark", "made"), pages.TABLES)
-def test_every_table_in_a_page_is_as_make_page_writes_it(name, mark, made):
+def test_every_table_in_a_page_is_as_make_page_writes_it(name, mark, made) -> None:
     text = (paths.ROOT / name).read_text(encoding="utf-8")
     assert f"<!-- {mark} -->" in text
     assert text == pages.between(name, mark, made())
 
 
 # docs/teaching: "In every course each lesson comes after those that it needs"
-def test_every_course_has_what_each_of_its_lessons_needs_before_it():
+def test_every_course_has_what_each_of_its_lessons_needs_before_it() -> None:
     page = (paths.ROOT / "docs/teaching.md").read_text(encoding="utf-8")
     _, _, courses = page.partition("## Courses\n")
     rows = re.findall(r"^\| (four|eight|eleven)\S*[^|]* \| ([\d, ]+) \|", courses, re.M)

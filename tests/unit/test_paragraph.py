@@ -18,7 +18,7 @@ def fitted(request) -> ParagraphVectors:
     return ParagraphVectors(request.param, **OPTIONS).fit(TEXT)
 
 
-def test_sentences_about_one_thing_are_nearer(fitted):
+def test_sentences_about_one_thing_are_nearer(fitted) -> None:
     animals = ["cat and dog sleep", "the dog chases a cat"]
     money = ["money at the bank", "interest on money"]
     vectors = fitted.encode([*animals, *money])
@@ -30,7 +30,7 @@ def test_sentences_about_one_thing_are_nearer(fitted):
 @pytest.mark.parametrize("sentence", ["the cat and the dog sleep", "interest"])
 def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(
     fitted, sentence
-):
+) -> None:
     def encoded(passes: int, tolerance: float | None = None) -> np.ndarray:
         model = ParagraphVectors(fitted.model, tolerance=tolerance, **OPTIONS)
         model.inference_epochs = passes
@@ -42,7 +42,7 @@ def test_with_a_tolerance_passes_are_doubled_until_the_vector_hardly_turns(
     np.testing.assert_array_equal(encoded(5, tolerance=0.02), tried[settled])
 
 
-def test_bad_input_gets_a_sentence():
+def test_bad_input_gets_a_sentence() -> None:
     with refused("tolerance: 0 is not accepted"):
         ParagraphVectors("pv-dbow", tolerance=0)
     with refused("no word occurs 2 times"):

@@ -28,7 +28,7 @@ def of(name: str) -> dict:
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name):
+def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> None:
     defaults = of(name)
     parameters.check_notebook(name, defaults)
     for parameter, own in defaults.items():
@@ -70,13 +70,15 @@ WHOLE = "10000000, a whole number"
         ),
     ],
 )
-def test_a_message_has_parameter_value_and_what_is_accepted(notebook, changed, message):
+def test_a_message_has_parameter_value_and_what_is_accepted(
+    notebook, changed, message
+) -> None:
     (name,) = (name for name in NOTEBOOKS if name.startswith(notebook))
     with refused(message):
         parameters.check_notebook(name, of(name) | changed)
 
 
-def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its_own():
+def test_sets_are_those_of_lib_tasks_and_those_that_one_study_makes() -> None:
     chosen = {"rated_names": ["Verse-pairs", *tasks.RATED]}
     parameters.check_notebook(
         "replication/pitfalls", of("replication/pitfalls") | chosen
@@ -89,7 +91,7 @@ def test_sets_are_those_of_lib_tasks_and_those_that_only_one_study_makes_are_its
             parameters.check_notebook(notebook, of(notebook) | changed)
 
 
-def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is():
+def test_a_list_may_be_empty_only_where_the_notebooks_own_one_is() -> None:
     defaults = of("01_n2o")
     parameters.check_notebook("01_n2o", defaults | {"experiment_names": []})
     with refused("embedder_names: [] is not accepted"):
@@ -110,7 +112,7 @@ def notebook(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("source", ["k = 2 + n", "import os", "k ="])
-def test_a_parameters_cell_holds_literals_only(notebook, source):
+def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
     write_notebook(notebook.parent, notebook.stem, "", source)
     with refused(r"07_test.ipynb: give a cell tagged 'parameters' that holds only"):
         parameters.of_notebook(notebook)
@@ -119,7 +121,7 @@ def test_a_parameters_cell_holds_literals_only(notebook, source):
 @pytest.mark.parametrize(
     ("content", "given"), [("k: 3\nmine: x\n", {"k": 3, "mine": "x"}), ("# -\n", {})]
 )
-def test_a_profiles_file_is_read(notebook, content, given):
+def test_a_profiles_file_is_read(notebook, content, given) -> None:
     (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content, encoding="utf-8")
     assert parameters.of_profile(notebook, "smoke") == given
 
@@ -134,7 +136,7 @@ def test_a_profiles_file_is_read(notebook, content, given):
 )
 def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(
     notebook, content, message
-):
+) -> None:
     file = paths.PARAMS / "smoke" / "07_test.yaml"
     file.write_text(content)
     for said in (f"{file}: ", message):

@@ -66,7 +66,7 @@ def senteval(data_folder):
     return (folder / "tree_depth.txt").write_text
 
 
-def test_a_file_is_read_as_it_stands(senteval):
+def test_a_file_is_read_as_it_stands(senteval) -> None:
     senteval(FILE)
     probe = probing.read("TreeDepth")
     assert probe.classes == ["9", "10"]  # by number
@@ -90,7 +90,7 @@ def test_a_file_is_read_as_it_stands(senteval):
         (("\t9\t", "\t10\t"), "with the labels 10; give"),
     ],
 )
-def test_a_broken_file_is_named_with_the_line(change, message, senteval):
+def test_a_broken_file_is_named_with_the_line(change, message, senteval) -> None:
     senteval(FILE.replace(*change))
     with refused(message):
         probing.read("TreeDepth")
@@ -100,7 +100,7 @@ def test_a_broken_file_is_named_with_the_line(change, message, senteval):
 
 
 @pytest.mark.parametrize("name", ["SentLen", "WC"])
-def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name):
+def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name) -> None:
     corpus = random_corpus(900, groups=True)
     group = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
     probe = probing.make(name, corpus, [160, 40, 40])
@@ -112,7 +112,7 @@ def test_a_group_stands_in_one_split_and_once_in_what_is_asked(name):
 
 
 @pytest.mark.parametrize("name", ["SentLen", "WC", "BShift"])
-def test_the_seed_decides(name):
+def test_the_seed_decides(name) -> None:
     corpus = random_corpus(900)
     first, again, other = (
         probing.make(name, corpus, [60, 15, 15], seed).splits for seed in (3, 3, 4)
@@ -133,7 +133,7 @@ def test_the_seed_decides(name):
         ("BShift", ["Only one sentence is not enough."], "is too much for BShift"),
     ],
 )
-def test_bad_input_is_answered_by_one_sentence(name, sentences, message):
+def test_bad_input_is_answered_by_one_sentence(name, sentences, message) -> None:
     with refused(message):
         probing.make(name, corpus_of(sentences), [200, 50, 50])
 
@@ -141,7 +141,7 @@ def test_bad_input_is_answered_by_one_sentence(name, sentences, message):
 # -- recipes: words --------------------------------------------------------------------
 
 
-def test_lengths_fall_into_bins_of_their_own(monkeypatch):
+def test_lengths_fall_into_bins_of_their_own(monkeypatch) -> None:
     monkeypatch.setattr(recipes, "BINS", 2)
     words = pseudo_words(11)
     sentences = [
@@ -167,7 +167,7 @@ def words(monkeypatch):
     return choose
 
 
-def test_a_sentence_has_its_word_once_and_no_other(words):
+def test_a_sentence_has_its_word_once_and_no_other(words) -> None:
     words(5)
     corpus = random_corpus(900)
     probe = probing.make("WC", corpus, [80, 20, 20])
@@ -179,7 +179,7 @@ def test_a_sentence_has_its_word_once_and_no_other(words):
             assert there == [probe.classes[label]]
 
 
-def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words):
+def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words) -> None:
     words(2)
     fillers = iter(pseudo_words(300))
     sentences = []
@@ -210,12 +210,12 @@ def test_the_words_are_the_rarest_neighbors_by_frequency_that_suffice(words):
         ("Two words", None),
     ],
 )
-def test_two_adjacent_words_are_swapped(sentence, possible):
+def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
     found = {recipes.shift(sentence, draw) for draw in np.linspace(0, 0.999, 20)}
     assert found == (possible or {None})
 
 
-def test_half_of_the_sentences_have_two_adjacent_words_swapped():
+def test_half_of_the_sentences_have_two_adjacent_words_swapped() -> None:
     corpus = random_corpus(300)
     before = {}
     for sentence in corpus.sentences:

@@ -36,13 +36,13 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_work(workers):
+def test_results_come_in_the_order_of_the_work(workers) -> None:
     assert list(in_processes(pow, ((i, 2) for i in range(12)), workers)) == [
         i**2 for i in range(12)
     ]
 
 
-def test_work_is_taken_on_only_a_few_pieces_ahead():
+def test_work_is_taken_on_only_a_few_pieces_ahead() -> None:
     seconds = iter([0.5, *[0.0] * 99])
     done = in_processes(time.sleep, zip(seconds), 2)
     next(done)
@@ -51,7 +51,7 @@ def test_work_is_taken_on_only_a_few_pieces_ahead():
     done.close()
 
 
-def test_a_killed_process_is_one_sentence_and_the_next_call_works():
+def test_a_killed_process_is_one_sentence_and_the_next_call_works() -> None:
     with refused("one of several processes was killed"):
         list(in_processes(_kill_itself, [(i, b"x" * 500_000) for i in range(6)], 2))
     assert list(in_processes(pow, [(2, 3), (3, 2)], 2)) == [8, 9]
@@ -70,7 +70,7 @@ ENDS = [
 
 
 @pytest.mark.parametrize(("send", "how"), ENDS if NIGHTLY else ENDS[:1])
-def test_no_process_is_left_when_who_started_them_ends(tmp_path, send, how):
+def test_no_process_is_left_when_who_started_them_ends(tmp_path, send, how) -> None:
     """One traceback is enough, even if a kernel interrupts all processes."""
     script = tmp_path / "busy.py"
     script.write_text(SCRIPT, encoding="utf-8")

@@ -7,7 +7,7 @@ import re
 from lib.run import paths, progress
 
 
-def test_plain_lines_in_the_log(tmp_path, monkeypatch):
+def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:
     log = tmp_path / "run.log"
     monkeypatch.setenv(paths.LOG_VARIABLE, str(log))
     with progress.bar(10, "outer", "epochs") as outer:
@@ -21,7 +21,7 @@ def test_plain_lines_in_the_log(tmp_path, monkeypatch):
 
 def test_without_a_log_and_a_terminal_lines_go_to_standard_error_and_none_if_not_wanted(
     monkeypatch, capsys
-):
+) -> None:
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
     assert list(progress.track(range(3), "quiet", show=False)) == [0, 1, 2]
     assert capsys.readouterr() == ("", "")

@@ -100,13 +100,13 @@ def imported(*folders: str) -> set[str]:
 
 # docs/contributing.md: "`make lint`"; a measure needs no embedder, and no arrow points
 # back
-def test_data_flow_one_way_through_lib():
+def test_data_flow_one_way_through_lib() -> None:
     run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
 
 
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a
 # network" SECURITY: "versions are pinned"
-def test_every_import_is_pinned_alike_in_all_files():
+def test_every_import_is_pinned_alike_in_all_files() -> None:
     declared = pins("requirements.txt")
     direct = declared | pins("requirements-dev.txt")
     locked = pins("requirements.lock")
@@ -119,7 +119,9 @@ def test_every_import_is_pinned_alike_in_all_files():
     assert not [version for version in locked.values() if "+" in version]
 
 
-def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_system():
+def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_system() -> (
+    None
+):
     """Debian 12 has 3.11.2; a package for a later 3.11 would stop `make figures`."""
     for name in pins("requirements.lock"):
         asks = SpecifierSet(installed_metadata(name).get("Requires-Python") or "")
@@ -135,14 +137,16 @@ def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_syste
 
 # README: "Binder or Colab, with a fork of your own"; docs/hosting: "takes PyTorch's CPU
 # build"
-def test_binder_finds_its_two_files_and_no_folder_that_would_hide_them():
+def test_binder_finds_its_two_files_and_no_folder_that_would_hide_them() -> None:
     conda = (ROOT / "environment.yml").read_text()
     assert f"--find-links {bootstrap.CPU_INDEX}/torch/\n" in conda
     assert os.access(ROOT / "postBuild", os.X_OK)
     assert not [name for name in ("binder", ".binder") if (ROOT / name).exists()]
 
 
-def test_the_line_for_colab_installs_what_notebooks_import_and_leaves_its_own_packages_alone():  # noqa: E501
+def test_the_line_for_colab_installs_what_notebooks_import_and_leaves_its_own_packages_alone() -> (  # noqa: E501
+    None
+):
     page = (ROOT / "docs/hosting.md").read_text()
     (script,) = re.findall(r"sed -E '(.+)' studies/requirements\.txt", page)
     names = pinned(run("sed", "-E", script, "requirements.txt").splitlines()).keys()
@@ -151,7 +155,7 @@ def test_the_line_for_colab_installs_what_notebooks_import_and_leaves_its_own_pa
 
 
 # README: "see every command: `make`"
-def test_make_alone_prints_every_target_with_its_help():
+def test_make_alone_prints_every_target_with_its_help() -> None:
     shown = run("make")
     makefile = (ROOT / "Makefile").read_text()
     (targets,) = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
@@ -163,7 +167,7 @@ def test_make_alone_prints_every_target_with_its_help():
 # an embedder's place", and its table
 def test_the_python_of_the_docs_prints_neighbors_and_its_modules_are_there(
     tmp_path, capsys
-):
+) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", OWN, re.DOTALL)
     program = program.replace("minilm-avg", "wordllama")
     found: dict = {}
@@ -180,7 +184,7 @@ def test_the_python_of_the_docs_prints_neighbors_and_its_modules_are_there(
 # README: "the messages", "the glossary", "the claims" and other pages; SECURITY: what
 # "test these promises"
 @pytest.mark.parametrize("folder", [".", "docs", "figures/reference"])
-def test_every_link_of_every_page_leads_to_a_file(folder):
+def test_every_link_of_every_page_leads_to_a_file(folder) -> None:
     broken = []
     for page in (ROOT / folder).glob("*.md" if folder == "." else "**/*.md"):
         text = page.read_text(encoding="utf-8")
@@ -198,7 +202,9 @@ def test_every_link_of_every_page_leads_to_a_file(folder):
 
 
 # README: "a run writes to `figures/<profile>/`, which git ignores"
-def test_committed_results_are_of_the_default_and_paper_profiles_and_without_times():
+def test_committed_results_are_of_the_default_and_paper_profiles_and_without_times() -> (  # noqa: E501
+    None
+):
     of_study = (
         r"(replication/)?\w+/(?!timings)([\w-]+\.(png|csv)|README\.md|parameters\.json)"
     )
@@ -207,7 +213,7 @@ def test_committed_results_are_of_the_default_and_paper_profiles_and_without_tim
     assert [name for name in listed if not re.fullmatch(kept, name)] == []
 
 
-def test_pages_of_results_name_no_place_on_a_machine():
+def test_pages_of_results_name_no_place_on_a_machine() -> None:
     place = re.compile(
         r"(?<![\w.:/])/(?:home|media|mnt|opt|root|tmp|Users|var|work)/\S*"
     )

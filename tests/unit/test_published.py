@@ -15,13 +15,13 @@ BOUNDS = {"percent": 100, "x100": 100, "points": 100}
 BOUNDS |= {"correlation": 1, "share": 1, "reciprocal rank": 1}
 
 
-def test_every_file_has_a_source_and_every_source_a_file():
+def test_every_file_has_a_source_and_every_source_a_file() -> None:
     files = {file.stem for file in published.FOLDER.glob("*.csv")}
     assert sorted(files - {"tables", "illegible"}) == sorted(TABLES.index)
 
 
 @pytest.mark.parametrize("name", TABLES.index)
-def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name):
+def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name) -> None:
     table = published.load(name)
     assert len(table) == TABLES.loc[name, "rows"]
     texts = table.select_dtypes(exclude="number").columns
@@ -43,14 +43,14 @@ def test_tables_are_whole_name_no_cell_twice_and_obey_their_units(name):
         ("localization_table1", "model", "SOWE", {"dataset": "MSRP"}, 98.02),
     ],
 )
-def test_numbers_read_off_the_papers_by_hand(name, by, key, where, expected):
+def test_numbers_read_off_the_papers_by_hand(name, by, key, where, expected) -> None:
     assert published.cells(name, by, **where)[key] == expected
 
 
 # -- what the papers say of their own tables -------------------------------------------
 
 
-def test_the_heatmap_agrees_with_the_text_of_n2o():
+def test_the_heatmap_agrees_with_the_text_of_n2o() -> None:
     heatmap = published.cells("n2o_heatmap", ["a", "b"], value="n2o").dropna()
     assert len(heatmap) == 153
     stated = published.cells("n2o", "quantity")
@@ -66,7 +66,7 @@ def test_the_heatmap_agrees_with_the_text_of_n2o():
     assert np.round(sorted(differences), 4).tolist() == [0] * 7 + [0.01] * 2
 
 
-def test_pitfalls_table_2_has_the_stated_differences_range_and_spread():
+def test_pitfalls_table_2_has_the_stated_differences_range_and_spread() -> None:
     table = published.cells("pitfalls_table2", ["model", "normalization"]).unstack()
     differences = 100 * (table["z-norm"] - table["none"])
     np.testing.assert_allclose(differences, table["z-norm - none"])
@@ -78,7 +78,7 @@ def test_pitfalls_table_2_has_the_stated_differences_range_and_spread():
         assert values.std(ddof=0) == pytest.approx(spread, abs=0.08)
 
 
-def test_usif_improves_by_the_stated_percentages():
+def test_usif_improves_by_the_stated_percentages() -> None:
     score = published.cells("usif_table1", "model", dataset="STS'12")
     benchmark = published.cells("usif_table2", "model")
     stated = published.cells("usif", "quantity")
@@ -101,7 +101,7 @@ def test_usif_improves_by_the_stated_percentages():
         assert percent == pytest.approx(stated[quantity], abs=0.05)
 
 
-def test_unknown_and_ambiguous_names_are_refused():
+def test_unknown_and_ambiguous_names_are_refused() -> None:
     with refused("did you mean usif_table"):
         published.load("usif_tabel1")
     with refused("column: 'models' is not known; did you mean model"):
@@ -112,7 +112,7 @@ def test_unknown_and_ambiguous_names_are_refused():
         published.cells("usif_table1", "model")
 
 
-def test_a_table_stands_in_the_papers_layout_with_our_rows_below():
+def test_a_table_stands_in_the_papers_layout_with_our_rows_below() -> None:
     printed = published.layout("sent2vec_table1", ["data", "model"])
     assert printed.loc[0, ["model", "MSRP", "MR"]].tolist() == [
         "SAE",

@@ -19,7 +19,7 @@ SENTENCES = ["a b c", "d", "f e d c b a a a", "zzz", "", "b zzz a"]
 split = str.split
 
 
-def test_borep_is_one_random_matrix_and_a_maximum():
+def test_borep_is_one_random_matrix_and_a_maximum() -> None:
     ours = BOREP(WORDS, dim=8, tokenize=split, seed=3)
     vectors = ours.encode(SENTENCES)
     matrix = np.random.default_rng(3).uniform(-(5**-0.5), 5**-0.5, (5, 8))
@@ -29,7 +29,7 @@ def test_borep_is_one_random_matrix_and_a_maximum():
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_the_random_lstm_is_that_of_the_definition():
+def test_the_random_lstm_is_that_of_the_definition() -> None:
     ours = RandomLSTM(WORDS, dim=6, tokenize=split, seed=2)
     vectors = ours.encode(SENTENCES)
     rng = np.random.default_rng(2)
@@ -43,6 +43,6 @@ def test_the_random_lstm_is_that_of_the_definition():
         np.testing.assert_allclose(vector, expected, atol=1e-5)
 
 
-def test_an_odd_number_of_dimensions_gets_a_sentence():
+def test_an_odd_number_of_dimensions_gets_a_sentence() -> None:
     with refused("dim: 7 is not accepted; give an even number"):
         BOREP(WORDS, dim=7)

@@ -23,17 +23,17 @@ from tests.topics import corpus_of
 # -- mean reciprocal rank --------------------------------------------------------------
 
 
-def test_mean_reciprocal_rank_by_hand():
+def test_mean_reciprocal_rank_by_hand() -> None:
     assert retrieval.mean_reciprocal_rank([1, 2, 4]) == pytest.approx(7 / 12)
 
 
 @pytest.mark.parametrize("values", [[1, 0, 2], [], [1.5], [[1], [2]]])
-def test_what_is_no_rank_is_refused(values):
+def test_what_is_no_rank_is_refused(values) -> None:
     with refused("ranks: "):
         retrieval.mean_reciprocal_rank(values)
 
 
-def test_chance_is_the_mean_over_all_orders():
+def test_chance_is_the_mean_over_all_orders() -> None:
     assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
 
 
@@ -53,7 +53,7 @@ def check_ranks(queries, needles, corpus, exclude=None, kind=np.asarray) -> None
     np.testing.assert_array_equal(found.tied, tied.sum(axis=1))
 
 
-def test_ties_are_counted_beside_the_rank_and_not_in_it():
+def test_ties_are_counted_beside_the_rank_and_not_in_it() -> None:
     hay = np.array([[1, 0, 0], [2, 2, 0], [0, 5, 5], [1, 0, 1], [0, 0, 0]])
     found = retrieval.ranks(np.array([[3, 0, 0]]), np.array([[1, 1, 0]]), hay)
     assert (found.ranks.tolist(), found.tied.tolist()) == ([2], [2])
@@ -61,7 +61,7 @@ def test_ties_are_counted_beside_the_rank_and_not_in_it():
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 @given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 40), st.integers(1, 4))
-def test_ranks_are_those_of_float64(kind, seed, q, n, d):
+def test_ranks_are_those_of_float64(kind, seed, q, n, d) -> None:
     # Small whole numbers: parallel vectors, ties and zero vectors are frequent.
     rng = np.random.default_rng(seed)
     vectors = rng.integers(-2, 3, (q + q + n, d))
@@ -70,7 +70,7 @@ def test_ranks_are_those_of_float64(kind, seed, q, n, d):
     check_ranks(*np.split(vectors, [q, q + q]), exclude, kind)
 
 
-def test_what_float32_cannot_tell_apart_is_told_apart(rng):
+def test_what_float32_cannot_tell_apart_is_told_apart(rng) -> None:
     # Hay all around the needles, 1e-6 to 1e-11 away: less than float32 has between two
     # cosines.
     queries, needles = rng.standard_normal((2, 6, 64))
@@ -91,7 +91,7 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
         ({"exclude": [3, 0]}, "exclude[0]: 3 is not an index"),
     ],
 )
-def test_vectors_that_cannot_be_ranked_are_refused(changed, message):
+def test_vectors_that_cannot_be_ranked_are_refused(changed, message) -> None:
     given = {"queries": np.eye(2), "needles": np.eye(2), "corpus": np.ones((3, 2))}
     with refused(message):
         retrieval.ranks(**given | changed)
@@ -102,7 +102,7 @@ def test_vectors_that_cannot_be_ranked_are_refused(changed, message):
 
 def test_a_verse_of_one_translation_is_the_query_and_of_the_other_the_paraphrase(
     monkeypatch,
-):
+) -> None:
     verses = ["a one", "a two", "a two again", "a three", "free"]
     here = corpus_of(verses, [1, 2, 2, 3, -1])
     other = corpus_of(["b one", "b two", "a three", "b four"], [1, 2, 3, 4])
@@ -117,7 +117,7 @@ def lines(tmp_path, content: str) -> str:
     return f"lines:{file}"
 
 
-def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path):
+def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path) -> None:
     pairs = "a  query\tits pair\nanother\tÜbung\na query\tsome\nx\tx\nÜbung\ty\n"
     found = paraphrases.load(lines(tmp_path, pairs), None)
     assert found == (["a query", "another"], ["its pair", "Übung"])
@@ -132,12 +132,12 @@ def test_of_pairs_that_share_a_sentence_only_the_first_is_taken(tmp_path):
         ("x\tx\n", "has no pair"),
     ],
 )
-def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message):
+def test_a_file_without_pairs_gets_a_sentence(tmp_path, content, message) -> None:
     with refused(message):
         paraphrases.load(lines(tmp_path, content), None)
 
 
-def test_the_sts_benchmark_offers_news_rated_four_or_more(data_folder):
+def test_the_sts_benchmark_offers_news_rated_four_or_more(data_folder) -> None:
     folder = data_folder / "senteval" / "STS" / "STSBenchmark"
     folder.mkdir(parents=True)
     rows = ["main-news\tf\ty\t1\t4.0\tit rains\train falls"]
@@ -148,7 +148,7 @@ def test_the_sts_benchmark_offers_news_rated_four_or_more(data_folder):
     assert paraphrases.load("stsbenchmark", None) == (["it rains"], ["rain falls"])
 
 
-def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng):
+def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
     queries = ["The cat sat.", "the cat", "Dogs bark"]
     pairs = Pairs(queries, ["the CAT sat", "a cat", "the hound barks"])
     assert paraphrases.word_overlap(pairs).tolist() == pytest.approx([1, 1 / 3, 0])
@@ -157,13 +157,13 @@ def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng):
         paraphrases.draw(pairs, 3, 0.6, rng)
 
 
-def test_text_from_different_sources_gets_one_form():
+def test_text_from_different_sources_gets_one_form() -> None:
     both = ["He didn't pay U.S. $3.6.", "he didn 't pay u.s. $ 3.6 ."]
     cased, tokenized = paraphrases.one_form(both)
     assert cased == tokenized == "he didn t pay u s 3 6"
 
 
-def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng):
+def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng) -> None:
     corpus = corpus_of(["a", "b", "c", "d"])
     hay, answers = paraphrases.hide(Pairs(["d", "q"], ["a", "new"]), corpus, 0, rng)
     assert (hay, answers.tolist()) == (["a", "b", "c", "new"], [0, 3])
@@ -173,7 +173,7 @@ def test_every_paraphrase_is_hidden_once_and_no_query_is_hay(rng):
 
 def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
     own_cache, monkeypatch
-):
+) -> None:
     store = EmbeddingStore(own_cache / "store")
     monkeypatch.setattr(paraphrases, "EmbeddingStore", lambda: store)
     hay = ["the king saw a star", "a star fell", "no king"]
@@ -184,7 +184,7 @@ def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
     np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
 
 
-def test_association_resamples_queries_and_families(rng):
+def test_association_resamples_queries_and_families(rng) -> None:
     def repeated(means, times):
         """Means of embedders in families of equals, with little noise."""
         return np.repeat(means, times) + rng.normal(scale=0.01, size=(300, 24))

@@ -72,7 +72,9 @@ def job(name: str, profile: str = "default") -> jobs.Job:
 
 # README: "seconds when run again", "A notebook whose source, parameters ... are
 # unchanged is skipped."
-def test_done_then_unchanged_then_done_again_when_anything_changes(project, capsys):
+def test_done_then_unchanged_then_done_again_when_anything_changes(
+    project, capsys
+) -> None:
     project("01_good", GOOD)
     assert runner.run(job("01")).startswith("done (")
     line = "counting: 3 of 3 steps (100 %)"
@@ -96,7 +98,7 @@ def record_success() -> None:
     assert job("01").is_up_to_date()
 
 
-def test_a_file_that_a_parameter_names_at_any_depth_counts(project, tmp_path):
+def test_a_file_that_a_parameter_names_at_any_depth_counts(project, tmp_path) -> None:
     texts = [tmp_path / f"{i}.txt" for i in range(4)]
     given = f"""
 a = "lines:{texts[0]}"
@@ -113,7 +115,7 @@ d = [{{"a": ["{texts[3]}"]}}]
 
 def test_data_and_models_that_arrive_later_count_in_every_profile(
     project, tmp_path, monkeypatch
-):
+) -> None:
     monkeypatch.setattr(paths, "DATA", tmp_path / "data")
     monkeypatch.setenv("SENTENCE_DATA", str(tmp_path / "elsewhere"))
     monkeypatch.setattr(jobs, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -145,7 +147,7 @@ def write_profile(profile: str, name: str, text: str) -> None:
 # README: "edit `params/<profile>/<notebook>.yaml`"
 def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder(
     project, capsys
-):
+) -> None:
     for name in ("01_good", "02_good"):
         project(name, GOOD)
     write_profile("mine", "02_good", "k: 7\n")
@@ -158,7 +160,7 @@ def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder
 
 
 # README: "`make figures PROFILE=paper`"; lessons have no such profile.
-def test_the_paper_profile_runs_the_notebooks_that_have_a_file_there(project):
+def test_the_paper_profile_runs_the_notebooks_that_have_a_file_there(project) -> None:
     for name in ("01_good", "02_good"):
         project(name, GOOD)
     write_profile("paper", "02_good", "k: 7\n")
@@ -166,7 +168,7 @@ def test_the_paper_profile_runs_the_notebooks_that_have_a_file_there(project):
     assert [job.name for job in jobs.select("01", "paper")] == ["01_good"]
 
 
-def test_a_failure_leaves_the_old_results_and_names_the_cell(project):
+def test_a_failure_leaves_the_old_results_and_names_the_cell(project) -> None:
     project("01_broken", BROKEN)
     job("01").results.mkdir(parents=True)
     (job("01").results / "table.csv").write_text("old")
@@ -179,7 +181,7 @@ def test_a_failure_leaves_the_old_results_and_names_the_cell(project):
     ]
 
 
-def test_a_kernel_that_dies_is_a_sentence(project):
+def test_a_kernel_that_dies_is_a_sentence(project) -> None:
     project(
         "01_killed", "import os\nos.write(2, b'no more room')\nos.kill(os.getpid(), 9)"
     )
@@ -191,7 +193,9 @@ def test_a_kernel_that_dies_is_a_sentence(project):
 
 
 # docs/troubleshooting.md: "never imported unless asked for: TensorFlow ... and NGT"
-def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wait_for_their_use():  # noqa: E501
+def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wait_for_their_use() -> (  # noqa: E501
+    None
+):
     source = (
         "from lib import embedders, neighbors, plotting\nfrom lib.run import cluster"
     )
@@ -226,7 +230,7 @@ def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wa
 )
 def test_an_unknown_notebook_gets_a_sentence_with_the_names_that_exist(
     project, given, hint
-):
+) -> None:
     for name in ("01_n2o", "02_more", "replication/n2o", "replication/usif"):
         project(name, GOOD)
     with refused(f"NOTEBOOK: {given!r} is not known; {hint}"):
@@ -235,7 +239,7 @@ def test_an_unknown_notebook_gets_a_sentence_with_the_names_that_exist(
 
 def test_lessons_are_selected_by_number_replications_by_name_and_copies_by_the_reader_not_at_all(  # noqa: E501
     project,
-):
+) -> None:
     copies = ["Untitled", "replication/Untitled"]
     for name in ("02_more", "01_n2o", "replication/usif", "replication/n2o", *copies):
         project(name, GOOD)
@@ -250,7 +254,7 @@ def test_lessons_are_selected_by_number_replications_by_name_and_copies_by_the_r
 
 
 # README: "every key and value is checked ... before anything runs"
-def test_bad_parameters_stop_everything_before_it_runs(project, capsys):
+def test_bad_parameters_stop_everything_before_it_runs(project, capsys) -> None:
     project("01_good", GOOD)
     write_profile("smoke", "01_good", "K: 7\n")
     assert runner.main(["--profile", "smoke"]) == 2
@@ -259,7 +263,7 @@ def test_bad_parameters_stop_everything_before_it_runs(project, capsys):
 
 
 # README: "A run writes to `figures/<profile>/`"
-def test_a_run_ends_with_what_to_open(project, capsys):
+def test_a_run_ends_with_what_to_open(project, capsys) -> None:
     folder = paths.FIGURES / "default"
     project("01_good", GOOD)
     assert runner.main(["--jobs=1"]) == 0
@@ -271,7 +275,9 @@ def test_a_run_ends_with_what_to_open(project, capsys):
     assert last.startswith(f"open {folder}: ")
 
 
-def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(project, capsys):
+def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(
+    project, capsys
+) -> None:
     project("01_bad", BAD)
     assert runner.main(["--output=situated/mine"]) == 1
     out = capsys.readouterr().out
@@ -285,7 +291,7 @@ def test_a_run_that_failed_says_nothing_of_tables_and_leaves_no_folder(project, 
 # exit status is not 0."
 def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
     project, capsys
-):
+) -> None:
     for name, source in {"01_bad": BAD, "02_good": GOOD, "03_broken": BROKEN}.items():
         project(name, source)
     assert runner.main(["--jobs=2"]) == 1
@@ -297,7 +303,7 @@ def test_one_failing_notebook_does_not_stop_the_others_and_the_exit_status_is_1(
     assert "Traceback" not in out + err
 
 
-def test_of_two_runs_at_once_one_executes_and_the_other_waits(project, capsys):
+def test_of_two_runs_at_once_one_executes_and_the_other_waits(project, capsys) -> None:
     project("01_slow", SLOW)
     with ThreadPoolExecutor(2) as pool:
         said = list(pool.map(runner.run, [job("01"), job("01")]))
@@ -311,7 +317,7 @@ def test_of_two_runs_at_once_one_executes_and_the_other_waits(project, capsys):
 
 
 # README: "then the replications"
-def test_replications_run_after_the_lessons(project, monkeypatch):
+def test_replications_run_after_the_lessons(project, monkeypatch) -> None:
     for name in ("replication/n2o", "02_b", "replication/usif", "01_a"):
         project(name, GOOD)
     ran = []
@@ -380,7 +386,7 @@ STOPS = [(15, 143, 2), (2, 130, 1), (1, 129, 1)]
 )
 def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
     start, tmp_path, temporary, number, status, notebooks
-):
+) -> None:
     command = start(
         **{f"_0{i}_slow": "import time\ntime.sleep(600)" for i in range(notebooks)}
     )
@@ -394,7 +400,9 @@ def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
     assert not list(temporary.iterdir())
 
 
-def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(start, tmp_path):
+def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(
+    start, tmp_path
+) -> None:
     first = start(_01_slow=SLOW)
     kernel = kernel_of(first)
     first.kill()

@@ -8,7 +8,7 @@ from lib.corpora import segmentation
 from lib.corpora.segmentation import Passage, segment, segmented
 
 
-def test_an_opening_quotation_mark_goes_with_its_sentence():
+def test_an_opening_quotation_mark_goes_with_its_sentence() -> None:
     assert segment('It rained. "We stayed," he said. "We read."') == [
         "It rained.",
         '"We stayed," he said.',
@@ -17,7 +17,7 @@ def test_an_opening_quotation_mark_goes_with_its_sentence():
 
 
 @pytest.mark.parametrize("processes", [1, 2])
-def test_processes_and_chunks_do_not_matter(monkeypatch, processes):
+def test_processes_and_chunks_do_not_matter(monkeypatch, processes) -> None:
     monkeypatch.setattr(segmentation, "CHUNK", 200)
     monkeypatch.setattr(segmentation, "WORDS", 0)
     passages = [Passage("", True), Passage(" \n", False)]

@@ -33,7 +33,7 @@ def written(model: binary.ModelFile) -> bytes:
     return stream.getvalue()
 
 
-def test_the_example_is_written_as_it_was_read(data_file, tmp_path):
+def test_the_example_is_written_as_it_was_read(data_file, tmp_path) -> None:
     file = data_file("sent2vec/model.bin")
     Sent2Vec.load(file).save(tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == file.read_bytes()
@@ -52,7 +52,7 @@ def test_the_example_is_written_as_it_was_read(data_file, tmp_path):
 )
 def test_what_was_read_is_written_byte_for_byte(
     words, labels, dim, word_ngrams, bucket
-):
+) -> None:
     data = model_bytes(words, labels, dim=dim, word_ngrams=word_ngrams, bucket=bucket)
     model = binary.parse(data, "a file")
     expected = matrices(len(words), dim, bucket)
@@ -61,7 +61,7 @@ def test_what_was_read_is_written_byte_for_byte(
     assert written(model) == data
 
 
-def test_a_large_model_is_not_read_into_memory(tmp_path):
+def test_a_large_model_is_not_read_into_memory(tmp_path) -> None:
     file = write_sparse_model(tmp_path / "model.bin", dim=500, bucket=500_000)
     assert file.stat().st_size > 1_000_000_000
     tracemalloc.start()
@@ -74,7 +74,7 @@ def test_a_large_model_is_not_read_into_memory(tmp_path):
     assert not model.input_matrix.flags.writeable
 
 
-def test_the_row_without_use_may_be_missing():
+def test_the_row_without_use_may_be_missing() -> None:
     shorter = matrices(len(WORDS))[0][:-1]
     parts = [head_bytes(), struct.pack("<B2q", 0, *shorter.shape), shorter.tobytes()]
     data = b"".join([*parts, model_bytes()[-(17 + 4 * 3 * len(WORDS)) :]])
@@ -86,7 +86,7 @@ def test_the_row_without_use_may_be_missing():
 # -- files that are not whole, or something else ---------------------------------------
 
 
-def test_a_file_that_was_cut_short_anywhere_gets_a_sentence():
+def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
     for length in range(len(WHOLE)):
         with refused("a file: is cut short; get the file again"):
             binary.parse(WHOLE[:length], "a file")
@@ -114,12 +114,12 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence():
         ),
     ],
 )
-def test_what_is_no_model_gets_a_sentence(data, message):
+def test_what_is_no_model_gets_a_sentence(data, message) -> None:
     with refused(f"a file: {message}"):
         binary.parse(data, "a file")
 
 
-def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path):
+def test_files_that_cannot_be_read_or_written_get_a_sentence(tmp_path) -> None:
     (tmp_path / "empty.bin").touch()
     with refused("empty.bin: is cut short"):
         binary.read(tmp_path / "empty.bin")

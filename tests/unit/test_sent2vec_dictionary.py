@@ -19,7 +19,7 @@ TEXT = [
 ]
 
 
-def test_words_go_by_count_then_by_first_occurrence_behind_the_placeholder():
+def test_words_go_by_count_then_by_first_occurrence_behind_the_placeholder() -> None:
     dictionary = Dictionary.build([TEXT], min_count=1)
     assert dictionary.words == [
         b"<PLACEHOLDER>", b"the", b"</s>", b"cat", b"sat", b"dog", b"on", b"a",
@@ -34,7 +34,7 @@ def test_words_go_by_count_then_by_first_occurrence_behind_the_placeholder():
     assert rare.tokens == 16
 
 
-def test_a_limit_counts_the_placeholder():
+def test_a_limit_counts_the_placeholder() -> None:
     words = Dictionary.build([TEXT], min_count=1).words
     for limit in (4, 10, 11, 50):
         limited = Dictionary.build([TEXT], min_count=1, max_vocabulary=limit)
@@ -42,7 +42,7 @@ def test_a_limit_counts_the_placeholder():
         assert limited.n_words == min(limit, 10)
 
 
-def test_ids_leave_out_the_unknown_labels_and_ends_of_lines():
+def test_ids_leave_out_the_unknown_labels_and_ends_of_lines() -> None:
     dictionary = Dictionary.build([TEXT], min_count=2)
     ids = dictionary.ids([b"cat unknown __label__pet the </s> cat\n"])[0]
     assert ids.tolist() == [3, 1, 3]
@@ -58,7 +58,7 @@ LINES = st.lists(st.lists(TOKENS, max_size=6), min_size=1, max_size=8)
 
 
 @given(LINES)
-def test_lines_together_have_the_ids_that_they_have_alone(lines):
+def test_lines_together_have_the_ids_that_they_have_alone(lines) -> None:
     dictionary = Dictionary.build([[b"a b b </s> cc cc cc __label__x\n"]], 1)
     text = [b" ".join(line) for line in lines]
     ids, starts = dictionary.ids(text)
@@ -71,7 +71,7 @@ def test_lines_together_have_the_ids_that_they_have_alone(lines):
         assert ids[start:end].tolist() == [id for id in expected if id is not None]
 
 
-def test_the_examples_dictionary_is_the_programs(data_file):
+def test_the_examples_dictionary_is_the_programs(data_file) -> None:
     """Up to the order of equally frequent words, which the program leaves to chance."""
     from lib.sent2vec.binary import read
 

@@ -289,7 +289,7 @@ CASES = {
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
 @pytest.mark.parametrize("case", CASES)
-def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng):
+def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng) -> None:
     method = method_of(variant, **CASES[case])
     for line, stream in ((line, stream) for line in LINES for stream in range(5)):
         model = model_of(method, rng)
@@ -303,7 +303,7 @@ def test_updates_are_those_of_all_rows_after_every_target(variant, case, rng):
         assert not model.inputs[:, DIM:].any()
 
 
-def test_one_update_by_hand():
+def test_one_update_by_hand() -> None:
     """Line "1 2", target 1, one negative (3), lr 1.
 
     The context is the placeholder and word 2: (1 + 3) / 2 = 2. Scores: 0.25 * 2 = 0.5
@@ -337,7 +337,7 @@ def test_one_update_by_hand():
     )
 
 
-def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng):
+def test_lines_come_in_order_in_one_variant_and_shuffled_in_the_other(rng) -> None:
     lines = [[i % 8 + 1, (i + 3) % 8 + 1, 1] for i in range(60)]
     for variant in ("reference", "paper"):
         method = method_of(variant)
@@ -364,14 +364,14 @@ def dictionary_of(counts: list[int], tokens: int = 1000) -> Dictionary:
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
-def test_negatives_go_by_the_square_root_of_the_count(variant):
+def test_negatives_go_by_the_square_root_of_the_count(variant) -> None:
     dictionary = dictionary_of([0, 400, 100, 64, 25, 9])
     found = np.bincount(negatives_table(dictionary, Settings(variant=variant)))
     expected = np.sqrt([0, 400, 100 * (variant == "reference"), 64, 25, 9])
     np.testing.assert_allclose(found / found.sum(), expected / sum(expected), rtol=0.01)
 
 
-def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary():
+def test_frequencies_are_of_all_tokens_or_of_the_words_in_the_dictionary() -> None:
     dictionary = dictionary_of([0, 400, 100, 64, 25, 11])
     reference, paper = (
         keep_probabilities(dictionary, Settings(variant=variant, subsample=0.01))

@@ -43,7 +43,7 @@ def by_definition(tokens: list[str], word_ngrams: int, bucket: int = 7) -> np.nd
 # -- the program's numbers -------------------------------------------------------------
 
 
-def test_the_examples_vectors_are_the_programs(data_file):
+def test_the_examples_vectors_are_the_programs(data_file) -> None:
     found = Sent2Vec.load(data_file("sent2vec/model.bin"))
     queries = data_file("sent2vec/queries.txt").read_text(encoding="utf-8").splitlines()
     printed = np.loadtxt(data_file("sent2vec/vectors.txt"))
@@ -52,21 +52,21 @@ def test_the_examples_vectors_are_the_programs(data_file):
 
 
 @given(st.lists(st.sampled_from([*WORDS, "unknown"]), max_size=9), st.integers(1, 4))
-def test_a_sentence_is_the_mean_of_its_words_and_ngrams(tokens, word_ngrams):
+def test_a_sentence_is_the_mean_of_its_words_and_ngrams(tokens, word_ngrams) -> None:
     found = model(word_ngrams=word_ngrams).encode([" ".join(tokens)])
     np.testing.assert_allclose(
         found, [by_definition(tokens, word_ngrams)], rtol=1e-5, atol=1e-6
     )
 
 
-def test_an_item_is_one_sentence_and_only_white_space_of_ascii_parts_tokens():
+def test_an_item_is_one_sentence_and_only_white_space_of_ascii_parts_tokens() -> None:
     items = ["the cat", " the\r\n\tcat\n", "the\u00a0cat", "\ud800"]
     found = model().encode(items)
     np.testing.assert_array_equal(found[0], found[1])
     assert not found[2:].any()
 
 
-def test_word_vectors_are_rows_of_the_input_matrix_which_must_be_numbers():
+def test_word_vectors_are_rows_of_the_input_matrix_which_must_be_numbers() -> None:
     made = model(words=[*WORDS, b"caf\xe9"])
     vectors = made.word_vectors()
     assert list(vectors) == ["the", "cat", "sat", "naïve", "café"]
@@ -94,7 +94,9 @@ def data(data_folder) -> Path:
 
 
 @pytest.mark.parametrize("name", OFFICIAL)
-def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(name, data):
+def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(
+    name, data
+) -> None:
     longest = 1 if name.endswith("unigrams") else 2
     file = data / catalog.get(name).files[0]["path"]
     write_model(file, word_ngrams=3)
@@ -108,7 +110,7 @@ def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(name, d
     assert embedder.name == name
 
 
-def test_tweets_have_their_links_and_names_replaced():
+def test_tweets_have_their_links_and_names_replaced() -> None:
     tweet = (
         "Hey @Bob_1, see https://x.org/a?b=c and WWW.foo.com :-) it's GOOD #Yes \ud800"
     )
@@ -121,7 +123,7 @@ def test_tweets_have_their_links_and_names_replaced():
 # -- embedders trained on the text at hand ---------------------------------------------
 
 
-def test_a_trained_model_is_written_in_the_programs_format(tmp_path):
+def test_a_trained_model_is_written_in_the_programs_format(tmp_path) -> None:
     settings = Settings(dim=5, min_count=2, min_target_count=2, bucket=50)
     made = Sent2Vec.train(TEXT, settings, word_ngrams=2, epochs=3)
     made.save(tmp_path / "model.bin")

@@ -72,7 +72,7 @@ def assert_same(one: training.Trained, other: training.Trained) -> None:
 
 
 @pytest.mark.parametrize("variant", ["reference", "paper"])
-def test_words_of_one_topic_come_together_and_the_loss_falls(variant):
+def test_words_of_one_topic_come_together_and_the_loss_falls(variant) -> None:
     settings = replace(SMALL, epochs=30, variant=variant)
     trained = training.train(sentences(), settings)
     words = trained.dictionary.words
@@ -85,7 +85,7 @@ def test_words_of_one_topic_come_together_and_the_loss_falls(variant):
     assert trained.history[-1].loss < 0.8 * trained.history[0].loss
 
 
-def test_an_epoch_is_a_pass_over_the_text():
+def test_an_epoch_is_a_pass_over_the_text() -> None:
     """The program makes more passes: its epochs count words that it leaves out."""
     lines = [*sentences(60), "rare1 rare2 word0", "word1", ""]
     trained = training.train(lines, SMALL)
@@ -99,7 +99,7 @@ def test_an_epoch_is_a_pass_over_the_text():
         assert step.lr == pytest.approx(0.2 * (1 - step.words / steps[-1].words))
 
 
-def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores():
+def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> None:
     assert preset("wiki-bigrams", threads=16, variant="paper").workers == min(
         16, cores()
     )  # the docstring's example
@@ -114,7 +114,7 @@ def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores():
 
 
 # README: "a trainer for text of any size"
-def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path):
+def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path) -> None:
     content = "".join(f"{line}\n" for line in sentences()).encode()
     plain = tmp_path / "text.txt"
     plain.write_bytes(content)
@@ -133,7 +133,7 @@ def test_a_list_a_file_and_a_compressed_file_train_the_same(tmp_path):
 
 def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothing(
     monkeypatch,
-):
+) -> None:
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0)
     undisturbed = training.train(sentences(), SMALL)
 
@@ -151,7 +151,7 @@ def test_a_training_that_was_stopped_goes_on_to_the_same_bytes_and_leaves_nothin
     assert not list((paths.CACHE / "trainings").iterdir())
 
 
-def test_the_same_training_twice_at_once_does_no_harm(monkeypatch):
+def test_the_same_training_twice_at_once_does_no_harm(monkeypatch) -> None:
     """The second run resumes the first one's checkpoint, ends, and deletes it.
 
     The first one is still at work at that time.
@@ -197,12 +197,12 @@ def test_the_same_training_twice_at_once_does_no_harm(monkeypatch):
         (Path("no such file"), {}, "no such file: no such file; give a text"),
     ],
 )
-def test_bad_text_gets_a_sentence(source, changes, sentence):
+def test_bad_text_gets_a_sentence(source, changes, sentence) -> None:
     with refused(sentence):
         training.train(source, replace(SMALL, **changes))
 
 
-def test_bad_settings_get_a_sentence():
+def test_bad_settings_get_a_sentence() -> None:
     with refused("dim: 1.5 is not accepted; give 1 to 100000, a whole number"):
         Settings(dim=1.5)
     with refused("variant: 'papr' is not known; did you mean paper"):
@@ -214,7 +214,7 @@ def test_bad_settings_get_a_sentence():
 # -- presets ---------------------------------------------------------------------------
 
 
-def test_presets_are_the_rows_of_table_5_and_of_appendix_b():
+def test_presets_are_the_rows_of_table_5_and_of_appendix_b() -> None:
     twitter = Settings(
         dim=700,
         min_count=20,

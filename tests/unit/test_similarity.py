@@ -29,7 +29,7 @@ def drawn(
 # -- cosine, z-normalization, UCP ------------------------------------------------------
 
 
-def test_cosine_by_hand_and_a_zero_vector_is_similar_to_nothing():
+def test_cosine_by_hand_and_a_zero_vector_is_similar_to_nothing() -> None:
     left = np.array([[1, 0], [1, 1], [3, 4], [0, 0], [0, 0]])
     right = np.array([[2, 0], [-1, 1], [4, 3], [1, 1], [0, 0]])
     np.testing.assert_allclose(
@@ -37,7 +37,7 @@ def test_cosine_by_hand_and_a_zero_vector_is_similar_to_nothing():
     )
 
 
-def test_ucp_agrees_with_scipy_and_scikit_learn(rng):
+def test_ucp_agrees_with_scipy_and_scikit_learn(rng) -> None:
     from sklearn.metrics.pairwise import paired_cosine_distances
     from sklearn.preprocessing import Normalizer, StandardScaler
 
@@ -54,7 +54,7 @@ def test_ucp_agrees_with_scipy_and_scikit_learn(rng):
 
 
 @given(st.integers(0, 2**32), st.floats(1e-3, 1e3))
-def test_lengths_rotations_and_the_order_of_pairs_do_not_matter(seed, factor):
+def test_lengths_rotations_and_the_order_of_pairs_do_not_matter(seed, factor) -> None:
     rng = np.random.default_rng(seed)
     left, right, gold = drawn(rng)
     expected = similarity.ucp(left, right, gold)
@@ -70,7 +70,7 @@ def test_lengths_rotations_and_the_order_of_pairs_do_not_matter(seed, factor):
 
 
 @given(st.integers(0, 2**32))
-def test_z_normalization_undoes_a_shift_and_a_scale_of_every_column(seed):
+def test_z_normalization_undoes_a_shift_and_a_scale_of_every_column(seed) -> None:
     rng = np.random.default_rng(seed)
     left, right, _ = drawn(rng)
     shift = rng.normal(size=7) * 10
@@ -81,7 +81,7 @@ def test_z_normalization_undoes_a_shift_and_a_scale_of_every_column(seed):
 
 
 @given(st.integers(0, 2**32))
-def test_sparse_embeddings_give_what_dense_ones_do(seed):
+def test_sparse_embeddings_give_what_dense_ones_do(seed) -> None:
     rng = np.random.default_rng(seed)
     drawn_ones = rng.random((2, 20, 9)) < 0.3
     sides = np.where(drawn_ones, rng.normal(size=(2, 20, 9)), 0).round(1)
@@ -108,7 +108,7 @@ TWO = {"left": np.eye(2), "right": np.eye(2), "gold": [1, 2]}
         ({"normalize": "Z"}, "normalize: 'Z' is not known"),
     ],
 )
-def test_pairs_that_have_no_correlation_get_a_sentence(rng, changed, message):
+def test_pairs_that_have_no_correlation_get_a_sentence(rng, changed, message) -> None:
     left, right = rng.normal(size=(2, 5, 3))
     pairs = {"left": left, "right": right, "gold": np.arange(5)}
     with refused(message):
@@ -132,7 +132,7 @@ def one_penalty(monkeypatch):
 
 @pytest.mark.parametrize("d", [7, 60])  # fewer features than pairs, and more
 @pytest.mark.parametrize("normalized", [False, True])
-def test_ridge_agrees_with_scikit_learn(rng, d, normalized, one_penalty):
+def test_ridge_agrees_with_scikit_learn(rng, d, normalized, one_penalty) -> None:
     from sklearn.linear_model import Ridge
     from sklearn.preprocessing import StandardScaler
 
@@ -150,7 +150,7 @@ def test_ridge_agrees_with_scikit_learn(rng, d, normalized, one_penalty):
 
 
 @pytest.mark.parametrize("method", ["ridge", "softmax"])
-def test_sparse_pairs_are_regressed_as_dense_ones(rng, method, one_penalty):
+def test_sparse_pairs_are_regressed_as_dense_ones(rng, method, one_penalty) -> None:
     dense = splits(rng)
     one_penalty(method, 1)
     sparse = [(sp.csr_array(u), sp.csr_array(v), gold) for u, v, gold in dense]
@@ -161,7 +161,7 @@ def test_sparse_pairs_are_regressed_as_dense_ones(rng, method, one_penalty):
 
 def test_softmax_learns_the_two_whole_scores_next_to_the_gold_score(
     one_penalty,
-):
+) -> None:
     kinds = np.array([0, 1] * 20)
     left, right = np.ones((40, 1)), np.where(kinds, 1.0, 3.0)[:, None]
     pairs = left, right, np.where(kinds, 3.6, 0.2)
@@ -172,7 +172,7 @@ def test_softmax_learns_the_two_whole_scores_next_to_the_gold_score(
 
 def test_the_penalty_is_chosen_on_dev_and_a_test_pair_changes_no_other_prediction(
     rng, one_penalty
-):
+) -> None:
     train, dev, test = splits(rng)
     expected = similarity.regress(train, dev, test, "ridge")
     wild = test[0], test[1] * 1e6, rng.permutation(test[2])

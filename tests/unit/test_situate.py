@@ -58,7 +58,7 @@ def file(tmp_path):
 # -- the file --------------------------------------------------------------------------
 
 
-def test_the_file_gives_back_everything(file, tmp_path):
+def test_the_file_gives_back_everything(file, tmp_path) -> None:
     read = situate.read(file)
     assert read.table().equals(hoods(IDS, QUERIES, 6).table(), check_metadata=True)
     assert (read.corpus, read.fingerprint, read.size, read.k) == ("toy", "f" * 32, 6, 2)
@@ -71,7 +71,7 @@ def test_the_file_gives_back_everything(file, tmp_path):
 
 
 # README: "`neighbors.parquet` beside its figures, in this format"
-def test_plain_pandas_reads_the_documented_columns(file):
+def test_plain_pandas_reads_the_documented_columns(file) -> None:
     table = pd.read_parquet(file)
     kinds = {
         "embedder": "category",
@@ -102,7 +102,9 @@ def test_plain_pandas_reads_the_documented_columns(file):
         ({"similarity": [0.9, 1.0]}, "or rise with the rank"),
     ],
 )
-def test_a_file_with_other_content_is_named_with_its_fault(file, changed, message):
+def test_a_file_with_other_content_is_named_with_its_fault(
+    file, changed, message
+) -> None:
     stored = parquet.read_table(file)
     table = stored.to_pandas()
     for column, values in changed.items():
@@ -115,7 +117,7 @@ def test_a_file_with_other_content_is_named_with_its_fault(file, changed, messag
         situate.read(file)
 
 
-def test_markup_in_a_file_and_a_later_version_are_refused(file, monkeypatch):
+def test_markup_in_a_file_and_a_later_version_are_refused(file, monkeypatch) -> None:
     hoods(IDS, QUERIES, 6, family="<script>").write(file)
     with refused(f"{file}: has a name with more than letters"):
         situate.read(file)
@@ -134,7 +136,7 @@ def few() -> Neighborhoods:
     return hoods(LISTS, np.array([0, 1]), 10)
 
 
-def test_the_row_by_hand(few):
+def test_the_row_by_hand(few) -> None:
     row = situate.row(few.ids, "new", CLUSTERS, SAMPLING)
     assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
     assert list(row.index) == ["a", "b", "c"]
@@ -145,12 +147,12 @@ def test_the_row_by_hand(few):
     assert row["constant"].to_list() == [False, True, False]
 
 
-def test_what_is_found_alone_by_hand(few):
+def test_what_is_found_alone_by_hand(few) -> None:
     alone = situate.alone(few.ids, CLUSTERS, SAMPLING)["value"]
     assert alone.to_dict() == {"b": 0.5, "c": 0.5, "new": 0.25, "a": 0}  # 8, 2; 6, 6; 4
 
 
-def test_an_example_has_what_is_shared_and_what_is_found_alone(few):
+def test_an_example_has_what_is_shared_and_what_is_found_alone(few) -> None:
     assert situate.example(few, "new", ["a", "b"], 0) == {"shared": [3], "alone": [4]}
     assert situate.example(few, "new", ["a"], 1) == {"shared": [5, 9], "alone": []}
     # 1/2 and 1 are equally far from their mean: the first.
@@ -184,7 +186,7 @@ def stored(corpus, store) -> Neighborhoods:
     return situate.of(corpus, queries, found, vectors)
 
 
-def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored):
+def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored) -> None:
     name = "pca-bow-3d"
     twin = own.load(embedders.load(name), "again").fit(corpus.sentences)
     table = n2o.matrix(situate.place(twin, corpus, stored).ids)
@@ -195,7 +197,7 @@ def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored):
 # README: "It needs lesson 1's stored neighbors, not its embeddings"
 def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_scikit_learn(  # noqa: E501
     corpus, stored
-):
+) -> None:
     fresh = own.load(letters, "letters")
     placed = situate.place(fresh, corpus, stored)
     assert list(placed.found) == [*stored.found, "letters"]
@@ -213,7 +215,9 @@ def test_the_stored_neighbors_stay_as_they_are_and_the_new_ones_are_those_of_sci
     assert kept.sentences == 0
 
 
-def test_what_cannot_be_placed_is_refused_before_anything_is_encoded(corpus, stored):
+def test_what_cannot_be_placed_is_refused_before_anything_is_encoded(
+    corpus, stored
+) -> None:
     mine = own.load(letters, "mine")
     other = replace(stored, fingerprint="f" * 32)
     with refused("is not the text of the stored neighbors"):
@@ -226,7 +230,7 @@ def test_what_cannot_be_placed_is_refused_before_anything_is_encoded(corpus, sto
         situate.text("", None)
 
 
-def test_chance_is_that_of_blind_drawing(rng):
+def test_chance_is_that_of_blind_drawing(rng) -> None:
     """The expected overlap is k / (n - 1).
 
     The highest of three exceeds the other value in at most 5 % of draws.
@@ -249,7 +253,7 @@ def test_chance_is_that_of_blind_drawing(rng):
 # others"
 def test_the_command_executes_the_lesson_with_stored_neighbors_and_says_where_it_is(
     stored, tmp_path, capsys, monkeypatch
-):
+) -> None:
     stored.write(tmp_path / "stored.parquet")
     for name in ("FIGURES", "RUNS"):
         monkeypatch.setattr(paths, name, tmp_path / name.lower())

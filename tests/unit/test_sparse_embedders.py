@@ -19,7 +19,7 @@ def sentences() -> list[str]:
     return list(corpora.load("lee").sentences[:250])
 
 
-def test_bag_of_words_and_tfidf_by_hand():
+def test_bag_of_words_and_tfidf_by_hand() -> None:
     corpus = ["b a b", "a c", "a a"]
     assert BagOfWords().fit_encode(corpus).toarray().tolist() == [
         [1, 2, 0],
@@ -32,7 +32,7 @@ def test_bag_of_words_and_tfidf_by_hand():
     )
 
 
-def test_tfidf_is_that_of_gensim(sentences):
+def test_tfidf_is_that_of_gensim(sentences) -> None:
     tokens = [text.gensim_tokens(sentence) for sentence in sentences]
     dictionary = Dictionary(tokens)
     bags = [dictionary.doc2bow(sentence) for sentence in tokens]
@@ -45,7 +45,7 @@ def test_tfidf_is_that_of_gensim(sentences):
         assert found == pytest.approx(expected, abs=1e-6)
 
 
-def test_principal_components_are_those_of_scikit_learn(sentences, monkeypatch):
+def test_principal_components_are_those_of_scikit_learn(sentences, monkeypatch) -> None:
     counts = BagOfWords().fit_encode(sentences).toarray().astype(float)
     theirs = PCA(10, svd_solver="full").fit_transform(counts)
     ours = PcaBagOfWords(dim=10).fit_encode(sentences)
@@ -57,7 +57,9 @@ def test_principal_components_are_those_of_scikit_learn(sentences, monkeypatch):
 
 
 @pytest.mark.parametrize("dense", [0, 10**7])
-def test_lsa_reaches_the_best_possible_reconstruction(sentences, dense, monkeypatch):
+def test_lsa_reaches_the_best_possible_reconstruction(
+    sentences, dense, monkeypatch
+) -> None:
     monkeypatch.setattr(sparse, "DENSE", dense)  # 0: the method for large texts
     vectors = TfIdf().fit_encode(sentences).toarray().astype(float)
     values = np.linalg.svd(vectors, compute_uv=False)
@@ -69,5 +71,5 @@ def test_lsa_reaches_the_best_possible_reconstruction(sentences, dense, monkeypa
 
 
 @pytest.mark.parametrize("kind", [PcaBagOfWords, LSA])
-def test_a_small_text_has_fewer_dimensions(kind):
+def test_a_small_text_has_fewer_dimensions(kind) -> None:
     assert kind().fit_encode(["a b", "b c", "c d e"]).shape == (3, 3)

@@ -81,7 +81,7 @@ WORDS = st.text(st.characters(codec="utf-8", exclude_characters=" \r\n\0"), max_
 @given(words=st.lists(WORDS, min_size=1, max_size=30, unique=True))
 def test_words_and_numbers_come_back_as_written_however_many_are_read_at_once(
     file, write, words, tmp_path_factory
-):
+) -> None:
     folder = tmp_path_factory.mktemp("words")
     rows = np.random.default_rng(len(words)).normal(size=(len(words), 2))
     expected = dict(zip(words, rows.astype(np.float32), strict=True))
@@ -95,7 +95,7 @@ def test_words_and_numbers_come_back_as_written_however_many_are_read_at_once(
 @EVERY_FORMAT
 def test_vectors_are_mapped_and_named_and_known_by_words_and_numbers_only(
     file, write, tmp_path, rng
-):
+) -> None:
     expected = some(rng)
     write(tmp_path / file, expected)
     vectors = load(tmp_path / file)
@@ -118,14 +118,16 @@ def test_vectors_are_mapped_and_named_and_known_by_words_and_numbers_only(
         (b"caf\xc3\xa9 1 2\nna\xefve 3 4\n", ["caf\xe9", "na\xefve"]),
     ],
 )
-def test_peculiar_lines_of_published_files_are_read(content, expected, tmp_path):
+def test_peculiar_lines_of_published_files_are_read(
+    content, expected, tmp_path
+) -> None:
     (tmp_path / "glove.txt").write_bytes(content)
     vectors = load(tmp_path / "glove.txt")
     same(vectors, dict(zip(expected, [[1, 2], [3, 4]], strict=True)))
 
 
 @pytest.mark.parametrize("binary", [True, False])
-def test_what_gensim_writes_is_read(binary, tmp_path, rng):
+def test_what_gensim_writes_is_read(binary, tmp_path, rng) -> None:
     expected = some(rng)
     theirs = KeyedVectors(3)
     theirs.add_vectors(list(expected), list(expected.values()))
@@ -146,7 +148,7 @@ UNSEEN = [
 ]
 
 
-def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng):
+def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng) -> None:
     rows = {**some(rng), "</s>": np.ones(3, np.float32)}
     buckets = rng.normal(size=(1000, 3)).astype(np.float32)
     for file in ("model.bin", "model.bin.gz"):
@@ -159,7 +161,7 @@ def test_fasttext_vectors_are_those_of_gensim(tmp_path, rng):
     np.testing.assert_array_equal(ours["</s>"], 1)
 
 
-def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed():
+def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed() -> None:
     model = load(Path(datapath("crime-and-punishment.bin")))
     printed = load(Path(datapath("crime-and-punishment.vec")))
     assert "</s>" in model
@@ -167,7 +169,7 @@ def test_a_model_of_fasttext_itself_gives_the_vectors_that_it_printed():
     np.testing.assert_allclose(model.matrix, printed.matrix, rtol=5e-5)  # five digits
 
 
-def test_a_word_without_ngrams_is_unknown(tmp_path, rng):
+def test_a_word_without_ngrams_is_unknown(tmp_path, rng) -> None:
     rows = some(rng)
     write_fasttext_bin(tmp_path / "model.bin", rows, rng.normal(size=(10, 3)), 4, 6)
     vectors = load(tmp_path / "model.bin")
@@ -183,7 +185,7 @@ def test_a_word_without_ngrams_is_unknown(tmp_path, rng):
 
 def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(
     tmp_path, caplog
-):
+) -> None:
     (tmp_path / "twice.txt").write_bytes(b"a 1 2\nb 3 4\na 5 6\na 7 8\nc 9 10\n")
     same(load(tmp_path / "twice.txt"), {"a": [1, 2], "b": [3, 4], "c": [9, 10]})
     assert "twice: 2 rows repeat a word; the first of each is used" in caplog.text
@@ -191,7 +193,7 @@ def test_of_a_repeated_word_the_first_row_is_kept_and_the_others_are_counted(
 
 def test_a_second_load_does_not_read_the_file_again_until_it_changes(
     tmp_path, rng, monkeypatch
-):
+) -> None:
     write_glove_text(tmp_path / "glove.txt", some(rng))
     before = load(tmp_path / "glove.txt")
     with monkeypatch.context() as patch:
@@ -260,7 +262,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("make", "message"), BAD.values(), ids=BAD)
-def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path):
+def test_a_bad_file_gets_a_sentence_that_names_it(make, message, tmp_path) -> None:
     make(tmp_path / "given")
     for part in (message, str(tmp_path / "given")):
         with refused(part):

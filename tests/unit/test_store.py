@@ -63,7 +63,7 @@ def is_mapped(array) -> bool:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_what_comes_back_is_what_was_encoded_and_the_second_time_nothing_is(
     tmp_path, sparse
-):
+) -> None:
     expected = dense(Letters(sparse).encode(SENTENCES))
     for encoded in (50, 0):
         embedder = Letters(sparse)
@@ -93,7 +93,7 @@ def few_files() -> Iterator[None]:
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_text_may_have_more_shards_than_a_process_may_open_files(
     tmp_path, monkeypatch, few_files, sparse
-):
+) -> None:
     monkeypatch.setattr(store, "SHARD", 1)
     vectors = store.EmbeddingStore(tmp_path).embed(Letters(sparse), SENTENCES)
     np.testing.assert_array_equal(
@@ -101,7 +101,7 @@ def test_a_text_may_have_more_shards_than_a_process_may_open_files(
     )
 
 
-def test_another_text_version_or_setting_is_another_entry(tmp_path):
+def test_another_text_version_or_setting_is_another_entry(tmp_path) -> None:
     stored = store.EmbeddingStore(tmp_path)
     stored.embed(Letters(), SENTENCES)
     for embedder, sentences in (
@@ -136,7 +136,7 @@ def embed_in_shards(folder: Path, embedder: Embedder) -> None:
 
 def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
     tmp_path,
-):
+) -> None:
     names = {"a": "b", "b": "c", "c": "a", "d": "abc"}
     pairs = [(tmp_path, Sharing(name, others)) for name, others in names.items()]
     running = [context.Process(target=embed_in_shards, args=pair) for pair in pairs]
@@ -157,7 +157,7 @@ def test_embedders_that_share_companions_neither_mix_nor_wait_for_each_other(
 
 def test_an_embedder_is_fitted_on_the_corpus_only_when_something_is_missing(
     tmp_path,
-):
+) -> None:
     stored = store.EmbeddingStore(tmp_path)
     first = embedders.load("bow")
     second = embedders.load("bow")
@@ -180,7 +180,7 @@ class Foreign:
         return np.full((len(sentences), abs(width)), 1.0 if width > 0 else np.nan)
 
 
-def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path):
+def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path) -> None:
     stored = store.EmbeddingStore(tmp_path / "store")
     given = write_letters(tmp_path / "mine.py")
     for foreign in (given, letters):
@@ -195,7 +195,7 @@ def test_a_foreign_encode_is_cached_under_a_name_and_only_then(tmp_path):
 
 def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
     tmp_path,
-):
+) -> None:
     stored = store.EmbeddingStore(tmp_path)
     with refused("NaN or infinity"):
         stored.embed(Foreign(-3), SENTENCES, name="mine")
@@ -203,13 +203,13 @@ def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
         stored.embed(Foreign(3, 4), SENTENCES, name="yours")
 
 
-def test_a_corpus_without_sentences_gets_a_sentence(tmp_path):
+def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
     with refused("corpus: holds no sentences; give at least one"):
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 
 # README: "see or delete the cache: `make cache`, `make prune`"
-def test_a_cache_is_shown_and_deleted(tmp_path):
+def test_a_cache_is_shown_and_deleted(tmp_path) -> None:
     store.EmbeddingStore(tmp_path / "cache").embed(Letters(), SENTENCES)
     variables = os.environ | {"SENTENCE_CACHE": str(tmp_path / "cache")}
     for target, shown in {"cache": str(tmp_path / "cache"), "prune": ""}.items():
@@ -227,7 +227,7 @@ TEXT = ["the dog barks", "a cat and a dog", "the cat sleeps", "dogs bark and sle
 
 def test_many_embedders_give_what_each_gives_alone_in_the_order_asked_for(
     tmp_path, place
-):
+) -> None:
     names = ["tfidf", "w2v-corpus-8d", "bow", "w2v-corpus-6d"]
     together = store.EmbeddingStore(tmp_path / "together").embed_all(names, TEXT)
     assert list(together) == list(together.seconds) == names
@@ -250,7 +250,7 @@ def place(tmp_path, monkeypatch):
 )
 def test_a_fitted_embedder_is_as_if_fitted_now_whatever_was_fitted_before(
     place, name, options
-):
+) -> None:
     store.fit(embedders.load(name), TEXT)  # with other options
     for text_of_it in (TEXT, TEXT[1:], TEXT):
         expected = embedders.load(name, **options).fit(text_of_it)
@@ -260,7 +260,7 @@ def test_a_fitted_embedder_is_as_if_fitted_now_whatever_was_fitted_before(
         np.testing.assert_array_equal(dense(vectors), dense(expected.encode(TEXT)))
 
 
-def test_what_needs_no_text_or_has_it_is_left_alone(place):
+def test_what_needs_no_text_or_has_it_is_left_alone(place) -> None:
     store.fit(embedders.load("glove-6b-50d"), TEXT)
     once = embedders.load("bow").fit(["other words"])
     assert store.fit(once, TEXT).vocabulary == {"other": 0, "words": 1}

@@ -25,7 +25,7 @@ def vectors(tmp_path, monkeypatch, rng):
     stored._arrays.cache_clear()
 
 
-def test_they_are_returned_for_their_sentences_and_no_others(vectors):
+def test_they_are_returned_for_their_sentences_and_no_others(vectors) -> None:
     assert embedders.missing(["infersent-v1"]) == {}
     loaded = embedders.load("infersent-v1")
     encoded = loaded.fit_encode(SENTENCES)
@@ -35,7 +35,7 @@ def test_they_are_returned_for_their_sentences_and_no_others(vectors):
         loaded.encode(SENTENCES[::-1])
 
 
-def test_word_vectors_average_to_the_same_without_torch(rng, monkeypatch):
+def test_word_vectors_average_to_the_same_without_torch(rng, monkeypatch) -> None:
     vectors = {word: rng.normal(size=5).astype(np.float32) for word in "abcdef"}
     average = Average("mean", vectors, str.split)
     sentences = ["a b a c", "", "unknown", "f"]

@@ -41,7 +41,7 @@ def vectors(rng) -> np.ndarray:
 # -- invariance ------------------------------------------------------------------------
 
 
-def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng):
+def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng) -> None:
     rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
     scales = rng.uniform(0.1, 9, size=(len(vectors), 1))
     found = swap.compare(vectors, scales * vectors @ rotation, SENTENCES)
@@ -52,7 +52,7 @@ def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng):
     assert (found.found_by()["old"] == found.found_by()["new"]).all()
 
 
-def test_random_vectors_give_chance_which_is_said(rng):
+def test_random_vectors_give_chance_which_is_said(rng) -> None:
     sentences = [str(i) for i in range(400)]
     found = swap.compare(*rng.normal(size=(2, 400, 30)), sentences, k=20)
     assert found.chance == pytest.approx(20 / 399)
@@ -66,7 +66,7 @@ lists = st.permutations(range(12)).map(lambda order: np.array([order[:5]]))
 
 # Lesson 10: overlap(A, C) >= overlap(A, B) + overlap(B, C) - 1
 @given(lists, lists, lists)
-def test_two_upgrades_lose_at_most_what_each_loses(a, b, c):
+def test_two_upgrades_lose_at_most_what_each_loses(a, b, c) -> None:
     least = n2o.overlap(a, b) + n2o.overlap(b, c) - 1
     assert n2o.overlap(a, c) >= least - 1e-12
 
@@ -90,7 +90,7 @@ def toy(asked) -> swap.Swap:
     return swap.between(asked, old, new, stats.Sampling(0, 200))
 
 
-def test_the_numbers_by_hand(toy):
+def test_the_numbers_by_hand(toy) -> None:
     np.testing.assert_allclose(toy.overlaps, [1, 2 / 3, 1 / 3])
     assert toy.per_query["first_changed"].tolist() == [False, True, True]
     assert toy.per_query["first_lost"].tolist() == [False, True, True]
@@ -101,7 +101,7 @@ def test_the_numbers_by_hand(toy):
     )
 
 
-def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path):
+def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None:
     changes = toy.changes()
     assert changes["query"].tolist() == ["three", "one", "zero"]
     assert changes["lost"].tolist() == [["four", "five"], ["two"], []]
@@ -121,13 +121,13 @@ def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path):
 
 
 @pytest.mark.parametrize("k", [1, 3])
-def test_queries_of_another_source_may_find_their_equal(k):
+def test_queries_of_another_source_may_find_their_equal(k) -> None:
     found = swap.compare(Letters(), Letters(), SENTENCES, k=k, queries=SENTENCES[:5])
     assert found.old.ids[:, 0].tolist() == [0, 1, 2, 3, 4]
     assert found.chance == k / len(SENTENCES)
 
 
-def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path):
+def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> None:
     name = write_letters(tmp_path / "mine.py")
     found = swap.compare(name, f"{name}@int8", SENTENCES, k=3)
     assert (found.old.cost.bytes, found.new.cost.bytes) == (4 * DIM, DIM)
@@ -154,13 +154,13 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path):
         ),
     ],
 )
-def test_bad_input_gets_one_sentence(change, message):
+def test_bad_input_gets_one_sentence(change, message) -> None:
     given = {"old": Letters(), "new": Letters(), "sentences": SENTENCES, "k": 10}
     with refused(message):
         swap.compare(**(given | change))
 
 
-def test_another_text_and_another_k_are_refused(asked):
+def test_another_text_and_another_k_are_refused(asked) -> None:
     a = Searched("a", asked.fingerprint, OLD)
     with refused("b: has searched another text, or with other"):
         swap.between(asked, a, Searched("b", "other", NEW))
@@ -181,7 +181,7 @@ class Model:
         return letters(sentences) @ self.weights
 
 
-def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng):
+def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng) -> None:
     model = Model()
     drift = swap.evaluator(model, SENTENCES, k=5, name="old")
     assert drift.primary_metric == "old_n2o"
@@ -196,7 +196,7 @@ def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng):
     assert logged["n2o"].tolist() == pytest.approx([1, other["old_n2o"]])
 
 
-def test_sentence_transformers_takes_the_evaluator():
+def test_sentence_transformers_takes_the_evaluator() -> None:
     evaluation = pytest.importorskip("sentence_transformers.base.evaluation")
     drift = swap.evaluator(Model(), SENTENCES, k=5)
     assert isinstance(drift, evaluation.SentenceEvaluator)
@@ -215,7 +215,7 @@ def test_sentence_transformers_takes_the_evaluator():
         ((0.9, np.nan, np.nan), 4, "UNDECIDED: "),
     ],
 )
-def test_the_exit_status_says_whether_it_is_enough(interval, status, verdict):
+def test_the_exit_status_says_whether_it_is_enough(interval, status, verdict) -> None:
     found, said = command.judged(0.8, *interval)
     assert found == status
     assert said.startswith(verdict)
@@ -230,7 +230,9 @@ def text(tmp_path, monkeypatch) -> str:
 
 
 # README: "`make swap OLD=... NEW=... TEXT=...`"
-def test_the_command_executes_the_lesson_and_prints_five_lines(text, tmp_path, capsys):
+def test_the_command_executes_the_lesson_and_prints_five_lines(
+    text, tmp_path, capsys
+) -> None:
     name = write_letters(tmp_path / "mine.py")
     options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]
     assert command.main([*options, "--name=x", "--at-least=0.8"]) == 0
@@ -265,14 +267,14 @@ def test_the_command_executes_the_lesson_and_prints_five_lines(text, tmp_path, c
         ({"new-pooling": "sum"}, "new, pooling: 'sum' is not known"),
     ],
 )
-def test_bad_options_are_refused_with_status_2(text, capsys, change, message):
+def test_bad_options_are_refused_with_status_2(text, capsys, change, message) -> None:
     given = {"old": "wordllama", "new": "wordllama", "text": text} | change
     assert command.main([f"--{name}={value}" for name, value in given.items()]) == 2
     assert message in capsys.readouterr().err
     assert not paths.FIGURES.exists()
 
 
-def test_a_lesson_that_fails_gives_status_1(text, capsys):
+def test_a_lesson_that_fails_gives_status_1(text, capsys) -> None:
     options = ["--old=wordllama", "--new=minilm", f"--text={text}", "--name=x"]
     assert command.main(options) == 1
     assert "FAILED: embedder: 'minilm' is not known" in capsys.readouterr().err

@@ -202,7 +202,7 @@ OFFICIAL: dict[str, Prepare] = {
 
 
 @pytest.mark.parametrize("name", [name for name in PAPER if name != "tfidf"])
-def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data):
+def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data) -> None:
     expected = OFFICIAL[name](data)
     embedder = embedders.load(name)
     assert embedder.name == name
@@ -215,7 +215,7 @@ def test_the_official_file_in_a_data_folder_gives_the_embedding(name, data):
         )
 
 
-def test_a_file_of_another_size_under_the_official_name_is_refused(data):
+def test_a_file_of_another_size_under_the_official_name_is_refused(data) -> None:
     write_glove_text(data / "glove/glove.840B.300d.txt", word_vectors(50))
     with refused("glove.840B.300d.txt: has vectors of 50 dimensions"):
         embedders.load("glove-840b-300d")

@@ -49,7 +49,7 @@ OF_PACKAGES = list(SETS)[17:]
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_set_has_the_papers_counts(data_file, name):
+def test_every_set_has_the_papers_counts(data_file, name) -> None:
     counts = SETS[name]
     if name not in OF_PACKAGES:
         data_file("opinosis" if name.startswith("Opinosis") else "senteval")
@@ -59,7 +59,7 @@ def test_every_set_has_the_papers_counts(data_file, name):
     assert len(tasks.load(name, "all")) == sum(counts.values())
 
 
-def test_groups_of_the_papers(data_file):
+def test_groups_of_the_papers(data_file) -> None:
     data_file("senteval/MRPC")
     data_file("opinosis")
     msrp = np.bincount(tasks.load("MSRP-groups").labels)
@@ -69,7 +69,7 @@ def test_groups_of_the_papers(data_file):
     assert len(np.bincount(opinosis.labels)) == 89
 
 
-def test_scores_of_news_items_and_words():
+def test_scores_of_news_items_and_words() -> None:
     lee = tasks.load("Lee")
     words = tasks.load("WS353", "all")
     assert (lee.ids[1], lee.ids[-1]) == ((0, 2), (48, 49))
@@ -77,12 +77,12 @@ def test_scores_of_news_items_and_words():
     assert (words.left[0], words.right[1], words.score[2]) == ("love", "cat", 10)
 
 
-def test_verses_are_grouped_across_translations():
+def test_verses_are_grouped_across_translations() -> None:
     sizes = np.bincount(tasks.load("Verses").labels)
     assert (len(sizes), sizes.min()) == (4_758, 3)
 
 
-def test_verses_far_are_the_same_short_verses_in_two_translations():
+def test_verses_far_are_the_same_short_verses_in_two_translations() -> None:
     groups = []
     for split, translation in (("train", "ylt"), ("test", "wmth")):
         task = tasks.load("Verses-far", split)
@@ -129,7 +129,7 @@ def sts13(**changed: str) -> dict[str, str]:
     return files
 
 
-def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder):
+def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder) -> None:
     pairs = (
         '"Open only here.\tShut.\r\nNo score.\tNone.\r\n'
         ' Näher , "so" ; \u0085\tStill "open \r\n'
@@ -186,13 +186,13 @@ def test_sts_leaves_out_pairs_without_a_score_and_merges_no_lines(folder):
         ),
     ],
 )
-def test_a_layout_is_read(folder, name, split, file, content, expected):
+def test_a_layout_is_read(folder, name, split, file, content, expected) -> None:
     folder({file: content})
     task = tasks.load(name, split)
     assert {field: list(getattr(task, field)) for field in expected} == expected
 
 
-def test_two_files_one_a_class_in_western_encoding(folder):
+def test_two_files_one_a_class_in_western_encoding(folder) -> None:
     positive = {"senteval/MR/rt-polarity.pos": "a fine cliché … \n\n'tis good"}
     folder(positive | {"senteval/MR/rt-polarity.neg": "dull \n"}, "cp1252")
     for split in ("test", "all"):
@@ -201,7 +201,7 @@ def test_two_files_one_a_class_in_western_encoding(folder):
         assert task.labels.tolist() == [1, 1, 1, 0]
 
 
-def test_msrp_groups_join_pairs_of_both_files_by_id(folder):
+def test_msrp_groups_join_pairs_of_both_files_by_id(folder) -> None:
     train = "1\t1\t2\ta &amp; b\ttwo\r\n1\t9\t8\tnine\teight\r\n0\t4\t9\tfour\tnine\r\n"
     test = "1\t3\t1\tthree\ta &amp; b\r\n"
     stem = "senteval/MRPC/msr_paraphrase"
@@ -213,7 +213,7 @@ def test_msrp_groups_join_pairs_of_both_files_by_id(folder):
     assert task.labels.tolist() == [0, 0, 0]
 
 
-def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder):
+def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder) -> None:
     first = 'loose\tclear\tlong life\nloose\t "a sharp, clear one"\tlasts\nloose\t\t\n'
     second = "lasts\tlasts\tcheap\n\tlasts for £9\tlow price\n\tgoes on\tlasts\n"
     quoted = 'x\t"sharp, so"\nx\tsharp, so\nx\ta "sharp" one\nx\t"sharp" and "clear"\n'
@@ -249,13 +249,15 @@ def test_opinosis_groups_are_columns_joined_by_sentences_and_unquoted(folder):
         ),
     ],
 )
-def test_a_broken_file_gets_a_sentence_with_its_line(folder, name, files, message):
+def test_a_broken_file_gets_a_sentence_with_its_line(
+    folder, name, files, message
+) -> None:
     folder(files)
     with refused(message):
         tasks.load(name)
 
 
-def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch):
+def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> None:
     here = folder({})
     monkeypatch.setattr(paths, "DATA", here / "project" / "data")
     with pytest.raises(InputError) as error:
@@ -279,7 +281,7 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch):
         ("MR", "train", "accepted: test, all (it has no official splits, so both are"),
     ],
 )
-def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message):
+def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message) -> None:
     with refused(message):
         tasks.load(name, split)
 
@@ -287,13 +289,13 @@ def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message):
 # -- closure ---------------------------------------------------------------------------
 
 
-def test_closure_of_the_papers_example():
+def test_closure_of_the_papers_example() -> None:
     groups = localization.groups_from_pairs([("A", "B"), ("D", "A"), ("B", "C")])
     assert groups == [["A", "B", "D", "C"]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1))
-def test_closure_is_the_connected_components_of_scipy(pairs):
+def test_closure_is_the_connected_components_of_scipy(pairs) -> None:
     left, right = np.array(pairs).T
     graph = coo_array((np.ones(len(pairs)), (left, right)), (13, 13))
     labels = connected_components(graph)[1]
@@ -304,6 +306,6 @@ def test_closure_is_the_connected_components_of_scipy(pairs):
 
 
 @pytest.mark.parametrize("pairs", [[(1, 2), (3,)], [([1], 2)], [7]])
-def test_what_is_no_pair_of_ids_is_refused(pairs):
+def test_what_is_no_pair_of_ids_is_refused(pairs) -> None:
     with refused("is not a pair; give two hashable ids"):
         groups_from_pairs(pairs)

@@ -18,7 +18,7 @@ anything = st.text(max_size=60)
 
 
 @given(st.lists(anything))
-def test_a_fingerprint_depends_on_where_sentences_end(sentences):
+def test_a_fingerprint_depends_on_where_sentences_end(sentences) -> None:
     same = text.fingerprint(sentences)
     assert text.fingerprint([*sentences, ""]) != same
     if len(sentences) > 1:
@@ -28,7 +28,7 @@ def test_a_fingerprint_depends_on_where_sentences_end(sentences):
 @given(anything)
 @example("a\0b \u202e \u0378 e\u0301")
 @example("x" * 40_000)
-def test_tokens_are_text_without_white_space(sentence):
+def test_tokens_are_text_without_white_space(sentence) -> None:
     tokenizers = [text.word_tokens, text.gensim_tokens, text.whitespace_tokens]
     for tokenize in tokenizers:
         assert all(
@@ -38,17 +38,17 @@ def test_tokens_are_text_without_white_space(sentence):
 
 
 @given(anything)
-def test_gensim_tokens_are_those_of_gensim(sentence):
+def test_gensim_tokens_are_those_of_gensim(sentence) -> None:
     assert text.gensim_tokens(sentence) == list(
         utils.tokenize(sentence, lowercase=True)
     )
 
 
-def test_lone_surrogates_are_mended_and_nothing_else():
+def test_lone_surrogates_are_mended_and_nothing_else() -> None:
     assert text.mend("a\ud800b \U0001f600 é\x00") == "a\ufffdb \U0001f600 é\x00"
 
 
-def test_tokens_by_hand():
+def test_tokens_by_hand() -> None:
     assert text.word_tokens("He doesn't  know.") == ["He", "does", "n't", "know", "."]
     assert text.gensim_tokens("He doesn't know 3.") == ["he", "doesn", "t", "know"]
     assert text.content_types("The cat, the CAT!") == {"the", "cat"}
@@ -57,7 +57,7 @@ def test_tokens_by_hand():
     assert text.treebank_tokens('They can\'t "stop".') == quoted
 
 
-def test_word_tokens_are_those_of_spacy():
+def test_word_tokens_are_those_of_spacy() -> None:
     tokenizer = spacy.blank("en").tokenizer
     for sentence in corpora.load("wikipedia-sample").sentences[:3000]:
         assert text.word_tokens(sentence) == [
@@ -65,7 +65,7 @@ def test_word_tokens_are_those_of_spacy():
         ]
 
 
-def test_counts_become_probabilities(tmp_path):
+def test_counts_become_probabilities(tmp_path) -> None:
     (tmp_path / "counts.txt").write_text("the 3\nNew York 1\n", encoding="utf-8")
     assert text.read_probabilities(tmp_path / "counts.txt") == {
         "the": 0.75,
@@ -84,7 +84,7 @@ def test_counts_become_probabilities(tmp_path):
         (b"the 0\n", "holds no counts above 0"),
     ],
 )
-def test_a_file_without_counts_is_refused(tmp_path, content, message):
+def test_a_file_without_counts_is_refused(tmp_path, content, message) -> None:
     (tmp_path / "counts.txt").write_bytes(content)
     with refused(message):
         text.read_probabilities(tmp_path / "counts.txt")

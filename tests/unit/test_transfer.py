@@ -51,7 +51,7 @@ def hasty_perceptrons(monkeypatch) -> None:
 )
 def test_linear_classifiers_agree_with_scikit_learn(
     rng, ours, theirs, normalized, absolute
-):
+) -> None:
     vectors, labels = clouds(rng, 400, classes=3)
     train = vectors[:200], labels[:200]
     test = vectors[200:], labels[200:]
@@ -71,7 +71,7 @@ def test_linear_classifiers_agree_with_scikit_learn(
 
 def test_what_was_validated_before_is_not_validated_again_and_changes_nothing(
     rng,
-):
+) -> None:
     data = [clouds(rng, 200)]
     shared: dict = {}
     for normalize in ((False,), (True,), (False, True)):
@@ -82,7 +82,7 @@ def test_what_was_validated_before_is_not_validated_again_and_changes_nothing(
         np.testing.assert_array_equal(alone.predicted, together.predicted)
 
 
-def test_the_perceptron_learns_what_no_linear_classifier_can():
+def test_the_perceptron_learns_what_no_linear_classifier_can() -> None:
     vectors = np.random.default_rng(1).uniform(-1, 1, size=(600, 2))
     data = [(vectors, (vectors[:, 0] * vectors[:, 1] > 0).astype(int))]
     options = {"folds": 2, "inner_folds": 1}
@@ -102,7 +102,7 @@ def test_the_perceptron_learns_what_no_linear_classifier_can():
 )
 def test_neither_normalization_nor_penalty_sees_the_test_fold(
     classifier, hasty_perceptrons
-):
+) -> None:
     vectors, labels = clouds(np.random.default_rng(4), 200)
     options = {"classifier": classifier, "folds": 3, "inner_folds": 2}
     expected = transfer.evaluate([(vectors, labels)], **options)
@@ -119,7 +119,7 @@ def test_neither_normalization_nor_penalty_sees_the_test_fold(
         np.testing.assert_array_equal(found.predicted[kept], expected.predicted[kept])
 
 
-def test_the_choice_is_the_best_on_dev_and_the_simplest_of_equals(rng):
+def test_the_choice_is_the_best_on_dev_and_the_simplest_of_equals(rng) -> None:
     vectors, labels = clouds(rng, 300)
     train, dev, test = ((vectors[rows::3], labels[rows::3]) for rows in range(3))
     penalties = (10.0, 1.0, 0.1)
@@ -140,7 +140,7 @@ def test_the_choice_is_the_best_on_dev_and_the_simplest_of_equals(rng):
 
 
 @given(st.integers(2, 6), st.integers(2, 4), st.integers(0, 2**32))
-def test_folds_are_alike_in_size_and_classes(folds, classes, seed):
+def test_folds_are_alike_in_size_and_classes(folds, classes, seed) -> None:
     rng = np.random.default_rng(seed)
     enough = np.arange(classes).repeat(folds)
     labels = rng.permutation(np.append(enough, rng.integers(0, classes, 30)))
@@ -151,7 +151,7 @@ def test_folds_are_alike_in_size_and_classes(folds, classes, seed):
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32))
-def test_what_says_the_same_is_in_one_fold(folds, seed):
+def test_what_says_the_same_is_in_one_fold(folds, seed) -> None:
     rng = np.random.default_rng(seed)
     groups = rng.permutation(np.append(np.arange(40).repeat(3), np.full(20, -1)))
     labels = np.where(groups < 0, rng.integers(0, 2, len(groups)), groups % 2)
@@ -160,7 +160,7 @@ def test_what_says_the_same_is_in_one_fold(folds, seed):
     assert len(set(fold[groups == -1])) > 1
 
 
-def test_groups_are_kept_together_in_the_inner_folds_too(rng):
+def test_groups_are_kept_together_in_the_inner_folds_too(rng) -> None:
     groups = np.arange(90) // 3
     examples = transfer.examples(rng.normal(size=(90, 2)), groups % 2, groups)
     for train, held_out in transfer.Evaluation(inner_folds=3).inside(examples, 0):
@@ -178,14 +178,14 @@ def encode(sentences: list[str]) -> np.ndarray:
     return np.array([WORDS[sentence] for sentence in sentences], np.float32)
 
 
-def test_splits_are_kept_apart():
+def test_splits_are_kept_apart() -> None:
     train = tasks.ClassificationTask(["red", "blue"] * 5, np.array([0, 1] * 5))
     test = tasks.ClassificationTask(["pink", "blue"], np.array([0, 1]))
     found = transfer.on_splits([train, test], encode, inner_folds=2)
     assert found.predicted.tolist() == [0, 1]
 
 
-def test_pairs_with_labels_are_a_task():
+def test_pairs_with_labels_are_a_task() -> None:
     left = ["red", "blue", "pink", "red"] * 6
     right = ["red", "blue", "blue", "blue"] * 6
     task = tasks.PairTask(left, right, label=np.array([1, 1, 0, 0] * 6))
@@ -196,13 +196,13 @@ def test_pairs_with_labels_are_a_task():
     ("name", "counts"),
     [("Translations", [300] * 5), ("Books", [300] * 5), ("Questions", [400] * 2)],
 )
-def test_tasks_of_our_own_are_balanced_and_always_the_same(name, counts):
+def test_tasks_of_our_own_are_balanced_and_always_the_same(name, counts) -> None:
     first = tasks.load(name)
     assert first.sentences == tasks.load(name).sentences
     assert np.bincount(first.labels).tolist() == counts
 
 
-def test_translations_of_a_verse_are_a_group_and_books_have_one_of_each():
+def test_translations_of_a_verse_are_a_group_and_books_have_one_of_each() -> None:
     task = local.translations()
     sizes = np.unique(task.groups, return_counts=True)[1]
     assert set(sizes) == {len(bible.TRANSLATIONS)}
@@ -215,7 +215,7 @@ def test_translations_of_a_verse_are_a_group_and_books_have_one_of_each():
     assert of_verse.keys() >= set(task.sentences)
 
 
-def test_what_is_a_question(tmp_path, monkeypatch):
+def test_what_is_a_question(tmp_path, monkeypatch) -> None:
     file = tmp_path / "text.txt"
     file.write_text('Who?\n"Where to?"\nHere.\nIs it? It is.\nThere!\n')
     monkeypatch.setattr(local, "CORPUS", f"lines:{file}")
@@ -245,6 +245,6 @@ RARE = np.append(LABELS[:19], 7)
 )
 def test_what_cannot_be_cross_validated_gets_a_sentence(
     vectors, labels, options, message
-):
+) -> None:
     with refused(message):
         transfer.evaluate([(vectors, labels)], **{"folds": 2} | options)

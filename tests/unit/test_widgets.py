@@ -24,13 +24,13 @@ def displayed(monkeypatch) -> list:
 
 def test_executed_headlessly_the_first_of_all_is_shown_without_a_widget(
     monkeypatch, tmp_path, displayed
-):
+) -> None:
     monkeypatch.setenv(paths.FIGURES_VARIABLE, str(tmp_path))
     widgets.slide(lambda **values: displayed.append(values), **RANGES)
     assert displayed == [{"k": 5, "beta": 2.0, "who": "a"}]
 
 
-def test_whole_numbers_stay_whole_and_a_menu_gives_the_value(displayed):
+def test_whole_numbers_stay_whole_and_a_menu_gives_the_value(displayed) -> None:
     called = []
     widgets.slide(lambda **values: called.append(values), **RANGES)
     k, beta, who = displayed[0].children[:3]
