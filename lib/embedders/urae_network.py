@@ -18,8 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import linear
+
+from lib.run.compiled import njit
 
 LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one
@@ -205,6 +208,7 @@ def greedy(weights: Weights, sentences: Sequence[Tensor]) -> list[np.ndarray]:
     return trees
 
 
+@njit
 def _merged(
     encode: np.ndarray,
     encode_bias: np.ndarray,
@@ -212,29 +216,47 @@ def _merged(
     decode_bias: np.ndarray,
     words: np.ndarray,
 ) -> np.ndarray:
-    """The merges of one sentence."""
+    """The merges of one sentence, int64[words - 1, 2]."""
+    layers = encode, encode_bias, decode, decode_bias
+    count = len(words)
+    nodes = np.arange(count)
+    vectors = words.copy()
+    parents = np.empty_like(words)  # of each node and the next
+    errors = np.empty(count, words.dtype)
+    for place in range(count - 1):
+        parents[place], errors[place] = _fold(*layers, vectors[place : place + 2])
+    merges = np.empty((count - 1, 2), np.int64)
+    for step in range(count - 1):
+        left = count - 1 - step  # pairs
+        least = errors[:left].min() * (1 + TIE)
+        chosen = np.argmax(errors[:left] <= least)
+        merges[step] = nodes[chosen : chosen + 2]
+        nodes[chosen] = count + step
+        vectors[chosen] = parents[chosen]
+        for place in range(chosen + 1, left):
+            nodes[place] = nodes[place + 1]
+            vectors[place] = vectors[place + 1]
+        for place in range(chosen, left - 1):
+            parents[place] = parents[place + 1]
+            errors[place] = errors[place + 1]
+        for place in range(max(chosen - 1, 0), min(chosen + 1, left - 1)):
+            parents[place], errors[place] = _fold(*layers, vectors[place : place + 2])
+    return merges
 
-    def fold(pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The parents of pairs, at unit length, and the reconstruction errors."""
-        parents = np.tanh(pairs @ encode.T + encode_bias)
-        again = np.tanh(parents @ decode.T + decode_bias)
-        lengths = np.linalg.norm(parents, axis=-1, keepdims=True)
-        return parents / lengths, np.square(again - pairs).sum(axis=-1)
 
-    nodes = list(range(len(words)))
-    vectors = list(words)
-    parents, errors = map(list, fold(np.hstack([words[:-1], words[1:]])))
-    merges = []
-    while errors:
-        i = int(np.argmax(errors <= min(errors) * (1 + TIE)))
-        merges.append(nodes[i : i + 2])
-        nodes[i : i + 2] = [len(words) + len(merges) - 1]
-        vectors[i : i + 2] = [parents[i]]
-        del parents[i], errors[i]
-        with_merged = range(max(i - 1, 0), min(i + 1, len(errors)))
-        for pair in with_merged:
-            parents[pair], errors[pair] = fold(np.concatenate(vectors[pair : pair + 2]))
-    return np.array(merges, np.int64).reshape(-1, 2)
+@njit
+def _fold(
+    encode: np.ndarray,
+    encode_bias: np.ndarray,
+    decode: np.ndarray,
+    decode_bias: np.ndarray,
+    pair: np.ndarray,
+) -> tuple[np.ndarray, float]:
+    """The parent of two parts, at unit length, and its reconstruction error."""
+    parts = pair.copy().reshape(-1)
+    parent = np.tanh(encode @ parts + encode_bias)
+    again = np.tanh(decode @ parent + decode_bias)
+    return parent / np.linalg.norm(parent), np.square(again - parts).sum()
 
 
 # -- training --------------------------------------------------------------------------
@@ -275,10 +297,15 @@ def train(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Run PyTorch in one thread, so sums do not depend on the number of cores."""
+    """Run PyTorch and NumPy in one thread.
+
+    Sums do not depend on the number of cores then, and no thread waits for another
+    between matrices that are this small.
+    """
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with threadpool_limits(1, "blas"):
+            yield
     finally:
         torch.set_num_threads(before)

@@ -40,6 +40,8 @@ CONNECT_SECONDS = 5
 # Of work that failed, on a network file system, say; work whose worker died is always
 # done again.
 RETRIES = 2
+# How many threads libraries start in each of several processes.
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 AHEAD = 2  # pieces of work in flight for each process, or thread of the cluster
 # Their versions must agree, as must those of the packages on Dask's own list.
 PACKAGES = ["scipy", "torch", "sentence-embedding-studies"]
@@ -280,7 +282,9 @@ def in_processes(
     if workers == 1:
         yield from starmap(function, inputs)
         return
-    pool = get_reusable_executor(workers, timeout=None, initializer=_begin)
+    pool = get_reusable_executor(
+        workers, timeout=None, initializer=_begin, env=dict.fromkeys(THREADS, "1")
+    )
     pending = deque()
     try:
         for arguments in inputs:

@@ -242,16 +242,16 @@ def run_all(jobs: list[Job], workers: int, force: bool) -> dict[Job, str]:
 
     A failing job does not stop the others.
 
-    Neighbors in the list often need the same embeddings and would wait for each other,
-    so those that run side by side are from different parts of the list, with the later
-    parts first. Replications begin when every lesson has begun. An exception here, such
-    as an interrupt, ends all of them.
+    Neighboring lessons often need the same embeddings and would wait for each other, so
+    those that run side by side are from different parts of the list, with the later
+    parts first. Replications begin when every lesson has begun, in the order of the
+    list. An exception here, such as an interrupt, ends all of them.
     """
     failed = {}
     stopping = threading.Event()
     lessons = [job for job in jobs if not job.is_replication]
     replications = [job for job in jobs if job.is_replication]
-    ordered = [*_apart(lessons, workers), *_apart(replications, workers)]
+    ordered = [*_apart(lessons, workers), *replications]
     with ThreadPoolExecutor(workers) as pool:
         futures = {pool.submit(run, job, force, stopping): job for job in ordered}
         try:

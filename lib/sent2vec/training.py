@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
@@ -43,6 +44,7 @@ CHUNK = 1 << 20  # numbers that are worked on at once
 # vocabulary.
 TABLE = 10_000_000
 PER_WORD = 1000  # for each word
+TABLES = 5  # are kept for the next trainings on the same text, at 40 MB or less
 
 
 class Step(NamedTuple):
@@ -348,8 +350,14 @@ def negatives_table(dictionary: Dictionary, settings: Settings) -> np.ndarray:
         roots[~dictionary.is_word] = 0
     size = min(TABLE, PER_WORD * len(roots))
     copies = np.ceil(roots * np.float32(size) / roots.sum()).astype(np.int64)
-    table = np.repeat(np.arange(len(roots), dtype=np.int32), copies)
-    np.random.default_rng([settings.seed, 1]).shuffle(table)
+    return _shuffled(copies.tobytes(), settings.seed)
+
+
+@lru_cache(maxsize=TABLES)
+def _shuffled(copies: bytes, seed: int) -> np.ndarray:
+    repeats = np.frombuffer(copies, np.int64)
+    table = np.repeat(np.arange(len(repeats), dtype=np.int32), repeats)
+    np.random.default_rng([seed, 1]).shuffle(table)
     return table
 
 

@@ -172,15 +172,15 @@ def classified(
 
     The options are those of `transfer.evaluate`.
     """
-    task = tasks.load(name)
-    groups = getattr(task, "groups", None)
+    splits = [tasks.load(name, split) for split in tasks.splits(name)]
+    groups = getattr(splits[-1], "groups", None)
     options = {"folds": folds, "normalize": normalize, "classifier": classifier}
 
     def correct(embedder: Embedder | Fitted) -> np.ndarray:
-        result = transfer.on_task(name, embedder.fit_encode, **options)
+        result = transfer.on_splits(splits, embedder.fit_encode, **options)
         return result.correct.astype(np.float64)
 
-    clusters = np.arange(len(task)) if groups is None else groups
+    clusters = np.arange(len(splits[-1])) if groups is None else groups
     return ItemSet(name, group, correct, clusters)
 
 

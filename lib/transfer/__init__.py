@@ -22,7 +22,7 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from lib import stats, tasks
+from lib import stats
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.similarity import Features, Sides, checked
@@ -38,7 +38,6 @@ __all__ = [
     "deal",
     "evaluate",
     "on_splits",
-    "on_task",
 ]
 
 USUAL = Logistic()  # unless another classifier is given
@@ -148,16 +147,16 @@ def evaluate(
     return Result(float(correct.mean()), evaluation.choices, predicted, correct)
 
 
-def on_task(
-    name: str, encode: Callable[[Sequence[str]], Embeddings], **options: Any
+def on_splits(
+    parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any
 ) -> Result:
     """Evaluate on a labeled set, by its official splits or else cross-validation.
 
     Parameters
     ----------
-    name : str
-        Of `lib.tasks`: sentences with classes, or pairs with labels. Its groups stay in
-        one fold.
+    parts : sequence of Task
+        All of it; or train, dev (if there is one) and test. Its groups stay in one
+        fold.
     encode : callable
         From sentences to embeddings, such as ``partial(store.embed, embedder)``. It is
         called once, with the sentences of all splits; an embedder that it fits on them
@@ -165,15 +164,6 @@ def on_task(
     **options
         Those of `evaluate`.
     """
-    return on_splits(
-        [tasks.load(name, split) for split in tasks.splits(name)], encode, **options
-    )
-
-
-def on_splits(
-    parts: Sequence[Task], encode: Callable[[Sequence[str]], Embeddings], **options: Any
-) -> Result:
-    """The same of a set's splits: all, or train, dev (if there is one) and test."""
     sides = [side for part in parts for side in _texts(part)]
     vectors = encode([sentence for side in sides for sentence in side])
     ends = np.cumsum([len(side) for side in sides])
