@@ -1,10 +1,10 @@
-"""How fast sums and means of word vectors encode, beside two trained models.
+"""How fast sums and means of word vectors encode, beside trained sentence models.
 
-These are paragraph vectors and the recursive autoencoder.
+The trained models are PV-DM, PV-DBOW and the recursive autoencoder (URAE).
 
 ``python -m benchmarks.localization`` writes docs/benchmarks/localization.csv, sentences
-a second of processor time in each of ten runs. The replication of the paper judges by
-it that the former are cheap. Word vectors are loaded and models trained before.
+per second of processor time in each of ten runs. The replication of the paper uses it
+to judge whether sums and means are cheap. Loading and training are not timed.
 """
 
 from __future__ import annotations

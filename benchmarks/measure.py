@@ -87,10 +87,10 @@ def in_turns(
 
     One call of each comes first and is not counted.
 
-    Turns spread a machine's drift over all of them. With a `tolerance`, what the first
-    calls return is compared: where a number differs by more from that of the first
-    candidate, nothing is timed. Returns seconds, a row for each turn and a column for
-    each candidate.
+    Turns spread a machine's drift over all candidates. With a `tolerance`, the results
+    of the first calls are compared; AssertionError if a number differs by more from the
+    first candidate's. Returns seconds, with a row for each turn and a column for each
+    candidate.
     """
     first, *others = [call() for call in candidates.values()]
     if tolerance is not None:
@@ -136,7 +136,7 @@ def own_memory(process: psutil.Process) -> int:
 
 @contextmanager
 def sampled(read: Callable[[], Any], every: float) -> Iterator[list[Any]]:
-    """What `read` returns before and, by so many seconds, meanwhile."""
+    """What `read` returns at the start and then at intervals of `every` seconds."""
     values = [read()]
     ended = threading.Event()
 

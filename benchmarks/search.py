@@ -270,7 +270,7 @@ def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
     with measure.sampled(own, every=0.005) as memory:
         cold = measure.seconds(search)
         least, warm, most = sorted(measure.seconds(search) for _ in range(3))
-    device = "not measured, none was there"
+    device = "not measured (none available)"
     if torch.cuda.is_available():
         on_device = sorted(
             measure.seconds(partial(search, device="cuda")) for _ in range(3)

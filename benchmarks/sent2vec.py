@@ -47,8 +47,8 @@ CANDIDATES = {  # what differs from the settings above
 # test set, by cosine and z-normalized, after 30 of what it calls epochs of MIX, which
 # are 31.4 passes.
 PROGRAM = (
-    "100-d 1 times gensim's (to be reached: 1.5), 700-d 0.4 times gensim's "
-    "(to be reached: 0.65)"
+    "in 100 dimensions 1 times gensim's rate (target: 1.5), in 700 dimensions 0.4 "
+    "times (target: 0.65)"
 )
 PROGRAM_PEARSON = {1e-3: (0.4995, 0.559), 1e-4: (0.456, 0.519)}
 PASSES = 31
@@ -154,15 +154,15 @@ def quality(text: Path) -> pd.DataFrame:
 
 
 def seconds(lines: list[str], **changes: object) -> tuple[float, float]:
-    """Of one pass of training, and of encoding the same lines."""
+    """Seconds for one pass of training, and for encoding the same lines."""
     model = Sent2Vec.train(lines, replace(SHORT, **changes))
     return model.history[-1].seconds, measure.seconds(partial(model.encode, lines))
 
 
 def growth(lines: list[str]) -> list[float]:
-    """How seconds a sentence grow with its length, as a power, and the ratio for L1.
+    """The growth of training and encoding time with length, and the ratio for L1.
 
-    In training and in encoding.
+    Growth is the exponent of seconds per sentence over its length.
     """
     words = " ".join(lines).split()
     per_sentence = []
@@ -182,8 +182,8 @@ def costs(
 
     The mean has the 95% interval; the median has the worst and the best turn.
 
-    `one` and `two` hold `rates` with so many threads, with the most dimensions and the
-    smallest t; hours are extrapolated from them.
+    `one` and `two` hold `rates` with one and two threads, at the most dimensions and
+    the smallest t; hours are extrapolated from them.
     """
     turns = [0.5, 0, 1]
     plain = two[WORDS].quantile(turns).to_numpy()
@@ -253,9 +253,9 @@ def main(folder: Path, small: bool) -> None:
     measure.write_page(
         folder / "sent2vec.md",
         "Training Sent2Vec",
-        f"1 pass over {words:,} words, 10 negatives, words that occur "
-        f"{SETTINGS.min_count} times; medians of {runs} turns, each candidate once in "
-        "a turn. The authors' C++ program with words only and two threads, by the same "
+        f"1 pass over {words:,} words, 10 negatives, words that occur at least "
+        f"{SETTINGS.min_count} times; medians of {runs} turns, each candidate once per "
+        "turn. The authors' C++ program with words only and two threads, by the same "
         f"ratio: {PROGRAM}.",
         ["numpy", "numba", "gensim"],
         pd.concat(tables).rename_axis("candidate"),

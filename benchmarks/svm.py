@@ -29,7 +29,7 @@ CLASSIFIERS = {
 
 
 def placed(classifier: type, learned: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """The group of each asked sentence, of which one of each group is learned."""
+    """The predicted groups of `asked`, from one learned sentence of each group."""
     machine = classifier(C=1.0, class_weight="balanced")
     return machine.fit(learned, np.arange(learned.shape[0])).predict(asked)
 

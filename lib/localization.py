@@ -56,7 +56,7 @@ class Classified(NamedTuple):
     predictions : label[n]
         Of each sentence, by the classifier that has not seen it.
     scores : float64[n, groups]
-        What the prediction is the highest of; groups in rising order of their labels.
+        Decision values, the highest of which is predicted; groups sorted by label.
     """
 
     accuracy: float
@@ -217,10 +217,14 @@ def classify(
     seed : int
         Of the folds.
     C : float or sequence of float
-        Penalty of the SVM. Of several, such as `GRID`, each fold takes the best in
-        folds inside its training sentences.
+        Penalty of the SVM. If several are given, such as `GRID`, each fold uses the one
+        that is best in folds within its training sentences.
     scale : bool
         As for `svm`.
+
+    Returns
+    -------
+    Classified
 
     Raises
     ------

@@ -100,7 +100,7 @@ def square(pairs: pd.Series, names: Sequence[str]) -> pd.DataFrame:
 
 
 def chance(k: int, candidates: int) -> float:
-    """Expected N2O of two embedders that draw their neighbors blindly.
+    """Expected N2O of two embedders that draw their neighbors at random.
 
     Each draws k of `candidates` sentences: k / candidates.
     """

@@ -30,11 +30,11 @@ class Ranks(NamedTuple):
     Attributes
     ----------
     ranks : int64[q]
-        From 1 on: one more than the haystack has sentences nearer to the query than its
-        needle.
+        From 1: one plus the number of sentences in the haystack that are nearer to the
+        query than its needle.
     tied : int64[q]
-        How many of the haystack are exactly as near; in `ranks` they all come behind
-        the needle.
+        How many sentences in the haystack are as near as the needle; `ranks` places
+        them all after it.
     """
 
     ranks: np.ndarray
@@ -161,5 +161,7 @@ def chance(size: int) -> float:
 def _checked(ranks: ArrayLike) -> np.ndarray:
     array = as_integers("ranks", ranks)
     if array.ndim != 1 or not array.size or array.min() < 1:
-        raise InputError("ranks: give one list of whole numbers from 1 on")
+        raise InputError(
+            "ranks: are empty, nested or below 1; give a list of whole numbers from 1"
+        )
     return array

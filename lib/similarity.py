@@ -158,7 +158,7 @@ def column_statistics(*matrices: Embeddings) -> Columns:
     rows = np.concatenate(matrices)
     mean = rows.mean(axis=0, dtype=np.float64)
     deviation = rows.std(axis=0, dtype=np.float64)
-    # By the extremes, for the mean of equal numbers may be rounded to another one.
+    # By the extremes, since the mean of equal numbers may differ by rounding.
     varies = np.ptp(rows, axis=0) > 0
     return mean, np.where(varies, deviation, 0.0)
 
@@ -190,7 +190,7 @@ class Features:
     3. The mean is subtracted, and all is divided by one number so that the mean
        variance of a column is 1. This only sets the unit of a penalty: a linear model
        with a free intercept makes the same predictions from the raw features with the
-       penalty divided by the square of that number.
+       penalty multiplied by the square of that number.
 
     Sparse vectors are not centered in either step, which would fill them. Where the
     intercept is free and without a penalty, that makes no difference to a linear model
@@ -267,8 +267,8 @@ def regress(
         (Tai et al., 2015, section 4.2). SentEval's lowest score is 1, which is wrong
         for sets that begin at 0, and it stops a stochastic descent where dev is best;
         here the scores are those of the training pairs and the penalized optimum is
-        found. "ridge": least squares, in a fraction of the time. Of the `PENALTIES`
-        that with the best Pearson on dev is taken, the first of equally good ones.
+        found. "ridge": least squares, in a fraction of the time. The penalty is the one
+        of `PENALTIES` with the highest Pearson correlation on dev, the first in a tie.
     normalize : bool
         Whether columns are z-normalized, by the training pairs.
 

@@ -25,8 +25,8 @@ ALL = "all"
 LIMIT = 200e6  # bytes that are fetched without being asked for by name
 NO_NETWORK = (
     "The network cannot be reached. The default and smoke profiles work all the same: "
-    "what they read came with the environment. So does everything that is here in the "
-    "table above."
+    "what they read came with the environment. Everything listed as here in the table "
+    "above still works, too."
 )
 
 

@@ -25,8 +25,8 @@ Every outside asset that the studies use, generated from `lib/catalog/catalog.to
 `make data` says which of them are on your machine. None of them is part of this \
 repository.
 
-*package*: comes with a pinned package. *free*: `make data` fetches it, if named where \
-it takes the sum over 200 MB.
+*package*: comes with a pinned package. *free*: `make data` fetches it; beyond 200 MB \
+in all, only if named.
 *manual*: free, but its official address cannot be fetched by a program. *gated*: \
 needs an account or a license.
 

@@ -43,7 +43,7 @@ PAPERS = {
     "usif": "Unsupervised Random Walk Sentence Embeddings",
     "localization": "How Well Sentence Embeddings Capture Meaning",
 }
-# Text whose license forbids to pass it on: its sentences are named by number.
+# Texts whose licenses forbid redistribution: their sentences are named by number.
 RESTRICTED = {
     "reuters": corpora.load,
     "MSRP-groups": tasks.load,
@@ -329,8 +329,9 @@ def _linked(id: str, judged: pd.Series, profile: str) -> str:
 def deciding(id: str, judged: pd.Series) -> str:
     """What was measured and what came out, of the part that decides a claim.
 
-    Of several parts with the claim's verdict, one with an interval goes before an exact
-    value, and that before an identity. If the claim cannot be tested, what is missing.
+    Of several parts with the claim's verdict, one with an interval takes precedence
+    over an exact value, and that over an identity. If the claim cannot be tested,
+    returns what is missing.
 
     Parameters
     ----------
@@ -389,7 +390,7 @@ def _place(id: str, name: str, profile: str) -> str:
     for cell in parameters.cells(paths.NOTEBOOKS / f"{name}.ipynb"):
         source = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            # Of a heading with a formula every site makes another anchor.
+            # Each site makes a different anchor from a heading with a formula.
             headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
             heading = headings[-1] if headings else heading
         elif f'"{id}"' in source or "ledger.table()" in source:

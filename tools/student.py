@@ -48,8 +48,8 @@ YOURS = (
 )
 HOW = (
     "Set `answer` in the cell of an exercise, then run the check below it. A check "
-    "knows the answer for the parameters at the top as they were given to you; it "
-    "accepts the last digit one up or down."
+    "holds for the original values of the parameters at the top; the last digit may "
+    "be off by one."
 )
 WRITE = "# Write your code here."
 DISCUSS = "**Discuss.** There is no single right answer."
@@ -300,7 +300,7 @@ def save(notebook: NotebookNode, folder: str, name: str) -> str:
     if file.exists():
         there = nbformat.read(file, as_version=4)
         if there.metadata.get("written") != _digest(there):
-            return f"{shown} has been worked on and stays; move it away for a new one"
+            return f"{shown} has been edited and was kept; move it to get a new one"
     notebook.metadata["written"] = _digest(notebook)
     _write(notebook, file)
     return shown

@@ -74,8 +74,8 @@ def get(id: str) -> Asset:
 def find(path: str) -> Path | None:
     """The file or folder at this relative path in the first data folder with one.
 
-    If no data folder has it, it is the one in an installed package. A file ``.gz`` may
-    lie there unpacked.
+    If no data folder has it, an installed package is searched. A ``.gz`` file may also
+    be there unpacked. None if it is in neither.
     """
     for folder in paths.data_folders():
         for name in (path, path.removesuffix(".gz")):

@@ -150,7 +150,7 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
             files.move(file, target)
     except requests.exceptions.InvalidSchema as error:
         raise InputError(
-            f"{asset.id}: {url} is not https, or leads to what is not; see {asset.page}"
+            f"{asset.id}: {url} is not https, or redirects to http; see {asset.page}"
         ) from error
     except (
         requests.ConnectionError,
@@ -170,7 +170,7 @@ def _fetch(asset: Asset, source: dict[str, Any], folder: Path) -> None:
     except (ValueError, *DAMAGED) as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise InputError(
-            f"{asset.id}: {url} is not what it should be ({one_line(error)}); "
+            f"{asset.id}: {url} is not the expected file ({one_line(error)}); "
             f"see {asset.page}"
         ) from error
 

@@ -114,12 +114,12 @@ def layout(
 def beside(
     printed: pd.DataFrame, ours: pd.DataFrame, stands: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
-    """A printed table, below each model our rows that stand for it.
+    """A printed table, with our corresponding rows below each model.
 
     Parameters
     ----------
     printed : DataFrame
-        With a column model. Below a model that is there twice, ours come once.
+        With a column model. If a model occurs twice, our rows follow only the first.
     ours : DataFrame
         Indexed by name; "here: " comes before each.
     stands : mapping

@@ -1,4 +1,4 @@
-"""Unlabelled text: corpora of unique sentences with documents, ledes and groups.
+"""Unlabeled text: corpora of unique sentences with documents, ledes and groups.
 
 Sentences of equal meaning are in the same group.
 

@@ -104,7 +104,7 @@ def cased_words(sentence: str) -> list[str]:
 
 
 def lower_words(sentence: str) -> list[str]:
-    """The same in lower case."""
+    """`cased_words` in lower case."""
     return [word.lower() for word in cased_words(sentence)]
 
 
@@ -154,19 +154,19 @@ def read_probabilities(file: Path) -> dict[str, float]:
         word, _, count = line.rpartition(" ")
         if not word or not re.fullmatch("[0-9]{1,18}", count):
             raise InputError(
-                f"{place}: is {line[:40]!r}; give a word, a blank and its count"
+                f"{place}: is {line[:40]!r}; give a word, a space and its count"
             )
         if word in counts:
             raise InputError(
-                f"{place}: is {line[:40]!r}, a word that was there "
-                "before; give each word once"
+                f"{place}: {line[:40]!r} repeats the word of an earlier line; "
+                "give each word once"
             )
         counts[word] = float(count)
     total = sum(counts.values())
     if not total:
         raise InputError(
             f"{file}: holds no counts above 0; give a word, a "
-            "blank and its count on each line"
+            "space and its count on each line"
         )
     return {word: count / total for word, count in counts.items()}
 

@@ -106,8 +106,8 @@ def select(
     here = [name for name in wanted if name not in absent]
     if len(here) < at_least:
         raise InputError(
-            f"{parameter}: names {len(here)} embedders that are here; "
-            f"give at least {at_least}"
+            f"{parameter}: {len(here)} of these embedders are on this machine; "
+            f"give at least {at_least} that are"
         )
     return here, absent
 
@@ -251,14 +251,14 @@ class Name(NamedTuple):
     name : str
         Without forms.
     rows : list of (CatalogEntry, dict)
-        Rows of the catalog, each with the size asked for.
+        Rows of the catalog, each with the size that the name asks for, if any.
     composition : str
-        Of their words; empty if none is named.
+        The suffix of the composition; empty if the name has none.
     size : dict
-        Asked for of the composition.
+        The size that the composition's suffix asks for, if any.
     forms : tuple of (callable, tuple)
-        What makes the vectors smaller, one after the other: of an embedder, and of the
-        numbers in the suffix.
+        What makes the vectors smaller, in order: functions of an embedder and of the
+        numbers in the suffix, with these numbers.
     """
 
     name: str

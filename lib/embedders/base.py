@@ -42,11 +42,11 @@ class Embedder(ABC):
     learned : sequence of str
         Attributes that `fit` sets: arrays of floats, and what JSON can hold.
     companions : sequence of Embedder
-        Those whose vectors come out of the same pass at no cost.
+        Embedders whose vectors come from the same pass at no extra cost.
     batch_size : int
         Sentences encoded at a time.
     bits : int
-        That one number of a stored vector takes.
+        Size of one number of a stored vector.
     """
 
     name: str

@@ -95,7 +95,8 @@ def _web_page_in(source: Path) -> str:
 def digest_of_model(folder: Path, pattern: str = "*") -> str:
     """32 hexadecimal digits that identify a model's files.
 
-    They change with any file's name below `folder` or any byte of it.
+    They change with the name or any byte of a file in `folder` that matches `pattern`
+    and ends in one of `FORMATS`.
     """
     total = hashlib.blake2b(digest_size=16)
     for file in sorted(folder.glob(pattern)):

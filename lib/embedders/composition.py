@@ -110,14 +110,16 @@ class SIF(WordComposition):
         How to treat a word that has a vector but no probability: as the rarest word, or
         skip it.
 
-    The singular value decomposition is not centered, as in the authors' program. A
-    sentence without known words has a zero vector.
-
     Raises
     ------
     InputError
         Options that are not accepted; probabilities outside (0, 1]; from `fit`, fewer
         sentences than `m`, or vectors that are not finite.
+
+    Notes
+    -----
+    The singular value decomposition is not centered, as in the authors' program. A
+    sentence without known words has a zero vector.
     """
 
     parameters = (*WordComposition.parameters, "given_digest", "a", "m", *DECISIONS)

@@ -99,7 +99,7 @@ class Elmo(Embedder):
     first ``max_characters_per_token`` - 2 bytes count (48).
 
     Each sentence starts from a state of zeros. The authors' programs start from the
-    state that the sentences before it left behind, so that a vector depends on what was
+    state that the sentences before it left behind, so a vector depends on what was
     encoded earlier; here it depends on its sentence alone, up to the rounding of sums
     (1e-5).
     """
@@ -148,7 +148,7 @@ class Elmo(Embedder):
             trial = BiLanguageModel(self.switches, tensors).encode([["a"]])
             if trial.shape[1] != dim:
                 raise ValueError(
-                    f"vectors of {trial.shape[1]} dimensions, and {dim} in the options"
+                    f"vectors of {trial.shape[1]} dimensions, but {dim} in the options"
                 )
         tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
         return BiLanguageModel(self.switches, tensors)

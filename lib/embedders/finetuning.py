@@ -73,7 +73,7 @@ PUBLISHED = "development accuracy of bert-ft on MultiNLI"
 
 
 def load_pairs(task: str, split: str) -> list[Pair]:
-    """The labelled pairs of a task's split, in the order of its file."""
+    """The labeled pairs of a task's split, in the order of its file."""
     if task == "multinli":
         part = {"train": "train", "dev": "dev_matched"}[split]
         return read_multinli(
@@ -209,8 +209,8 @@ def finetune(
     ):
         if target.exists():
             raise InputError(
-                f"output: {target} is there; "
-                "delete that folder to train anew, or give another"
+                f"output: {target} already exists; "
+                "delete it to train again, or give another folder"
             )
         trainer = _trainer(task, base, train, chosen, work, show_progress_bar)
         outcome = trainer.train(resume_from_checkpoint=_last_checkpoint(work))

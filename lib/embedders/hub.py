@@ -173,7 +173,7 @@ def missing(model: str) -> str:
         return ""
     if not fullmatch(ID, model):
         return (
-            f"{model} is no folder here, and no id of the model hub, such as "
+            f"{model} is neither a folder here nor a model hub id such as "
             "intfloat/e5-small-v2"
         )
     try:

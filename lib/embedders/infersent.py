@@ -60,7 +60,7 @@ class InferSent(Embedder):
     Where this departs from the authors' program:
 
     - Version 1 lets the zeros that fill up a batch's shorter sentences take part in the
-      maximum, so that a vector depends on its batch. Here the maximum is over the
+      maximum, so a vector depends on its batch. Here the maximum is over the
       sentence's own words: what that program gives for a sentence alone, or for the
       longest of a batch.
     - An empty sentence, or one of unknown words only, gets a zero vector. There it is
@@ -91,7 +91,7 @@ class InferSent(Embedder):
         taken = self._lstm.input_size
         if given != taken:
             raise InputError(
-                f"{self.weights}: takes word vectors of {taken} dimensions, and "
+                f"{self.weights}: takes word vectors of {taken} dimensions, but "
                 f"vectors has {given}; "
                 "give those that it was trained on (GloVe 840B, 300-d)"
             )

@@ -54,7 +54,7 @@ TOLERANCE = 1e-3
 BATCH_SECONDS = 2.0  # a batch takes a quarter of this to twice this
 SMALLEST_BATCH = 8  # sentences; the first batch is the smallest
 LARGEST_BATCH = 2048
-MEND = "mend it, or give another embedder"
+MEND = "fix it, or give another embedder"
 DIFFERENT = (
     "so neighbors cannot be ranked; give an embedder whose vectors differ in direction"
 )
@@ -162,7 +162,7 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
                 f"in Python, give embedders.load({spec!r})"
             )
         raise InputError(
-            f"embedder: {spec!r} is no folder and no id of the model hub; give {WAYS}"
+            f"embedder: {spec!r} is neither a folder nor a model hub id; give {WAYS}"
         )
     given = {"pooling": pooling, "prompt": prompt}
     entry = ENTRIES.get(spec) or hub.entry(spec)
@@ -355,10 +355,8 @@ class Checked:
                 f"vector, {DIFFERENT}"
             )
         if moved.any():
-            doubt = (
-                "gives a sentence another vector from call to call, or in another batch"
-            )
-            return [f"{self.name} {doubt}: its neighbors are only as reliable as that."]
+            doubt = "returns different vectors for a sentence in another call or batch"
+            return [f"{self.name} {doubt}, so its neighbors are not reproducible."]
         return []
 
     def _call(self, sentences: list[str]) -> Embeddings:

@@ -10,11 +10,11 @@ A new one is written in a module of this package, its own or that of its family:
         def __init__(self, options, weights, name): ...
 
 where the last ``"elmo-small"`` is the asset in ``lib/catalog/catalog.toml`` with its
-weights, whose paths are the first arguments, and ``ELMO`` is a `kinds.Kind`: what
-studies compare embedders by, which nothing can be registered without. A set of word
-vectors says its tokenizer, too, and has all that `composition` names as suffixes, such
-as ``glove-840b-300d+usif``. Every embedder with dense vectors has all that `form` names
-as suffixes, such as ``minilm-avg@int8``.
+weights, whose paths are the first arguments, and ``ELMO`` is a `kinds.Kind`, by which
+studies compare embedders; every embedder needs one. A set of word vectors also states
+its tokenizer, and takes every suffix registered with `composition`, such as
+``glove-840b-300d+usif``. Every embedder with dense vectors takes every suffix
+registered with `form`, such as ``minilm-avg@int8``.
 """
 
 from __future__ import annotations

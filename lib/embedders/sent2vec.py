@@ -199,7 +199,7 @@ def tweet_tokens(sentence: str) -> list[str]:
 
 
 def _tokenized(sentences: Sequence[str], tokenize: Tokenizer) -> list[str]:
-    """Sentences as the program reads them: tokens parted by blanks."""
+    """Sentences as the program reads them: tokens separated by spaces."""
     return [" ".join(tokenize(sentence)) for sentence in sentences]
 
 

@@ -85,7 +85,7 @@ class Shrunk(Embedder):
         if sp.issparse(vectors):
             raise InputError(
                 f"{self.name}: the vectors of {self.base.name} are sparse; "
-                "give a form to an embedder with dense vectors"
+                "use a form only with an embedder whose vectors are dense"
             )
         return vectors
 

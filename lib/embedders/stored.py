@@ -51,8 +51,8 @@ class Stored(Embedder):
         vectors = _arrays().get(key(self.name, sentences))
         if vectors is None:
             raise InputError(
-                f"embedder: {self.name} cannot run in a browser, and of these "
-                "sentences no vectors are stored; use tfidf, or open the lesson "
+                f"embedder: {self.name} cannot run in a browser, and no vectors are "
+                "stored for these sentences; use tfidf, or open the lesson "
                 "with `make lab`"
             )
         return vectors.astype(np.float32)

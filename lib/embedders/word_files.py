@@ -175,7 +175,7 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
         number += len(lines)
         yield list(map(decoded, words)), np.reshape(rows, (-1, dim))
     if count not in (None, read):
-        raise ValueError(f"holds {read} words where its header announces {count}")
+        raise ValueError(f"holds {read} words, but its header announces {count}")
 
 
 def _row(line: bytes, dim: int, number: int) -> tuple[bytes, np.ndarray]:
@@ -213,7 +213,7 @@ def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, 
             more = stream.read(BLOCK)
             if not more:
                 raise ValueError(
-                    f"holds {number} words where its header announces {count}"
+                    f"holds {number} words, but its header announces {count}"
                 )
             data = data[start:] + more
             start = 0

@@ -59,7 +59,7 @@ def build(
     Raises
     ------
     InputError
-        NaN or infinity, no vector that is not zero, an unknown method, or ngt is not
+        NaN or infinity, only zero vectors, an unknown method, or ngt is not
         installed.
     """
     if sp.issparse(corpus):

@@ -144,7 +144,7 @@ def same_kind(
     if queries.shape[1] != corpus.shape[1]:
         raise InputError(
             f"{name} have {queries.shape[1]} dimensions, the corpus has "
-            f"{corpus.shape[1]}; give equal ones"
+            f"{corpus.shape[1]}; give both the same number"
         )
     return queries, corpus
 

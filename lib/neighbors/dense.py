@@ -22,10 +22,10 @@ which is the margin of a screen: 0.012 in bfloat16 (u = w = 2^-8), 0.00004 in fl
 it, and the 12 decimals of a similarity add less than 2^-22.
 
 How it is used. A vector whose similarity is at least the k-th best that a query has so
-far, f, has a score of at least f - margin: only these are compared in float64. A query
-that has not found k yet takes for f the k-th highest score of the block less the
-margin, since k vectors are at least so similar. In a million random vectors of 300
-dimensions some thousand are compared for each query (k = 50). Vectors that bfloat16
+far, f, has a score of at least f - margin: only these are compared in float64. For a
+query that has not found k yet, f is the k-th highest score of the block minus the
+margin, since k vectors are at least that similar. In a million random vectors of 300
+dimensions about a thousand are compared for each query (k = 50). Vectors that bfloat16
 cannot tell apart, because all of them lie within a narrow cone, pass in such numbers
 that the search goes on in float32, and what float32 cannot tell apart float64 can.
 

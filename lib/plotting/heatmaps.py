@@ -49,7 +49,7 @@ def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
     """The lower triangles of symmetric tables, with their numbers.
 
     `columns` of them stand side by side. All have one scale, from 0 to 1, and cells of
-    one size. A cell without a number is grey.
+    one size. A cell without a number is gray.
     """
     lengths = np.reshape([len(table) for table in tables.values()], (-1, columns))
     heights = lengths.max(axis=1) - 1

@@ -9,8 +9,8 @@ from matplotlib.patheffects import withStroke
 
 from lib.plotting.style import COLORS, bars, frame
 
-UNCLEAR = "0.5"  # the grey of a change whose interval includes 0
-NAMED = "0.2"  # the grey of points with a name
+UNCLEAR = "0.5"  # the gray of a change whose interval includes 0
+NAMED = "0.2"  # the gray of points with a name
 APART = 0.16  # of the distance between two rows: how far a mark stands from the middle
 LINE = 0.055  # height of a line of text, as a share of the y-axis
 
@@ -19,7 +19,7 @@ def before_and_after(table: pd.DataFrame, axes: Axes, label: str) -> None:
     """A row for each embedder: before and after, joined by an arrow.
 
     The mark before is open, the one after is filled, and both have their intervals. A
-    row is green or orange where the interval of the gain excludes 0, else grey. `table`
+    row is green or orange where the interval of the gain excludes 0, else gray. `table`
     has columns embedder, what ("raw" before, "z" after, "gain"), value, low and high.
     """
     names = list(dict.fromkeys(table["embedder"]))

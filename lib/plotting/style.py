@@ -17,7 +17,7 @@ try:
     SEQUENTIAL = "mako_r"
 except ImportError:  # lesson 00 in a browser (`make lite`)
     SEQUENTIAL = "YlGnBu"
-# Okabe and Ito's palette, each color with a marker of its own so that grey print tells
+# Okabe and Ito's palette, each color with a marker of its own so that gray print tells
 # them apart.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

@@ -68,14 +68,14 @@ def sentence_length(
 ) -> Iterator[Candidates]:
     """SentLen: the number of words, in bins of about equally many sentences.
 
-    InputError for few lengths.
+    Raises InputError if there are too few different lengths.
     """
     lengths = source["length"]
     inner = np.quantile(lengths, np.arange(1, BINS) / BINS, method="higher")
     starts = np.unique([lengths.min(), *inner])
     if len(starts) < BINS:
         raise InputError(
-            f"corpus: its sentences have too few lengths for SentLen's {BINS} bins; "
+            f"corpus: too few different sentence lengths for SentLen's {BINS} bins; "
             "give a larger one"
         )
     ends = [*(starts[1:] - 1), lengths.max()]

@@ -98,7 +98,7 @@ class CacheEntry:
         )
 
     def made(self, make: Callable[[], dict[str, Any]], doing: str) -> dict[str, Any]:
-        """The entry's facts. What is not complete is made first, by one run at a time.
+        """The entry's facts; an incomplete entry is made first, by one run at a time.
 
         Parameters
         ----------

@@ -276,7 +276,10 @@ def in_processes(
     workers : int
         Number of processes; 0 for one a core. Results do not depend on it.
 
-    Raises InputError if a process was killed.
+    Raises
+    ------
+    InputError
+        A process was killed.
     """
     workers = workers or cores()
     if workers == 1:

@@ -24,9 +24,9 @@ def one_line(error: BaseException) -> str:
 def command(main: Callable[..., int]) -> Callable[..., int]:
     """Let a command's function end in one sentence on stderr, not in a traceback.
 
-    So it ends with bad input, and where a file or standard output cannot be read or
-    written. An interrupt (Ctrl-C) gives 130, and a reader of standard output that has
-    gone, as in ``| head -1``, 141: what shells expect.
+    This covers bad input, and files or standard output that cannot be read or written
+    (exit status 2). As shells expect, an interrupt (Ctrl-C) gives 130, and a closed
+    standard output, as in ``| head -1``, gives 141.
     """
 
     @functools.wraps(main)

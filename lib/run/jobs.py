@@ -31,8 +31,8 @@ class Job:
     ----------
     notebook : Path
     profile : str
-        Or another place of its results in ``figures/``; an absolute path is one
-        anywhere.
+        Or another folder for its results: a path relative to ``figures/``, or an
+        absolute one.
     changes : dict
         The parameters that are changed.
     """

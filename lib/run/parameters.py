@@ -106,7 +106,7 @@ def _check_list(name: str, value: Any, own: list, limits: Bounds) -> None:
         raise _refused(
             name,
             value,
-            f"{' or '.join(limits.first)} as the first, which has training pairs",
+            f"{' or '.join(limits.first)} first, for its training pairs",
         )
     if limits.rising and (len(value) < 2 or list(value) != sorted(value)):
         raise _refused(name, value, "two or more numbers in rising order")
@@ -164,10 +164,11 @@ def of_notebook(notebook: Path) -> dict[str, Any]:
 
 
 def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
-    """What a profile changes in a notebook's parameters; empty for the default profile.
+    """What a profile changes in a notebook's parameters.
 
-    So it is for a notebook without a file there. Raises InputError for a parameter that
-    the notebook does not have, and for a value that is not accepted.
+    Empty for the default profile, and for a notebook without a file there. Raises
+    InputError for a parameter that the notebook does not have, and for a value that is
+    not accepted.
     """
     if profile == "default" or not has_file(notebook, profile):
         return {}

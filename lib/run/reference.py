@@ -57,9 +57,9 @@ def compare(jobs: Sequence[Job]) -> str:
         )
         parts.append(f"{agreeing} within {ABSOLUTE} or {100 * RELATIVE:g} %")
     if differing:
-        parts.append(f"not {', '.join(differing)}")
+        parts.append(f"these do not: {', '.join(differing)}")
     if changed:
-        parts.append(f"not compared, for other parameters: {', '.join(changed)}")
+        parts.append(f"not compared, since parameters differ: {', '.join(changed)}")
     if missing:
         parts.append(f"without a reference: {', '.join(missing)}")
     return "; ".join(parts)

@@ -63,8 +63,8 @@ def judged(least: float, value: float, low: float, high: float) -> tuple[int, st
     if high < least:
         return BELOW, f"BELOW: {shown}, less than {least:g}"
     return UNDECIDED, (
-        f"UNDECIDED: {shown}, which does not tell whether it is at least {least:g}; "
-        "ask more queries"
+        f"UNDECIDED: {shown}, which leaves open whether it is at least {least:g}; "
+        "use more queries"
     )
 
 

@@ -88,9 +88,9 @@ def read(path: str | Path) -> ModelFile:
     Raises
     ------
     InputError
-        A file that is missing, cut short or goes on after its end; that is a web page
-        or something else; a model of another version, of another kind, or quantized;
-        numbers in it that cannot be.
+        A file that is missing, truncated or too long, a web page or another kind of
+        file; a model of another version or kind, or a quantized one; impossible numbers
+        in it.
     """
     try:
         with open(path, "rb") as stream:

@@ -264,8 +264,7 @@ def count_rows(size, workspace):
     for e in range(size):
         if workspace.rows[e] != ABSENT:
             slot = _slot(workspace.rows[e], workspace)
-            # Each of the c times that a row is there adds its place among them twice,
-            # less one: c * c in the end.
+            # The i-th occurrence of a row adds 2 i - 1, so c occurrences add c * c.
             total += 2 * workspace.counts[slot] + 1
             workspace.keys[slot] = workspace.rows[e]
             workspace.counts[slot] += 1

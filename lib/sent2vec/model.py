@@ -83,8 +83,8 @@ class Sent2Vec:
         Parameters
         ----------
         sentences : sequence of str, or path
-            Tokenized sentences (tokens parted by blanks); or a file with one a line,
-            which may be compressed by gzip.
+            Tokenized sentences (tokens separated by spaces); or a file with one per
+            line, which may be compressed by gzip.
         settings : Settings, optional
         show_progress_bar : bool
         **changes
@@ -129,8 +129,8 @@ class Sent2Vec:
     def save(self, path: str | Path) -> None:
         """Write the model to a file that `load` and the authors' program read.
 
-        The file appears at once when it is whole: a process that is killed leaves the
-        old one. Raises InputError if it cannot be written.
+        The file is replaced only when the new one is complete, so a killed process
+        leaves the old one. Raises InputError if it cannot be written.
         """
         with files.replacing(Path(path)) as stream:
             binary.write(stream, self.file)
@@ -164,7 +164,9 @@ class Sent2Vec:
         if isinstance(sentences, str) or not all(
             isinstance(sentence, str) for sentence in sentences
         ):
-            raise InputError("sentences: give a list of strings")
+            raise InputError(
+                "sentences: not a sequence of strings; give a list of strings"
+            )
         longest = max(1, self.header.word_ngrams)
         vectors = np.zeros((len(sentences), self.dim), np.float32)
         for start in range(0, len(sentences), BATCH):

@@ -63,9 +63,9 @@ class Settings:
         t of the paper's q_p (section 2.1); the smaller, the fewer of the frequent words
         are targets. 1 makes every word a target.
     min_count : int
-        A word that the text has less often is left out.
+        Words that occur less often are left out.
     min_target_count : int
-        A word that the text has less often is no target.
+        Words that occur less often are not targets.
     l1 : float
         τ of the paper's appendix B; 0 for none.
     threads : int

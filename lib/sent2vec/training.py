@@ -300,9 +300,9 @@ def method_of(dictionary: Dictionary, settings: Settings) -> Method:
     eligible = dictionary.is_word & (counts >= settings.min_target_count)
     if not eligible.any():
         raise InputError(
-            f"min_target_count: no word occurs {settings.min_target_count} times (the "
-            "most frequent one "
-            f"{counts[dictionary.is_word].max()}); lower it"
+            f"min_target_count: no word occurs {settings.min_target_count} times or "
+            "more, the most frequent one "
+            f"{counts[dictionary.is_word].max()} times; lower it"
         )
     return Method(
         word_ngrams=settings.word_ngrams,

@@ -53,7 +53,7 @@ class Interval(NamedTuple):
     def joined(cls, intervals: Iterable[Interval]) -> Interval:
         """Several families, or single estimates, as one family.
 
-        Of no interval at all, `UNDEFINED`.
+        `UNDEFINED` if there are no intervals.
         """
         families = [list(map(np.ravel, interval)) for interval in intervals]
         return cls(*np.hstack(families)) if families else UNDEFINED
@@ -166,7 +166,7 @@ def bootstrap(
         trainings = by_seed(every_unit).shape[-1]
         if trainings < 2:
             raise InputError(
-                "seeds: one says nothing about others; "
+                "seeds: one seed says nothing about the spread between seeds; "
                 "give two or more, or five for a verdict"
             )
         seed_error = scipy.stats.sem(by_seed(every_unit), axis=-1)
@@ -281,7 +281,7 @@ def _holm(bounds, estimate, deviation, tail):
 
     While some of them exclude 0, the strongest of these is fixed and removed.
     """
-    # What no draw changes is 0, or as clear as can be.
+    # An estimate that no draw changes is 0 or certain.
     constant = np.where(estimate == 0, 0.0, np.inf)
     strength = np.abs(np.divide(estimate, deviation, out=constant, where=deviation > 0))
     low, high = np.empty(strength.shape), np.empty(strength.shape)

@@ -141,7 +141,7 @@ class Measured:
         return cls(score, axes, np.concatenate(units), first.sampling)
 
     def mean(self, axis: str) -> Measured:
-        """The means over an axis, such as that of the sets, which is gone then."""
+        """The means over an axis, such as that of the sets; the axis is dropped."""
         place = self._place(axis)
         others = {name: names for name, names in self.axes.items() if name != axis}
         return self._made(lambda scores: scores.mean(axis=place), others)
@@ -169,7 +169,7 @@ class Measured:
     ) -> Measured:
         """By how much the first name of each pair scores higher than the second.
 
-        In place of the axis' names there are those of the pairs, "first - second".
+        The names along the axis become "first - second".
         """
         place = self._place(axis)
         rows = self._rows(axis, [name for pair in pairs for name in pair])
@@ -182,7 +182,7 @@ class Measured:
         return self._made(difference, self.axes | {axis: names})
 
     def gains(self, baseline: str, axis: str = "embedder") -> Measured:
-        """By how much each name of an axis scores higher than one, relative to it."""
+        """The relative gain of each name of an axis over `baseline`."""
         place = self._place(axis)
         row = self._rows(axis, [baseline])
 
@@ -226,8 +226,8 @@ class Measured:
     ) -> Interval:
         """By how much one name of an axis scores higher than another, paired.
 
-        Of two lists each name of the first is compared with its neighbor in the second,
-        along the axis; of two names the axis is gone.
+        Two names are compared, and the axis is dropped. Two lists are compared name by
+        name, and the axis holds the pairs.
         """
         if isinstance(first, str):
             gap = self.differences([(first, second)], axis).mean(axis)

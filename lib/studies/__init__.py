@@ -1,1 +1,1 @@
-"""What a study needs beyond the measures, one module a study."""
+"""What the studies need beyond the measures, in one module per study."""

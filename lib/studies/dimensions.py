@@ -119,7 +119,7 @@ def lines(
     """
     if len(sizes) < 4 or any(size % 2 for size in sizes[1:]):
         raise InputError(
-            f"sizes: {sizes} is not accepted; give four or more, even after the first"
+            f"sizes: {sizes} is not accepted; give four or more, all even but the first"
         )
     numbers = range(1, seeds + 1)
     larger = sizes[1:]

@@ -86,7 +86,7 @@ def encoded(
     sentences: list[str],
     options: Mapping[str, Any],
 ) -> Embeddings:
-    """The same by one embedder."""
+    """`encode` with one embedder: real[n, d], dense or CSR."""
     found = encoder(name, corpus, **options)(sentences)
     return found if sp.issparse(found) else np.array(found)
 
@@ -109,12 +109,12 @@ class Components(TransformerMixin, BaseEstimator):
 
 
 def dense(vectors: Embeddings) -> np.ndarray:
-    """As an array."""
+    """The vectors as a dense array."""
     return vectors.toarray() if sp.issparse(vectors) else vectors
 
 
 def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:
-    """Of each column; a score of features for scikit-learn."""
+    """The variance of each column, float64[d]; a score function for scikit-learn."""
     return StandardScaler(with_mean=False).fit(vectors).var_
 
 
@@ -224,7 +224,7 @@ def scores(
     C: float | Sequence[float],
     halves: bool,
 ) -> np.ndarray:
-    """Those of `lib.localization.classify`, of each sentence for each group."""
+    """The scores of `lib.localization.classify`, float64[n, groups]."""
     vectors, *steps = model if isinstance(model, tuple) else (model,)
     return classify(vectors, labels, *steps, seed=seed, C=C, halves=halves).scores
 

@@ -97,7 +97,7 @@ def draw(pairs: Pairs, count: int, limit: float, rng: np.random.Generator) -> Pa
     """
     below = np.flatnonzero(word_overlap(pairs) < limit)
     count = count or len(below)
-    why = f"so many have a word overlap below {limit:g}"
+    why = f"the number of pairs with a word overlap below {limit:g}"
     in_range("pairs", count, 2, len(below), why)
     chosen = np.sort(rng.choice(below, count, replace=False))
     return Pairs(*([sentences[i] for i in chosen] for sentences in pairs))
@@ -128,9 +128,9 @@ def hide(
     Parameters
     ----------
     corpus : Corpus
-        The queries are left out of it, should it have them.
+        Queries that occur in it are left out.
     size : int
-        So many sentences of the corpus, drawn; 0 for all.
+        How many sentences of the corpus to draw; 0 for all.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def embed(
 ) -> tuple[Embeddings, Embeddings]:
     """The vectors of the queries and of the haystack.
 
-    What an embedder learns from text, it learns from the haystack.
+    An embedder that learns from text is fitted on the haystack.
     """
     store = EmbeddingStore()
     searched = store.embed(embedder, haystack)

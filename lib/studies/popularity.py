@@ -41,7 +41,7 @@ def find(corpus: Corpus, query: str) -> int:
     closest = max(corpus.sentences, key=likeness)
     raise InputError(
         f"query: {parameters.shown(wanted)} is not a sentence of corpus "
-        f"{corpus.name!r}; give one as it stands there, the most similar is {closest!r}"
+        f"{corpus.name!r}; give one exactly as it is there; most similar: {closest!r}"
     )
 
 
@@ -100,7 +100,7 @@ def outliers(ids: Ids, near: int, far: int) -> pd.DataFrame:
         The highest rank of an outlier. The paper says "highly ranked"; the ranks in its
         tables go to 12.
     far : int
-        Outside of so many neighbors of all other embedders; 50 in the paper.
+        How many neighbors of each other embedder must not hold it; 50 in the paper.
 
     Returns
     -------

@@ -101,7 +101,7 @@ def left_out(names: Sequence[str]) -> list[str]:
     """What this study cannot ask of so few embedders."""
     if len(names) > 2:
         return []
-    return ["every ranking of pairs of embedders, for two embedders are a single pair"]
+    return ["rankings of pairs of embedders (two embedders make only one pair)"]
 
 
 def of_rankings(

@@ -32,7 +32,7 @@ def opening(
     parts = [missing, corpus.reading(), *_cuts(corpus, names)]
     if left_out:
         parts.append(
-            "Left out, since it needs other embedders or another text: "
+            "Left out because other embedders or another text would be needed: "
             f"{', '.join(left_out)}."
         )
     return "\n\n".join(parts)
@@ -44,7 +44,7 @@ def _cuts(corpus: Corpus, names: Sequence[str]) -> Iterator[str]:
         tokens, longer = embedders.load(name).cut(corpus.sentences)
         if longer:
             yield (
-                f"`{name}` reads {tokens:,} tokens of a sentence; "
+                f"`{name}` reads at most {tokens:,} tokens of a sentence; "
                 f"{longer:,} sentences are longer."
             )
 

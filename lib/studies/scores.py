@@ -28,7 +28,7 @@ LOGISTIC = transfer.Logistic()
 
 
 class Fitted(NamedTuple):
-    """An embedder that no set fits anew: a function from sentences to embeddings."""
+    """A fitted embedder, which no set refits: from sentences to embeddings."""
 
     encode: Callable[[Sequence[str]], Embeddings]
 
@@ -58,7 +58,7 @@ class ItemSet(NamedTuple):
     gold : float64[items], optional
         With it the score is Pearson's correlation, without it the mean value.
     key : str
-        What a cache knows the items by.
+        Identifies the items in a cache.
     """
 
     name: str
@@ -101,8 +101,8 @@ def without(
     others = {names: in_set for names, in_set in scores.items() if names[0] != group}
     if not others:
         raise InputError(
-            f"task_names: {group} alone has no sentences to judge by; "
-            "give another set beside it"
+            f"task_names: {group} alone leaves no set to judge by; "
+            "give another set as well"
         )
     return others
 
@@ -193,7 +193,7 @@ class VerseQueries:
     Parameters
     ----------
     first, last : int
-        Of all verses that both have, in random order, those of these numbers.
+        The range, without `last`, in a random order of the verses that both have.
     seed : int
         Of the order.
     translation : str

@@ -142,10 +142,10 @@ def ask(
     """
     sentences = getattr(corpus, "sentences", corpus)
     if isinstance(sentences, str) or not len(sentences):
-        raise InputError("sentences: are empty; give a list of sentences")
+        raise InputError("sentences: empty, or one string; give a list of sentences")
     if not isinstance(queries, int):
         if isinstance(queries, str) or not len(queries):
-            raise InputError("queries: are empty; give a list of queries")
+            raise InputError("queries: empty, or one string; give a list of queries")
         return Asked(corpus, queries, np.full(len(queries), -1))
     in_range("queries", queries, 1, 10**7)
     number = min(queries, len(sentences))
@@ -168,8 +168,8 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
     Raises
     ------
     InputError
-        No text for so many neighbors, vectors that are not a row of finite numbers for
-        each sentence, or vectors of one direction.
+        Too few sentences for `k` neighbors, vectors that are not one row of finite
+        numbers per sentence, or vectors that all have the same direction.
     """
     n = len(asked.sentences)
     in_range("k", k, 1, asked.candidates, f"the text has {n} sentences")
@@ -188,7 +188,7 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
 
 
 def _vectors(embedder: Any, asked: Asked, name: str) -> Embeddings:
-    """Those of the text, which the user may have made."""
+    """The vectors of the text's sentences, encoded here or given as an array."""
     if not isinstance(embedder, np.ndarray):
         return EmbeddingStore().embed(embedder, asked.corpus, show_progress_bar=True)
     vectors = as_matrix(name, embedder)

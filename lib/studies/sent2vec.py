@@ -50,7 +50,7 @@ Encode = Callable[[Sequence[str]], Embeddings]
 
 
 def tokenized(sentences: Sequence[str]) -> list[str]:
-    """Sentences as Sent2Vec reads them: lower-cased tokens parted by blanks."""
+    """Sentences as Sent2Vec reads them: lower-cased tokens, spaces between."""
     return [_tokens(sentence) for sentence in sentences]
 
 
@@ -72,7 +72,7 @@ def item_sets(
     Parameters
     ----------
     similarity : sequence of str
-        "Verses", or sets of rated pairs, with which STS-B comes.
+        "Verses", or sets of rated pairs, to which STS-B is added.
     with_classes : sequence of str
     queries : int
         Verses that are to be found; as many others are held out.

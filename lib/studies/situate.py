@@ -92,12 +92,12 @@ class Neighborhoods:
                 f"corpus_name: {corpus.name!r} ({len(corpus)} sentences, fingerprint "
                 f"{corpus.fingerprint}) is not the text of the stored neighbors, "
                 f"{self.corpus!r} ({self.size} sentences, fingerprint "
-                f"{self.fingerprint}); load that one, or search anew"
+                f"{self.fingerprint}); load that one, or search again"
             )
 
     def up_to(self, k: int) -> Neighborhoods:
         """The k nearest of the stored neighbors; InputError if fewer are stored."""
-        in_range("k", k, 1, self.k, "so many neighbors of each query are stored")
+        in_range("k", k, 1, self.k, "the number of stored neighbors per query")
         found = {}
         for name, lists in self.found.items():
             found[name] = Neighbors(lists.ids[:, :k], lists.similarities[:, :k])
@@ -203,7 +203,7 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
     names = [*about.index, *about["family"]]
     if not all(re.fullmatch(WORDS, name) for name in names):
         raise InputError(
-            "has a name with more than letters, digits, spaces and . , _ + - ( ) / :"
+            "has a name with characters other than letters, digits, space or .,_+-()/:"
         )
     if indices[0] < 0 or indices[-1] >= corpus["sentences"]:
         raise InputError(f"has an index outside 0 to {corpus['sentences'] - 1}")
@@ -274,8 +274,10 @@ def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborh
     Neighborhoods
         The stored ones and, last, those of `embedder`.
 
-    Raises InputError for another text, a name that is taken, or an embedder that does
-    not return what it must.
+    Raises
+    ------
+    InputError
+        Another text, a name that is taken, or vectors that `own.Checked` refuses.
     """
     stored.check(corpus)
     if embedder.name in stored.found:
@@ -323,11 +325,10 @@ def row(
 
 
 def by_chance(placed: Neighborhoods) -> tuple[float, float]:
-    """N2O with an embedder that draws blindly: expected, and rarely exceeded.
+    """N2O with an embedder that draws at random: expected, and rarely exceeded.
 
-    Of the N2O with all others, one exceeds the second value in at most 5 % of such
-    drawings. The shared neighbors of all queries are so few among so many that their
-    number is Poisson distributed.
+    The largest N2O with any other embedder exceeds the second value in at most 5 % of
+    such draws. Shared neighbors are so rare that their number is Poisson distributed.
     """
     shared = n2o.chance(placed.k, placed.size - 1)
     places = len(placed.queries) * placed.k

@@ -74,7 +74,7 @@ class Swap:
 
     @property
     def chance(self) -> float:
-        """The N2O of two embedders that draw their neighbors blindly."""
+        """The N2O of two embedders that draw their neighbors at random."""
         return n2o.chance(self.k, self.asked.candidates)
 
     def lines(self) -> list[str]:
@@ -96,8 +96,8 @@ class Swap:
             tokens, longer = side.cut
             if longer:
                 lines.append(
-                    f"{side.name} reads {tokens:,} tokens of a sentence; "
-                    f"longer sentences, which it cuts: {longer:,}"
+                    f"{side.name} reads at most {tokens:,} tokens of a sentence; "
+                    f"sentences that it cuts: {longer:,}"
                 )
         return lines
 
@@ -205,7 +205,7 @@ def compare(
 
 
 class Drift:
-    """How much of what an embedder found it still finds while it is trained further.
+    """How many of its original neighbors an embedder still finds during training.
 
     Made by `evaluator`; sentence-transformers' trainer calls it as an evaluator.
     """
@@ -267,8 +267,8 @@ def evaluator(
 ) -> Callable[..., dict[str, float]]:
     """A `Drift`, which is an evaluator of sentence-transformers if that is installed.
 
-    `old` is the embedder before training, as for `search`. It is searched at once, so
-    the model that is trained next will do. `name` precedes the names of the metrics.
+    `old` is the embedder before training, as for `search`. It is searched immediately,
+    so it may be the model that is then trained. `name` precedes the metrics' names.
     """
     bases = (Drift,)
     try:

@@ -50,7 +50,7 @@ def is_simple(name: str) -> bool:
 
 
 def sentences(splits: Splits) -> list[str]:
-    """Those of all splits, n."""
+    """The sentences of all splits, in order."""
     return [sentence for split in splits for sentence in split.sentences]
 
 
@@ -125,7 +125,7 @@ def encoders(
 def correct_labels(
     jobs: Jobs, labelled: Mapping[str, Splits], folds: int, seed: int
 ) -> pd.DataFrame:
-    """Which tested sentences of several tasks are labelled right.
+    """Which tested sentences of several tasks are labeled correctly.
 
     Parameters
     ----------

@@ -77,8 +77,8 @@ def sentences(
             break
     if len(drawn) < 10:
         raise InputError(
-            f"checked_sentences: {len(drawn)} have three known words, ten are needed; "
-            "give another corpus"
+            f"checked_sentences: {len(drawn)} have three known words; "
+            "give a corpus in which at least ten do"
         )
     return drawn
 
@@ -199,7 +199,7 @@ def equation_9(sentence: Sentence, a: float) -> np.ndarray:
 def estimates(
     sentence: Sentence, a: float, center: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """What may stand for the maximum, by name.
+    """Unit vectors that may approximate the maximum, float64[d], by name.
 
     `center` is the mean unit vector of the vocabulary, float[d].
     """

@@ -1,4 +1,4 @@
-"""Labelled sets: sentence pairs with scores, sentences with classes, groups.
+"""Labeled sets: sentence pairs with scores, sentences with classes, groups.
 
 The sentences of a group mean the same.
 
@@ -120,7 +120,7 @@ def load(name: str, split: str = "test") -> Task:
     whole = official == [_WHOLE]
     accepted = ["test", _WHOLE] if whole else [*official, _WHOLE]
     if split not in accepted:
-        why = " (it has no official splits, so both are all of it)" if whole else ""
+        why = " (it has no official splits, so both mean all of it)" if whole else ""
         raise InputError(
             f"split: {name} has no {split!r}; accepted: {', '.join(accepted)}{why}"
         )

@@ -1,4 +1,4 @@
-"""Labelled sets made of the default corpus: something to learn without a download.
+"""Labeled sets made of the default corpus: something to learn without a download.
 
 ===================  ===================================================================
 ``Verses``           groups of two or more different translations of a verse; World
@@ -96,7 +96,7 @@ def translations() -> ClassificationTask:
 
 
 def books() -> ClassificationTask:
-    """Which book: verses of each, each in one translation, which is drawn."""
+    """Which book: verses of each book, each in one randomly drawn translation."""
     rng = np.random.default_rng(0)
     versions = _versions()
     book = versions["number"] // BOOK - bible.MATTHEW // BOOK

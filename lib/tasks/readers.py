@@ -1,4 +1,4 @@
-"""Labelled sets as objects, and the readers of their file layouts.
+"""Labeled sets as objects, and the readers of their file layouts.
 
 `lib.tasks` says which set has which layout.
 

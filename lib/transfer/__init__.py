@@ -342,8 +342,12 @@ def deal(
     labels : int[n] or str[n]
     groups : int[n], optional
         Equal for sentences that must be in one fold; a negative number stands for a
-        group of its own. InputError for a class with members in fewer groups than there
-        are folds.
+        group of its own.
+
+    Raises
+    ------
+    InputError
+        A class with members in fewer groups than there are folds.
     """
     in_range("folds", folds, 2, 10**6)
     groups = np.arange(len(labels)) if groups is None else stats.clusters(groups)
@@ -351,7 +355,7 @@ def deal(
     if fewest < folds:
         raise InputError(
             f"labels: a class has {fewest} members in different groups; "
-            f"give {folds} or fewer folds"
+            f"give {folds} or more, or fewer folds"
         )
     _, first, member = np.unique(groups, return_index=True, return_inverse=True)
     shuffled = rng.permutation(len(first))

@@ -38,9 +38,9 @@ class Classifier:
     """A kind of classifier with the settings that it chooses from.
 
     Of equally good settings, the first is chosen. Penalties are L2, larger is stronger.
-    Those of the two linear ones are divided by the number of features, as if the
-    variances of all features together were 1; `lib.similarity.Features` has seen to it
-    that their mean is 1.
+    Those of the two linear ones are multiplied by the number of features, as if the
+    variances of all features summed to 1; `lib.similarity.Features` scales them to a
+    mean of 1.
     """
 
     penalties: Sequence[float]
@@ -78,7 +78,7 @@ class Logistic(Classifier):
     def path(
         self, features: Embeddings, labels: np.ndarray, seed: int
     ) -> Iterator[tuple[Setting, Any]]:
-        """As of any classifier."""
+        """As in `Classifier.path`."""
         from sklearn.linear_model import LogisticRegression
 
         features = features.astype(np.float32)

@@ -121,7 +121,7 @@ def test_a_copy_that_somebody_has_worked_on_is_not_written_over(
     assert tool.save(notebook, "student", "01_n2o") == shown
     mine.cells[0].source = "answer = 0.67"
     nbformat.write(mine, file)
-    assert "has been worked on and stays" in tool.save(notebook, "student", "01_n2o")
+    assert "has been edited and was kept" in tool.save(notebook, "student", "01_n2o")
     assert nbformat.read(file, as_version=4).cells[0].source == "answer = 0.67"
 
 

@@ -257,9 +257,9 @@ REFUSED = [  # content, format, what is said
     (PAGE, "text", "no text file, it begins with"),
     (b"", "text", "no text file"),
     (b"not a zip", "zip", "no zip file"),
-    (zipped({"a.txt": b"a" * 1000})[:50], "zip", "not what it should be"),
+    (zipped({"a.txt": b"a" * 1000})[:50], "zip", "not the expected file"),
     (zipped({"b.txt": b"b"}), "zip", "it lacks a.txt"),
-    (tarred({"a.txt": b"a" * 1000})[:60], "tar.gz", "not what it should be"),
+    (tarred({"a.txt": b"a" * 1000})[:60], "tar.gz", "not the expected file"),
     (b"options", "json", "no json file"),
     (b"neither zip nor pickle", "torch", "no torch file"),
 ]
@@ -309,7 +309,7 @@ def test_nothing_but_https_is_asked_wherever_an_address_leads(
     server, data, address
 ) -> None:
     for url in (address, server.url(f"to?{address}")):
-        with refused("is not https, or leads to what is not"):
+        with refused("is not https, or redirects to http"):
             download.download(one_file(url))
     assert server.paths == [f"to?{address}"]
     assert left_over(data) == set()

@@ -206,7 +206,7 @@ def test_the_command_prints_the_report_and_refuses_a_complete_output(
     assert json.loads(report) == report_of(output)
     assert main(given) == 2
     assert capsys.readouterr().err.endswith(
-        "out is there; delete that folder to train anew, or give another\n"
+        "out already exists; delete it to train again, or give another folder\n"
     )
 
 

@@ -148,7 +148,7 @@ def test_situate_and_own_take_forms_too(mine) -> None:
     [
         ("minilm-avg@int4", "no form '@int4'; accepted: @float16, @int8, "),
         ("minilm@int8", "'minilm' is not known; did you mean minilm-"),
-        ("tfidf@int8", "tfidf@int8: the vectors of tfidf are sparse; give a form to"),
+        ("tfidf@int8", "tfidf@int8: the vectors of tfidf are sparse; use a form only"),
         ("wordllama@257d", "have 256 dimensions; give no more than that"),
         ("wordllama@pca20", "8 sentences have fewer than 20 principal components"),
     ],

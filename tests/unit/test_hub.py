@@ -145,5 +145,5 @@ def test_after_a_failure_of_the_network_the_hub_is_asked_again(
 
 
 def test_what_is_neither_a_folder_nor_an_id_gets_a_sentence() -> None:
-    with refused("a/b/c is no folder here, and no id of the model hub"):
+    with refused("a/b/c is neither a folder here nor a model hub id"):
         embedders.load("a/b/c")

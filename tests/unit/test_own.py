@@ -173,7 +173,7 @@ def test_the_spot_check_doubts_vectors_that_change_and_refuses_equal_ones(
     inner,
 ) -> None:
     (doubt,) = own.load(inner, "mine").spot_check(SENTENCES)
-    assert doubt.startswith("mine gives a sentence another vector from call to call")
+    assert doubt.startswith("mine returns different vectors for a sentence")
     with refused("mine: gives 6 different sentences the same vector"):
         own.load(lambda s: np.ones((len(s), 2)), "mine").spot_check(SENTENCES)
 
@@ -219,8 +219,8 @@ def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("", "embedder: '' is no folder and no id of the model hub; give a model's"),
-        ("{file}", "mine.py' is no folder and no id of the model hub"),
+        ("", "embedder: '' is neither a folder nor a model hub id; give a model's"),
+        ("{file}", "mine.py' is neither a folder nor a model hub id"),
         ("{file}:encod", "has no attribute 'encod'"),
         ("{file}:number", "mine: is of type int; give a function that takes a list"),
         ("no_such_module:encode", "no_such_module:encode: raised ModuleNotFoundError"),

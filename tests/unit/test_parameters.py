@@ -58,7 +58,7 @@ WHOLE = "10000000, a whole number"
         (
             "replication/pitfalls",
             {"rated_names": ["Lee"]},
-            "give Verse-pairs or STSBenchmark or SICK-R as the first",
+            "give Verse-pairs or STSBenchmark or SICK-R first",
         ),
         ("02", {"ks": [10, 5]}, "give two or more numbers in rising order"),
         ("replication/n2o", {"query_source": "lede"}, "did you mean ledes?"),

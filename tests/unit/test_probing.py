@@ -127,7 +127,11 @@ def test_the_seed_decides(name) -> None:
     ("name", "sentences", "message"),
     [
         ("SOMO", [], "name: SOMO cannot be made here; give one of SentLen, WC"),
-        ("SentLen", ["One sentence of five words."], "too few lengths for SentLen's 6"),
+        (
+            "SentLen",
+            ["One sentence of five words."],
+            "too few different sentence lengths for SentLen's 6",
+        ),
         ("WC", ["Four words are few.", ""], "has no sentence of 5 words or more"),
         ("WC", ["Only one sentence is not enough."], "size: 300 is too much for WC"),
         ("BShift", ["Only one sentence is not enough."], "is too much for BShift"),

@@ -125,9 +125,14 @@ def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None
     write(job.results, "one.csv", "x\n")
     write(job.results, "three.csv", "x\n")
     said = reference.compare([job])
-    assert said == f"1 of 3 {AGREE}; not {job.name}/one.csv, {job.name}/three.csv"
+    assert (
+        said
+        == f"1 of 3 {AGREE}; these do not: {job.name}/one.csv, {job.name}/three.csv"
+    )
     job.changes["k"] = 8
-    assert reference.compare([job]) == f"not compared, for other parameters: {job.name}"
+    assert (
+        reference.compare([job]) == f"not compared, since parameters differ: {job.name}"
+    )
 
 
 def test_the_verdicts_of_all_notebooks_come_together_and_a_replication_s_stands(

@@ -119,7 +119,7 @@ def test_a_file_with_other_content_is_named_with_its_fault(
 
 def test_markup_in_a_file_and_a_later_version_are_refused(file, monkeypatch) -> None:
     hoods(IDS, QUERIES, 6, family="<script>").write(file)
-    with refused(f"{file}: has a name with more than letters"):
+    with refused(f"{file}: has a name with characters other than letters"):
         situate.read(file)
     with monkeypatch.context() as patch:
         patch.setattr(situate, "VERSION", 2)

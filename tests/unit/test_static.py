@@ -244,7 +244,7 @@ BAD = {
     "folder of two": (two_shapes, "matrix of shape (7, 3) for 50 words"),
     "binary, cut": (
         cut(write_word2vec_binary, 9),
-        "holds 49 words where its header announces 50",
+        "holds 49 words, but its header announces 50",
     ),
     "gzip, cut": (cut(write_word2vec_binary, 30, "whole.gz"), "give a whole file"),
     "text, cut": (

@@ -97,7 +97,7 @@ def test_the_numbers_by_hand(toy) -> None:
     np.testing.assert_allclose(toy.numbers["value"], 2 / 3)
     assert toy.chance == 3 / 5
     assert toy.lines()[-1] == (
-        "a (old) reads 128 tokens of a sentence; longer sentences, which it cuts: 7"
+        "a (old) reads at most 128 tokens of a sentence; sentences that it cuts: 7"
     )
 
 
@@ -142,7 +142,7 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"sentences": []}, "sentences: are empty; give a list"),
+        ({"sentences": []}, "sentences: empty, or one string; give a list"),
         ({"k": 0}, "k: 0 is not accepted; give 1 to 119"),
         ({"queries": 0}, "queries: 0 is not accepted"),
         ({"new": np.ones((7, 3))}, "new: has 7 vectors for 120 sentences"),
@@ -211,7 +211,11 @@ def test_sentence_transformers_takes_the_evaluator() -> None:
     [
         ((0.9, 0.85, 0.95), 0, "OK: N2O is 0.900 (0.850 to 0.950), at least 0.8"),
         ((0.7, 0.65, 0.75), 3, "BELOW: N2O is 0.700 (0.650 to 0.750), less than 0.8"),
-        ((0.8, 0.75, 0.85), 4, "UNDECIDED: N2O is 0.800 (0.750 to 0.850), which does"),
+        (
+            (0.8, 0.75, 0.85),
+            4,
+            "UNDECIDED: N2O is 0.800 (0.750 to 0.850), which leaves",
+        ),
         ((0.9, np.nan, np.nan), 4, "UNDECIDED: "),
     ],
 )

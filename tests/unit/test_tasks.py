@@ -278,7 +278,7 @@ def test_missing_data_say_where_they_were_looked_for(folder, monkeypatch) -> Non
         ("STS-Benchmark", "test", "did you mean STSBenchmark"),
         ("?", "test", f"accepted: {', '.join(sorted(SETS))}"),
         ("MRPC", "dev", "split: MRPC has no 'dev'; accepted: train, test, all"),
-        ("MR", "train", "accepted: test, all (it has no official splits, so both are"),
+        ("MR", "train", "accepted: test, all (it has no official splits, so both mean"),
     ],
 )
 def test_a_request_that_cannot_be_met_gets_a_sentence(name, split, message) -> None:

@@ -78,9 +78,9 @@ def test_counts_become_probabilities(tmp_path) -> None:
     [
         (
             b"the 3\nof\n",
-            "counts.txt, line 2: is 'of'; give a word, a blank",
+            "counts.txt, line 2: is 'of'; give a word, a space",
         ),
-        (b"the 3\nthe 4\n", "line 2: is 'the 4', a word that was there before"),
+        (b"the 3\nthe 4\n", "line 2: 'the 4' repeats the word of an earlier line"),
         (b"the 0\n", "holds no counts above 0"),
     ],
 )
