@@ -45,10 +45,10 @@ help: ## this list
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01|replication/n2o] [PROFILE=default|smoke|hub|paper] [JOBS=2]
 	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-reference: $(READY) ## make the last results, of a run without SENTENCE_DATA, the ones to compare with  [NOTEBOOK=01] [PROFILE=default|paper]
+reference: $(READY) ## keep the last results, of a run without SENTENCE_DATA, as the reference  [NOTEBOOK=01] [PROFILE=default|paper]
 	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
-test: $(READY) ## run the tests, every notebook in the smoke profile among them
+test: $(READY) ## run the tests, including every notebook in the smoke profile
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-nightly: $(READY) ## run the tests at length: 10 kills per job, 2,000 cases of each wild input, coverage of lib
@@ -63,28 +63,28 @@ data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder]
 	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name=
 
-swap: $(READY) ## ask what users notice if one embedder takes another's place  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=]
+swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=]
 	@$(BIN)/python -m lib.run.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
-bench: $(READY) ## measure speed beside the peers and write docs/benchmarks/: half an hour
+bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/ except scale.md: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
 exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
 	@$(BIN)/python -m tools.exercises
 
-student: $(READY) ## write copies of the lessons without answers in notebooks/student/ and with them in notebooks/teacher/, both ignored by git  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
+student: $(READY) ## write lessons without answers to notebooks/student/ and with answers to notebooks/teacher/ (git ignores both)  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{data,embedders,glossary}.md, README.md's table
+page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{data,embedders,glossary}.md, tables in README.md and docs/teaching.md
 	@$(BIN)/python -m tools.pages
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]
 	@rm -rf .cache/site tools/site/api && $(BIN)/sphinx-build -q -j auto -c tools/site -d .cache/site/doctrees -D results="figures/$$PROFILE" . .cache/site/html && rm -rf site && mv .cache/site/html site && echo "open site/index.html"
 
-lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browser  [PYODIDE=folder: ask nothing outside]
+lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browser  [PYODIDE=folder: no outside requests]
 	@$(BIN)/python -m tools.lite
 
 lint: $(READY) ## check style, docstrings, which part of lib imports which, and spelling

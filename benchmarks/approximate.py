@@ -42,16 +42,16 @@ K = 50
 RUNS = 3
 ONE_BY_ONE = 20  # queries
 TOLERANCE = 1e-6  # of a float32 similarity
-ABOUT = """Corpus `{corpus}`, {n:,} sentences, k = {k}; {queries} queries of it, each \
-left out of its own neighbors,
-everything with one thread. Each index is tuned on {held_out} other queries to the \
-least effort that reaches a mean
-recall of 0.96 (what the N2O paper's appendix C reports) and of 0.99; an `ef_search` \
-below k does not exist.
+ABOUT = """Corpus `{corpus}`, {n:,} sentences, k = {k}; {queries} of them are queries, \
+and no query is its own
+neighbor; one thread throughout. Each index is tuned on {held_out} other queries to \
+the least effort that reaches a mean
+recall of 0.96 (what the N2O paper's appendix C reports) and of 0.99; `ef_search` \
+cannot be below k.
 
 - *By ids*: the share of the k true neighbors that are found. *By distance*: the share \
 of those found that are as near
-  as the k-th true one, so that ties are not punished.
+  as the k-th true one, so ties are not penalized.
 - *ms*: milliseconds a query, all queries together in one call (as a study does, where \
 exact search reads the corpus
   once for all of them) and {alone} queries one by one (as a server does). Medians of \
@@ -59,8 +59,8 @@ exact search reads the corpus
   how many times as fast as exact search in the same turn. `lib.neighbors.exact` finds \
 what float64 brute
   force finds; its time grows with the corpus, that of an index much more slowly.
-- An index keeps its own float32 copy of the vectors, and for each one the links or \
-the cell."""
+- An index keeps its own float32 copy of the vectors, plus each vector's links or \
+cell."""
 
 Search = Callable[[np.ndarray], Neighbors]  # from corpus indices of queries
 

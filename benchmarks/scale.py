@@ -196,17 +196,18 @@ def main(folder: Path, small: bool) -> None:
         "Eight million sentences",
         f"{size:,} sentences made of the words of the Wikipedia sample, `{NAME}` "
         f"({alone['bytes'] / 1e9:.1f} GB of vectors), {QUERIES:,} queries, k = {K}, "
-        "exact. Memory is a process's own, without the pages of files that the system "
-        f"can take back; a worker may have {MEMORY / 2**30:.0f} GiB. All ways find the "
-        f"same neighbors, and NumPy alone the same cosines for {COMPARED} queries.",
+        "exact. Memory is a process's own, excluding file pages that the system "
+        f"can reclaim; a worker may have {MEMORY / 2**30:.0f} GiB. All runs find the "
+        "same neighbors, and NumPy alone finds the same cosines for "
+        f"{COMPARED} queries.",
         ["numpy", "numba", "dask", "distributed"],
         pd.DataFrame(rows).T.rename_axis("way"),
         "## What a cluster would take\n\nComputed by Amdahl's law from the run with "
         f"{WORKERS} workers, not measured. Making the text twice, once to hash it and "
         f"once to send it, took {serial:,.0f} s and stays with one process; machines "
         f"share the other {shared:,.0f} s of embedding. Search takes time in "
-        "proportion to the corpus ([growth.csv](growth.csv)), so machines that search "
-        "a part each divide it. The network and slow machines are left out.",
+        "proportion to the corpus ([growth.csv](growth.csv)), so splitting the corpus "
+        "over machines divides that time. The network and slow machines are left out.",
         pd.DataFrame(machines).T.rename_axis(f"machines of {WORKERS} cores"),
     )
 

@@ -39,18 +39,18 @@ added) by `make page`.
 with a column that says which are
 available on your machine.
 
-*Tried on*: whether our numbers come from the real weights, or whether the reader has \
-been tried on small files in
-their official format only. The 21 embedders of the N2O paper's Table 1 are marked \
+*Tried on*: the real weights, from which our numbers come, or only small \
+test files in the official
+format ("format fixtures"). The 21 embedders of the N2O paper's Table 1 are marked \
 with an asterisk.
 
 """
 COMPOSITIONS = """
 ## Compositions
 
-A suffix of every set of word vectors, such as `glove-840b-300d+usif`; several sets \
-are put side by side, as in
-`glove-6b-50d+w2v-corpus+power-means`. Where the size is free, the name may say it: \
+Append a suffix to any set of word vectors, as in `glove-840b-300d+usif`; to \
+concatenate several sets, write
+`glove-6b-50d+w2v-corpus+power-means`. If the size can be chosen, put it in the name: \
 `w2v-corpus-300d`,
 `glove-6b-50d+borep-1024d`. Word probabilities come from `wordfreq`; \
 `probabilities="enwiki"` takes the counts of
@@ -61,9 +61,9 @@ fitted on.
 FORMS = """
 ## Smaller forms
 
-A suffix of every embedder with dense vectors, such as `minilm-avg@int8`, \
+Append a suffix to any dense embedder, as in `minilm-avg@int8`, \
 `glove-6b-50d+sif@binary`, `intfloat/e5-small-v2@pca64`;
-several may follow each other (`minilm-avg@64d@int8`). N stands for a whole number. \
+suffixes can be chained (`minilm-avg@64d@int8`). N stands for a whole number. \
 The text is encoded once for all forms.
 
 """

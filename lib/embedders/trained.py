@@ -198,7 +198,7 @@ def run_epochs(
 MOST_PASSES = 320  # over a sentence whose vector does not converge
 DM = "paragraph vectors, distributed memory, concatenated"
 DBOW = "paragraph vectors, distributed bag of words"
-CONVERGED = "inferred until they hardly turn"
+CONVERGED = "inferred until convergence"
 # Concatenation multiplies the time of a pass by the words in the window: few passes.
 PV_DM = {"model": "pv-dm", "epochs": 3, "tolerance": 0.03}
 PV_DBOW = {"model": "pv-dbow", "epochs": 20, "tolerance": 0.03}
