@@ -92,6 +92,13 @@ def test_tables_agree_in_columns_rows_text_and_nearly_in_numbers(
     assert reference.agree(*files) == reference.agree(*files[::-1]) == agrees
 
 
+def test_text_that_the_reference_withholds_agrees_with_any(tmp_path) -> None:
+    made = write(tmp_path, "made.csv", 'sentence,n\n"Gold, up 2",1\n')
+    committed = write(tmp_path, "committed.csv", "sentence,n\n[reuters 12],1\n")
+    assert reference.agree(made, committed)
+    assert not reference.agree(committed, made)
+
+
 def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
     job,
 ) -> None:
