@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +27,7 @@ from lib.run.cache import CacheEntry
 from lib.run.errors import InputError
 from lib.sent2vec.contexts import Method, workspace_for
 from lib.sent2vec.kernels import Model, learn_block
+from lib.sent2vec.matrices import packed, padded, randomize
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import CorpusIds, Dictionary, Text
 
@@ -38,8 +39,6 @@ SECONDS_BETWEEN_CHECKPOINTS = 600.0
 # Chance has a loss of log 2 for each word scored. A mean loss this many times higher
 # means that the weights only grow.
 DIVERGED = 10.0
-LINE = 16  # float32 in a line of the processor's cache
-CHUNK = 1 << 20  # numbers that are worked on at once
 # At most so many negatives are in the table, as in the program; fewer for a small
 # vocabulary.
 TABLE = 10_000_000
@@ -359,48 +358,3 @@ def _shuffled(copies: bytes, seed: int) -> np.ndarray:
     table = np.repeat(np.arange(len(repeats), dtype=np.int32), repeats)
     np.random.default_rng([seed, 1]).shuffle(table)
     return table
-
-
-# -- matrices, whose rows are whole cache lines ----------------------------------------
-
-
-def padded(rows: int, dim: int) -> np.ndarray:
-    """Zeros, float32[rows, dim and up to 15 more]; every row begins at a cache line.
-
-    Raises InputError where there is not that much memory.
-    """
-    width = -(-dim // LINE) * LINE
-    try:
-        buffer = np.zeros(rows * width + LINE, np.float32)
-    except MemoryError as error:
-        size = f"{rows * width * 4 / 1e9:,.0f} GB"
-        raise InputError(
-            f"dim: {rows:,} rows of {dim} numbers need {size}; lower dim or bucket"
-        ) from error
-    first = (-buffer.ctypes.data % (4 * LINE)) // 4
-    return buffer[first : first + rows * width].reshape(rows, width)
-
-
-def randomize(matrix: np.ndarray, dim: int, seed: int) -> None:
-    """Fill the first `dim` columns uniformly from [-1/dim, 1/dim), in place."""
-    rng = np.random.default_rng([seed, 0])
-    for part in _parts(matrix):
-        part[:, :dim] = (2 * rng.random((len(part), dim), np.float32) - 1) / np.float32(
-            dim
-        )
-
-
-def packed(matrix: np.ndarray, dim: int) -> np.ndarray:
-    """float32[rows, dim], in the memory of `matrix`, which must not be used again."""
-    whole = matrix.reshape(-1)
-    at = 0
-    for part in _parts(matrix):
-        numbers = part[:, :dim].ravel().copy()
-        whole[at : at + len(numbers)] = numbers
-        at += len(numbers)
-    return whole[:at].reshape(-1, dim)
-
-
-def _parts(matrix: np.ndarray) -> Iterator[np.ndarray]:
-    rows = max(1, CHUNK // matrix.shape[1])
-    return (matrix[start : start + rows] for start in range(0, len(matrix), rows))

@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from lib.sent2vec import kernels, training
+from lib.sent2vec import kernels, matrices
 from lib.sent2vec.contexts import Method, workspace_for
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import Dictionary
@@ -218,7 +218,7 @@ NEGATIVES = 4
 
 def model_of(method: Method, rng: np.random.Generator) -> kernels.Model:
     model = kernels.Model(
-        training.padded(WORDS + method.bucket + 1, DIM), training.padded(WORDS, DIM)
+        matrices.padded(WORDS + method.bucket + 1, DIM), matrices.padded(WORDS, DIM)
     )
     for matrix in model:
         matrix[:, :DIM] = rng.uniform(-1, 1, (len(matrix), DIM))
@@ -259,7 +259,7 @@ def learn(
     lr: float = LR,
 ) -> tuple:
     """What `learn_block` returns, and its report."""
-    workspace = workspace_for(max(map(len, lines)), NEGATIVES, training.LINE, method)
+    workspace = workspace_for(max(map(len, lines)), NEGATIVES, matrices.LINE, method)
     failed = kernels.learn_block(
         stream_of(lines), (lr, 0.0), model, method, SEED, stream, workspace
     )
@@ -320,7 +320,7 @@ def test_one_update_by_hand() -> None:
         [9, 0.25, 9, -0.5, *[9] * 5],
     )
     model.inputs[:, 1:] = model.outputs[:, 1:] = 0
-    workspace = workspace_for(2, 1, training.LINE, method)
+    workspace = workspace_for(2, 1, matrices.LINE, method)
     kernels.learn_block(
         stream_of([[1, 2]]), (1.0, 0.0), model, method, SEED, 0, workspace
     )
