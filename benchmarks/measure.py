@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import psutil
+from joblib import cpu_count
 
 from lib import corpora
 from lib.run import paths
-from lib.run.environment import computes_in_bfloat16, cores, processor
+from lib.run.environment import computes_in_bfloat16, processor
 from tools.pages import table
 
 RUNS = 5
@@ -161,7 +162,7 @@ def machine() -> str:
     extension = " with bfloat16" if computes_in_bfloat16() else ""
     memory = psutil.virtual_memory().total / 2**30
     system = f"{platform.system()}, Python {platform.python_version()}"
-    return f"{processor()}{extension}, {cores()} cores, {memory:.0f} GiB, {system}"
+    return f"{processor()}{extension}, {cpu_count()} cores, {memory:.0f} GiB, {system}"
 
 
 def write_page(

@@ -20,10 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from joblib import cpu_count
 
 from benchmarks import measure
 from lib import catalog, corpora, similarity, tasks
-from lib.run.environment import cores
 from lib.sent2vec import Sent2Vec, training
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import Text
@@ -111,7 +111,7 @@ def rates(file: Path, words: int, settings: Settings, runs: int) -> pd.DataFrame
 
 def losses(text: Path | list[str]) -> str:
     """A sentence: that the loss falls."""
-    settings = replace(SETTINGS, epochs=3, threads=min(2, cores()))
+    settings = replace(SETTINGS, epochs=3, threads=min(2, cpu_count()))
     history = training.train(text, settings).history
     first = history[0].loss
     last = history[-1].loss
@@ -127,7 +127,7 @@ def quality(text: Path) -> pd.DataFrame:
     task = tasks.load("STSBenchmark")
     left_texts = [tokenized(sentence) for sentence in task.left]
     right_texts = [tokenized(sentence) for sentence in task.right]
-    settings = replace(SETTINGS, epochs=PASSES, threads=min(2, cores()))
+    settings = replace(SETTINGS, epochs=PASSES, threads=min(2, cpu_count()))
     settings = replace(settings, min_count=5, min_target_count=5)
     rows = {}
     for t, program in PROGRAM_PEARSON.items():
@@ -238,7 +238,7 @@ def main(folder: Path, small: bool) -> None:
             for t in samples:
                 settings = replace(SETTINGS, dim=dim, subsample=t)
                 by_threads = {}
-                for threads in sorted({1, min(2, cores())}):
+                for threads in sorted({1, min(2, cpu_count())}):
                     measured = rates(
                         part, words, replace(settings, threads=threads), runs
                     )

@@ -20,10 +20,10 @@ from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
 from lib.corpora.closure import groups_from_pairs
 from lib.run.compiled import njit
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.vectors import Embeddings, narrow
 
@@ -246,7 +246,7 @@ def classify(
         outer = PredefinedSplit(np.arange(len(labels)) * 2 // len(labels))
     groups = np.unique(labels)
     scores = np.full((len(labels), len(groups)), np.finfo(float).min)
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), single_threaded():
         warnings.filterwarnings("ignore", "The least populated class")
         for train, test in outer.split(vectors, labels):
             known = vectors[train], labels[train]

@@ -17,8 +17,8 @@ import scipy.sparse as sp
 from scipy.stats import pearsonr, spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.vectors import Embeddings, as_column, as_matrix, check_finite, narrow, unit
 
@@ -287,7 +287,7 @@ def regress(
     # One thread, as in `lib.transfer`.
     with (
         warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-        threadpool_limits(1),
+        single_threaded(),
     ):
         features = Features(normalize, np.float64).fit(sides[0])
         rows, *others = [features.transform(split) for split in sides]

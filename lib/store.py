@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import cpu_count
 
 from lib import embedders
 from lib.corpora import Corpus, text
@@ -26,7 +27,6 @@ from lib.embedders.registry import CORPUS
 from lib.embedders.shrunk import Shrunk
 from lib.run import cluster, paths, progress
 from lib.run.cache import CacheEntry
-from lib.run.environment import cores
 from lib.run.errors import InputError
 from lib.vectors import Embeddings
 
@@ -86,7 +86,7 @@ class EmbeddingStore:
         embeddings = progress.Timed(names)
         trained = [name for name in embeddings if embedders.family(name) == CORPUS]
         rest = [name for name in embeddings if name not in trained]
-        threads = cores() if client is None else 1
+        threads = cpu_count() if client is None else 1
         with (
             progress.bar(len(embeddings), "embedders", unit="embedders") as bar,
             ThreadPoolExecutor(threads) as pool,

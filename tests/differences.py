@@ -41,6 +41,7 @@ plt.style.use("ggplot")
 }
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 DIFFERENT = dict.fromkeys(THREADS, "2") | {
+    "LOKY_MAX_CPU_COUNT": "1",
     "OMP_WAIT_POLICY": "PASSIVE",
     "PYTHONHASHSEED": "random",
     "TZ": "Asia/Kathmandu",

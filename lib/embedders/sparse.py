@@ -21,6 +21,7 @@ from lib.embedders.kinds import (
     Kind,
 )
 from lib.embedders.registry import CORPUS, SPARSE, embedder
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 
 DIM = 300
@@ -202,12 +203,10 @@ def _singular_directions(
     vectors: sp.csr_array, mean: np.ndarray, dim: int, seed: int
 ) -> np.ndarray:
     """float64[dim, words]: first right singular vectors of `vectors` minus `mean`."""
-    from threadpoolctl import threadpool_limits
-
     dim = min(dim, *vectors.shape)
     # One thread: the same sums on every machine, and small factorizations gain nothing
     # from more.
-    with threadpool_limits(1, user_api="blas"):
+    with single_threaded("blas"):
         if np.prod(vectors.shape) <= DENSE:
             centered = vectors.toarray() - mean
             return np.linalg.svd(centered, full_matrices=False).Vh[:dim]

@@ -18,11 +18,11 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from threadpoolctl import threadpool_limits
 from torch import Tensor
 from torch.nn.functional import linear
 
 from lib.run.compiled import njit
+from lib.run.environment import single_threaded
 
 LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one
@@ -305,7 +305,7 @@ def one_thread() -> Iterator[None]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        with threadpool_limits(1, "blas"):
+        with single_threaded("blas"):
             yield
     finally:
         torch.set_num_threads(before)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from joblib import cpu_count
 
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import as_input_error, digest_of_model
@@ -27,7 +27,7 @@ from lib.embedders.kinds import (
     Kind,
 )
 from lib.embedders.registry import ENCODER, embedder
-from lib.run.environment import cores
+from lib.run.environment import single_threaded
 
 SENTENCES_PER_BATCH = 64
 SENTENCES_PER_THREAD = 128
@@ -134,7 +134,7 @@ class UseMultilingualQ8(Embedder):
         cut = [text[:LONGEST] for text in sentences]
         parts = [cut[start : start + SENTENCES_PER_THREAD] for start in starts]
         model = _multilingual()
-        with threadpool_limits(1, "blas"), ThreadPoolExecutor(cores()) as threads:
+        with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as threads:
             none = np.zeros((0, 512), np.float32)
             return np.concatenate([none, *threads.map(model.encode, parts)])
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from joblib import cpu_count
 
 from lib.neighbors.contract import (
     Best,
@@ -35,7 +35,7 @@ from lib.neighbors.dense import Bfloat16, Float32, Gpu, available
 from lib.neighbors.sparse import Sparse
 from lib.run import progress
 from lib.run.compiled import njit
-from lib.run.environment import computes_in_bfloat16, cores
+from lib.run.environment import computes_in_bfloat16, single_threaded
 from lib.run.parameters import one_of
 from lib.vectors import unit
 
@@ -189,9 +189,11 @@ def each_block(
     starts = range(0, n, screen.rows)
     blocks = [range(start, min(start + screen.rows, n)) for start in starts]
     with (
-        threadpool_limits(1, "blas"),
+        single_threaded("blas"),
         progress.bar(n, name, unit="vectors", show=show) as bar,
-        ThreadPoolExecutor(threads or cores(), initializer=screen.enter_thread) as pool,
+        ThreadPoolExecutor(
+            threads or cpu_count(), initializer=screen.enter_thread
+        ) as pool,
     ):
         for block, _ in zip(blocks, pool.map(work, blocks), strict=True):
             bar.update(len(block))

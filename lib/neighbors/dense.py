@@ -41,11 +41,11 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from joblib import cpu_count
 
 from lib.neighbors.contract import places
 from lib.run.compiled import njit
-from lib.run.environment import cores
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.vectors import check_finite_rows
 
@@ -177,7 +177,7 @@ class Float32:
         self.corpus = corpus
         d = queries.shape[1]
         for_memory = self.numbers // max(d, 1)
-        for_cores = corpus.shape[0] // (2 * cores())
+        for_cores = corpus.shape[0] // (2 * cpu_count())
         self.rows = max(256, min(8192, for_memory, for_cores))
         sums = (d + 2) * 2.0**-23
         of_products = (1 + self.roundoff) ** 2 / (1 - sums)
@@ -295,7 +295,7 @@ class Bfloat16(Float32):
 
         # A thread's first call sets its number, which must not undo the next line.
         torch.get_num_threads()
-        threadpool_limits(1, "openmp")
+        single_threaded("openmp")
 
 
 # -- on an accelerator: products and selection there, everything else as above ---------

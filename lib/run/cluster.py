@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from joblib import cpu_count
 from joblib.externals.loky import (
     BrokenProcessPool,
     get_reusable_executor,
@@ -30,7 +31,6 @@ from joblib.externals.loky import (
 )
 
 from lib.run import paths
-from lib.run.environment import cores
 from lib.run.errors import InputError
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ def in_processes(
     InputError
         A process was killed.
     """
-    workers = workers or cores()
+    workers = workers or cpu_count()
     if workers == 1:
         yield from starmap(function, inputs)
         return

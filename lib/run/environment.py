@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import os
 import platform
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import lru_cache
 from pathlib import Path
 
+from threadpoolctl import ThreadpoolController
 
-def cores() -> int:
-    """How many cores this process may use."""
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+
+def single_threaded(api: str | None = None) -> AbstractContextManager:
+    """Libraries compute with one thread from now on, or inside a ``with`` statement.
+
+    `api` is "blas" or "openmp", by default both. This is `threadpool_limits`, which
+    takes milliseconds to look for the libraries each time.
+    """
+    return _libraries(len(sys.modules)).limit(limits=1, user_api=api)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Those that are loaded once so many modules have been imported."""
+    return ThreadpoolController()
 
 
 def computes_in_bfloat16() -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from joblib import cpu_count
+
 from lib.catalog import published
-from lib.run.environment import cores
 from lib.run.parameters import in_range, one_of
 
 # Where both ends are whole numbers, the value must be one.
@@ -116,7 +117,7 @@ class Settings:
     @property
     def workers(self) -> int:
         """Threads that a training on this machine uses."""
-        return min(self.threads, cores())
+        return min(self.threads, cpu_count())
 
     @property
     def ngram_rows(self) -> int:

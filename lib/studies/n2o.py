@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from joblib import cpu_count
 
 from lib import embedders, n2o, store
 from lib.corpora import Corpus
@@ -24,7 +25,6 @@ from lib.embedders.kinds import (
     UNKNOWN,
 )
 from lib.neighbors import exact
-from lib.run.environment import cores
 from lib.stats import Interval, Measured, Sampling
 from lib.vectors import Embeddings
 
@@ -111,7 +111,7 @@ def of_halves(
         return store.EmbeddingStore().embed(fitted, corpus)
 
     names = halves(present)
-    with ThreadPoolExecutor(cores()) as pool:  # each is trained with one thread
+    with ThreadPoolExecutor(cpu_count()) as pool:  # each is trained with one thread
         embeddings = list(pool.map(embedded, names))
     ids = {}
     for name, vectors in zip(names, embeddings, strict=True):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import cpu_count
 
 from lib import embedders, tasks, transfer
 from lib.corpora import Corpus
@@ -26,7 +27,6 @@ from lib.embedders.kinds import (
 from lib.embedders.registry import CORPUS
 from lib.run import progress
 from lib.run.cluster import in_processes
-from lib.run.environment import cores
 from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
 from lib.tasks import ClassificationTask
@@ -110,7 +110,7 @@ def encoders(
     """
     names = list(dict.fromkeys(names))
     trained = [name for name in names if embedders.family(name) == CORPUS]
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(cpu_count()) as pool:
         made = pool.map(lambda name: encoder(name, corpus), trained)
         found = dict(zip(trained, made, strict=True))
     for name in names:

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from lib import stats
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.similarity import Features, Sides, checked
@@ -247,7 +247,7 @@ class Evaluation:
         # and the sums stay the same.
         with (
             warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-            threadpool_limits(1),
+            single_threaded(),
         ):
             normalized, setting = self._choice(validation, seed)
             features = Features(normalized).fit(train.sides)

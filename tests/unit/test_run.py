@@ -186,6 +186,7 @@ def test_a_kernel_that_dies_is_a_sentence(project) -> None:
         "01_killed", "import os\nos.write(2, b'no more room')\nos.kill(os.getpid(), 9)"
     )
     (reason,) = runner.run_all([job("01")], 1, force=False).values()
+    assert job("01").failed.exists()
     file = reason.removeprefix(
         "the kernel died, often for lack of memory (what it printed: "
     ).removesuffix(")")

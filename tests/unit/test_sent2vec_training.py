@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import cpu_count
 
 from lib.run import paths
-from lib.run.environment import cores
 from lib.sent2vec import Settings, preset, text, training
 from lib.vectors import unit
 from tests.refusals import refused
@@ -101,11 +101,11 @@ def test_an_epoch_is_a_pass_over_the_text() -> None:
 
 def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> None:
     assert preset("wiki-bigrams", threads=16, variant="paper").workers == min(
-        16, cores()
+        16, cpu_count()
     )  # the docstring's example
     losses = [
         training.train(sentences(), replace(SMALL, threads=n)).history[-1].loss
-        for n in (1, cores() + 14)
+        for n in (1, cpu_count() + 14)
     ]
     assert losses[1] == pytest.approx(losses[0], rel=0.1)
 
