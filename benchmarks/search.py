@@ -43,10 +43,10 @@ PIECE = 256  # sparse queries that are multiplied at once
 ABOUT = """\
 {threads} threads. Where *times ours* is below 1, the peer is faster.
 
-The peers get what they need made outside the timing: faiss vectors of length 1,
-sparse_dot_topn and SciPy the same and the corpus transposed. `lib.neighbors.exact`
-takes the vectors as they are, measures their lengths, and indexes sparse ones, within
-it. With one query, or sparse vectors and few, this is much of its time."""
+Preparing the peers' inputs is not timed: faiss, sparse_dot_topn and SciPy get vectors
+of length 1, the last two also the corpus transposed. `lib.neighbors.exact` takes the
+vectors as they are; its time includes measuring their lengths and indexing sparse ones,
+which counts most where queries are few."""
 PACKAGES = [
     "numpy",
     "scipy",
@@ -245,8 +245,9 @@ def draw(table: pd.DataFrame, file: Path) -> None:
         axes.set_xticks(rows[varied], rows[varied].map("{:,}".format))
         axes.set_xticks([], minor=True)
         title = ", ".join(f"{name} {value:,}" for name, value in fixed.items())
-        axes.set(xlabel=varied, ylabel="seconds", title=title)
-        axes.label_outer(remove_inner_ticks=False)
+        axes.set(xlabel=varied, title=title)
+    for axes in panels[:, 0]:
+        axes.set_ylabel("seconds")
     panels[0, 0].legend(frameon=False)
     figure.savefig(file, metadata={"Software": None})
     plt.close(figure)

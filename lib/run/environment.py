@@ -13,17 +13,22 @@ from threadpoolctl import ThreadpoolController
 
 
 def single_threaded(api: str | None = None) -> AbstractContextManager:
-    """Libraries compute with one thread from now on, or inside a ``with`` statement.
+    """Limit libraries to one thread, from now on or inside a ``with`` statement.
 
-    `api` is "blas" or "openmp", by default both. This is `threadpool_limits`, which
-    takes milliseconds to look for the libraries each time.
+    `threadpoolctl.threadpool_limits` does the same, but searches for the loaded
+    libraries at each call, which takes milliseconds.
+
+    Parameters
+    ----------
+    api : {"blas", "openmp"}, optional
+        Which libraries; by default both kinds.
     """
     return _libraries(len(sys.modules)).limit(limits=1, user_api=api)
 
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> ThreadpoolController:
-    """Those that are loaded once so many modules have been imported."""
+    """The loaded libraries, searched for anew when more modules are imported."""
     return ThreadpoolController()
 
 

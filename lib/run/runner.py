@@ -96,26 +96,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
     # needs.
     sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
-    from papermill.engines import NBClientEngine, papermill_engines
     from papermill.exceptions import PapermillExecutionError
-    from papermill.iorw import write_ipynb
 
-    class Engine(NBClientEngine):
-        """Saves the notebook once, however its execution ends.
-
-        papermill saves it before and after each cell, seconds in all.
-        """
-
-        @classmethod
-        def execute_notebook(
-            cls, nb: dict, kernel_name: str, output_path: str, **options: object
-        ) -> dict:
-            try:
-                return super().execute_notebook(nb, kernel_name, **options)
-            finally:
-                write_ipynb(nb, output_path)
-
-    papermill_engines.register("saved once", Engine)
     job.log.write_text("", encoding="utf-8")
     # The path of a socket may have some hundred characters, so that sockets cannot lie
     # in the project's folder.
@@ -164,7 +146,7 @@ def _execute(job: Job, output: Path, lock: int) -> None:
                 job.notebook,
                 output,
                 parameters=job.changes,
-                engine_name="saved once",
+                engine_name=_engine_that_saves_once(),
                 kernel_name="python3",
                 kernel_manager_class=_kernel_manager(scratch, options),
                 progress_bar=False,
@@ -176,6 +158,28 @@ def _execute(job: Job, output: Path, lock: int) -> None:
             if failures:  # saved before it is raised, which a full disk refuses
                 raise failures[0] from error
             raise
+
+
+def _engine_that_saves_once() -> str:
+    """The name of an engine that saves the notebook once, however its execution ends.
+
+    papermill's own saves it before and after each cell, which takes seconds in all.
+    """
+    from papermill.engines import NBClientEngine, papermill_engines
+    from papermill.iorw import write_ipynb
+
+    class Engine(NBClientEngine):
+        @classmethod
+        def execute_notebook(
+            cls, nb: dict, kernel_name: str, output_path: str, **options: object
+        ) -> dict:
+            try:
+                return super().execute_notebook(nb, kernel_name, **options)
+            finally:
+                write_ipynb(nb, output_path)
+
+    papermill_engines.register("saves once", Engine)
+    return "saves once"
 
 
 def _kernel_manager(folder: str, given: dict[str, object]) -> type:
