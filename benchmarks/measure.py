@@ -27,7 +27,7 @@ from lib.run.environment import computes_in_bfloat16, processor
 from tools.pages import table
 
 RUNS = 5
-PAGES = paths.ROOT / "docs" / "benchmarks"
+PAGES = paths.BENCHMARKS
 TRIALS = paths.CACHE / "benchmarks"
 
 

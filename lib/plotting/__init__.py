@@ -7,7 +7,7 @@ from lib.plotting.distributions import boxes, dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
 from lib.plotting.kinds import GROUPS, display_name, groups, marks
 from lib.plotting.lines import curves, logarithmic, reference, scatter
-from lib.plotting.output import show, write_table
+from lib.plotting.output import show, show_table, write_table
 from lib.plotting.pitfalls import before_and_after, named_places
 from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
@@ -36,6 +36,7 @@ __all__ = [
     "scatter",
     "scatter_map",
     "show",
+    "show_table",
     "triangles",
     "use_style",
     "verdicts",

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib.plotting.style import STYLE
-from lib.run import files, paths
+from lib.run import files, markdown, paths
 
 _PART = re.compile(
     rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])'
@@ -82,3 +82,25 @@ def write_table(
     content = table.to_csv(index=index, float_format="%.6g", lineterminator="\n")
     with files.replacing(paths.figures_folder(notebook) / f"{name}.csv") as stream:
         stream.write(content.encode())
+
+
+def show_table(table: pd.DataFrame, notebook: str, name: str, digits: int = 2) -> None:
+    """Write a table as `write_table` does, and display it.
+
+    The index is part of it if it has a name. The column ``constant``, which marks
+    intervals without width, is written but not displayed.
+
+    Parameters
+    ----------
+    table : DataFrame
+    notebook, name : str
+    digits : int
+        After the point, of the numbers displayed.
+    """
+    from IPython.display import Markdown, display
+
+    has_names = any(table.index.names)
+    write_table(table, notebook, name, index=has_names)
+    shown = table.reset_index() if has_names else table
+    shown = shown.drop(columns="constant", errors="ignore")
+    display(Markdown(markdown.table(shown, digits)))

@@ -87,21 +87,26 @@ class Job:
         While it is unchanged, the notebook need not run again.
 
         It covers the source, the parameters, the modules of `lib` that the notebook
-        imports (directly or not), Python, the pinned packages, and the data that it may
-        read.
+        imports (directly or not), the tables of `make bench` that it quotes, Python,
+        the pinned packages, and the data that it may read.
         """
         cells = parameters.cells(self.notebook)
         code = tuple(
             "".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"
         )
-        sources = [paths.ROOT / "requirements.lock", *library_files(code)]
+        library = library_files(code)
+        sources = [
+            paths.ROOT / "requirements.lock",
+            *library,
+            *_quoted_tables(code, library),
+        ]
         data = dict.fromkeys(_data_files(self.parameters.values()))
         parts = [
             sys.version,
             [cell["source"] for cell in cells],
             self.parameters,
             [
-                (str(file.relative_to(paths.ROOT)), file.read_text(encoding="utf-8"))
+                (os.path.relpath(file, paths.ROOT), file.read_text(encoding="utf-8"))
                 for file in sources
             ],
             [(str(file), *_size_and_time(file)) for file in data],
@@ -211,6 +216,14 @@ def library_files(sources: tuple[str, ...]) -> list[Path]:
         for table in (paths.ROOT / "lib").rglob(kind)
     ]
     return sorted([*modules, *tables])
+
+
+def _quoted_tables(code: Iterable[str], library: Iterable[Path]) -> list[Path]:
+    """Tables of ``make bench`` that some code names: how long things took."""
+    measured = sorted(paths.BENCHMARKS.glob("*.csv"))
+    modules = [file for file in library if file.suffix == ".py"]
+    texts = [*code, *(file.read_text(encoding="utf-8") for file in modules)]
+    return [file for file in measured if any(file.name in text for text in texts)]
 
 
 def _data_files(values: Iterable[Any]) -> Iterator[Path]:

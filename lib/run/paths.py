@@ -16,6 +16,7 @@ NOTEBOOKS = ROOT / "notebooks"
 REPLICATION = "replication"  # the folder in it with one notebook for each paper
 PARAMS = ROOT / "params"
 FIGURES = ROOT / "figures"
+BENCHMARKS = ROOT / "docs" / "benchmarks"
 DATA = ROOT / "data"
 CACHE = Path(os.environ.get("SENTENCE_CACHE") or ROOT / ".cache")
 RUNS = CACHE / "runs"

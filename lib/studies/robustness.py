@@ -30,7 +30,7 @@ DEALS = 100
 LEAST_DRAWS = 20
 # How hard an index looks: steps above the least that it can be searched with.
 EFFORTS = (1, 4, 16, 64)
-BENCHMARK = paths.ROOT / "docs" / "benchmarks" / "growth.csv"
+BENCHMARK = paths.BENCHMARKS / "growth.csv"
 PAPERS_CORPUS = 8_000_000 * 300  # numbers: sentences times dimensions
 
 

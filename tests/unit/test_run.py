@@ -113,6 +113,22 @@ d = [{{"a": ["{texts[3]}"]}}]
         assert not job("01").is_up_to_date()
 
 
+# docs/claims.md: claims about time are judged by the tables of `make bench`.
+def test_a_table_of_times_that_a_notebook_quotes_counts(
+    project, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(paths, "BENCHMARKS", tmp_path)
+    project("01_good", GOOD + '\nquoted = "docs/benchmarks/quoted.csv"')
+    record_success()
+    (tmp_path / "another.csv").write_text("seconds\n1\n")
+    assert job("01").is_up_to_date()
+    (tmp_path / "quoted.csv").write_text("seconds\n1\n")
+    assert not job("01").is_up_to_date()
+    record_success()
+    (tmp_path / "quoted.csv").write_text("seconds\n2\n")
+    assert not job("01").is_up_to_date()
+
+
 def test_data_and_models_that_arrive_later_count_in_every_profile(
     project, tmp_path, monkeypatch
 ) -> None:
