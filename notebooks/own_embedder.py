@@ -5,7 +5,7 @@ a row for each of them:
 
     encode(sentences) -> array of floats, (len(sentences), dimensions), dense or sparse
 
-This one counts runs of three and four letters and learns nothing from text.
+This one counts runs of three and four characters and learns nothing from text.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ RUNS = HashingVectorizer(
 
 
 def encode(sentences: list[str]) -> csr_matrix:
-    """Sparse unit vectors, float32[n, 65536]; zeros for a sentence without letters."""
+    """Sparse unit vectors, float32[n, 65536]; zeros for a blank sentence."""
     return RUNS.transform(sentences)

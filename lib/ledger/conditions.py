@@ -46,10 +46,15 @@ class Condition:
         last = len(rising) - 1
         place = {"all": 0, "most": last // 2}.get(self.quantifier, last)
         member = int(rising[place])
+        return member, bool(self.alone(low, high)[member])
+
+    def alone(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """bool[n]: whether each interval would meet the condition on its own."""
+        clearance = self._clearance(low, high)
         # "in" and "meets" include their bounds.
         includes = self.comparison in ("in", "meets")
-        met = clearance[member] >= 0 if includes else clearance[member] > 0
-        return member, bool(met != (self.quantifier == "none"))
+        met = clearance >= 0 if includes else clearance > 0
+        return met != (self.quantifier == "none")
 
     @property
     def _range(self) -> tuple[float, float]:

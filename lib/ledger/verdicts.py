@@ -17,6 +17,10 @@ WORDS = ("holds", "fails", *SEEN.values(), "undecided", UNTESTED)
 def judged(claim: pd.Series, low: np.ndarray, high: np.ndarray) -> tuple[int, str]:
     """Which interval of a family decides, and the verdict.
 
+    Of an undecided family it is the interval that keeps the claim from holding; or the
+    one that keeps it from failing, if the first would fail the claim on its own and
+    this one would not make it hold.
+
     Parameters
     ----------
     claim : Series
@@ -24,13 +28,17 @@ def judged(claim: pd.Series, low: np.ndarray, high: np.ndarray) -> tuple[int, st
     low, high : float[n]
         Of each interval.
     """
-    member, holds = Condition.parse(claim["holds"] or claim["fails"]).decide(low, high)
+    holding = Condition.parse(claim["holds"] or claim["fails"])
+    member, holds = holding.decide(low, high)
     if claim["holds"] and holds:
         return member, "holds"
     if claim["fails"]:
-        clearest, fails = Condition.parse(claim["fails"], "any").decide(low, high)
+        failing = Condition.parse(claim["fails"], "any")
+        clearest, fails = failing.decide(low, high)
         if fails:
             return clearest, "fails"
+        if failing.alone(low, high)[member] and not holding.alone(low, high)[clearest]:
+            member = clearest
     return member, "undecided"
 
 

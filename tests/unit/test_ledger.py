@@ -83,6 +83,7 @@ def test_intervals_by_hand(ledger, holds, fails, low, high, expected) -> None:
         ("none < 0", "all < 0", [2, 3, 1], 1, "holds"),
         ("most > 0", "most < 0", [-2, 3, 1], 1, "holds"),  # without it no majority
         ("most > 0", "most < 0", [2, -2], -2, "undecided"),
+        ("most > 0", "most < 0", [-2, -3, 0.25, 3], 0.25, "undecided"),
         ("in -2 2", "outside -2 2", [0, 1, -1.25], -1.25, "holds"),
     ],
 )
