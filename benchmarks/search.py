@@ -41,7 +41,8 @@ TRIAL = 20_000
 ROUNDING = 1e-5  # of float32 sums of 300 products
 PIECE = 256  # sparse queries that are multiplied at once
 ABOUT = """\
-{threads} threads. Where *times ours* is below 1, the peer is faster.
+{threads} threads. Where *times ours* is below 1, the peer is faster. It is the median
+of the ratios within each turn, not the ratio of the medians.
 
 Preparing the peers' inputs is not timed: faiss, sparse_dot_topn and SciPy get vectors
 of length 1, the last two also the corpus transposed. `lib.neighbors.exact` takes the

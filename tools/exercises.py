@@ -29,7 +29,7 @@ OPENING = """# Exercises and what their solutions print
 
 For instructors: every exercise of the lessons, the output of its solution in the \
 default profile, and the explanation.
-The code of the solutions stands folded in the lessons. Made by `make exercises`.
+The solutions' code is folded in the lessons. Made by `make exercises`.
 
 """
 # The questions under the heading of the exercises, and the folded solutions.

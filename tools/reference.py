@@ -59,7 +59,7 @@ DIFFERS = {
     **dict.fromkeys(["MOWE", "SOWE"], GOOGLE),
     **dict.fromkeys(["PV-DM", "PV-DBOW"], REUTERS),
     "URAE": "trained here, on Reuters; the paper has published weights",
-    "BOW": "which sentences were in which fold is not published",
+    **dict.fromkeys(["BOW", "PCA BOW"], "folds, tokenizer and C are not published"),
 }
 # The tables of like for like in the paper profile: the paper, the column with the
 # method, and the table.
@@ -292,7 +292,7 @@ def like_for_like() -> pd.DataFrame:
             "method": beside[method],
             "paper": numbers["paper"],
             "ours": numbers["ours"].round(1),
-            "difference": (numbers["ours"] - numbers["paper"]).round(1),
+            "difference": (numbers["ours"] - numbers["paper"]).round(1) + 0.0,
             "what differs": beside[method].map(DIFFERS),
         }
         parts.append(pd.DataFrame(columns))
@@ -343,7 +343,11 @@ def deciding(id: str, judged: pd.Series) -> str:
     rules = rules[rules["id"] == id].set_index("part")
     if judged["verdict"] == UNTESTED:
         needed = rules.loc[rules["default"] == "no", "needs"].unique()
-        return f"missing: {'; '.join(needed) or judged['note'].split('; ')[0]}"
+        if len(needed):
+            return f"missing: {'; '.join(needed)}"
+        notes = judged["note"].split("; ")
+        missing = [note for note in notes if note.startswith("missing: ")]
+        return missing[0] if missing else f"missing: {notes[0]}"
     if judged["verdict"] not in WORDS:
         return ""
     measured = _of_verdict(judged)
