@@ -25,7 +25,7 @@ from lib.corpora.closure import groups_from_pairs
 from lib.run.compiled import njit
 from lib.run.environment import single_threaded
 from lib.run.errors import InputError
-from lib.vectors import Embeddings, narrow
+from lib.vectors import Embeddings, as_matrix, check_finite, narrow
 
 __all__ = [
     "GRID",
@@ -229,17 +229,26 @@ def classify(
     Raises
     ------
     InputError
-        A group with fewer sentences than folds.
+        Vectors that are not finite or not one for each label, fewer than two groups,
+        or a group with fewer sentences than folds.
     """
     labels = np.asarray(labels)
     penalties = np.atleast_1d(C)
+    vectors = double(as_matrix("vectors", vectors))
+    check_finite("vectors", vectors.data if sp.issparse(vectors) else vectors)
+    if vectors.shape[0] != len(labels):
+        raise InputError(
+            f"labels: {len(labels)} for {vectors.shape[0]} vectors; "
+            "give one for each vector"
+        )
+    if len(np.unique(labels)) < 2:
+        raise InputError("labels: fewer than two groups; give two or more")
     least = np.unique(labels, return_counts=True)[1].min()
     if least < folds and not halves:
         raise InputError(
             f"labels: a group has {least} sentences; "
             f"give {folds} or more of each, or fewer folds"
         )
-    vectors = double(vectors)
     model = svm(*steps, C=penalties[0], scale=scale)
     outer = StratifiedKFold(folds, shuffle=True, random_state=seed)
     if halves:

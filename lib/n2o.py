@@ -69,7 +69,8 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """N2O of every pair of embedders, averaged over queries (figure 3).
 
     `ids` maps an embedder's name to its neighbors, int[q, k]. The result is symmetric
-    with a unit diagonal, rows and columns in the order of `ids`.
+    with a unit diagonal, rows and columns in the order of `ids`. Raises InputError for
+    fewer than two embedders, and as `overlap` does.
     """
     means = per_query(ids).mean()
     return square(means, list(ids))
@@ -78,9 +79,11 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
 def per_query(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     """Overlap of every pair of embedders for every query, in [0, 1].
 
-    Rows are queries; columns are pairs, in a two-level index. There must be two
-    embedders or more. Raises InputError as `overlap` does.
+    Rows are queries; columns are pairs, in a two-level index. Raises InputError for
+    fewer than two embedders, and as `overlap` does.
     """
+    if len(ids) < 2:
+        raise InputError(f"ids: {len(ids)} embedders; give two or more")
     overlaps = {}
     for a, b in combinations(ids, 2):
         overlaps[a, b] = overlap(ids[a], ids[b])

@@ -14,12 +14,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import pearsonr, spearmanr
+from scipy.stats import ConstantInputWarning, pearsonr, spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from lib.run.environment import single_threaded
 from lib.run.errors import InputError
+from lib.run.parameters import one_of
 from lib.vectors import Embeddings, as_column, as_matrix, check_finite, narrow, unit
 
 LEAST_PAIRS = 3
@@ -275,15 +276,23 @@ def regress(
     Raises
     ------
     InputError
-        Sides that do not match, NaN, embeddings that are all alike.
+        Another method, sides and scores that do not match, NaN, embeddings that are all
+        alike, predictions or scores of dev that are constant.
     """
-    regression = {"softmax": _softmax, "ridge": _ridge}[method]
+    methods = {"softmax": _softmax, "ridge": _ridge}
+    regression = methods[one_of("method", method, methods)]
     sides = [
         checked("train, dev and test", left, right)
         for left, right, _ in (train, dev, test)
     ]
     gold = as_column("gold", train[2])
     dev_gold = as_column("gold", dev[2])
+    for (left, _), scores in zip(sides[:2], (gold, dev_gold), strict=True):
+        if left.shape[0] != len(scores):
+            raise InputError(
+                f"gold: {len(scores)} scores for {left.shape[0]} pairs; "
+                "give one for each pair"
+            )
     # One thread, as in `lib.transfer`.
     with (
         warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
@@ -292,7 +301,12 @@ def regress(
         features = Features(normalize, np.float64).fit(sides[0])
         rows, *others = [features.transform(split) for split in sides]
         predictions = list(regression(rows, gold, others))
-    agreement = [pearsonr(of_dev, dev_gold).statistic for of_dev, _ in predictions]
+    with warnings.catch_warnings(action="ignore", category=ConstantInputWarning):
+        agreement = [pearsonr(of_dev, dev_gold).statistic for of_dev, _ in predictions]
+    if np.isnan(agreement).all():
+        raise InputError(
+            "dev: all scores or all predictions are the same; give pairs that differ"
+        )
     _, of_test = predictions[np.nanargmax(agreement)]
     return of_test
 

@@ -27,6 +27,7 @@ from lib.embedders.registry import CORPUS
 from lib.embedders.shrunk import Shrunk
 from lib.run import cluster, paths, progress
 from lib.run.cache import CacheEntry
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.vectors import Embeddings
 
@@ -91,8 +92,11 @@ class EmbeddingStore:
             progress.bar(len(embeddings), "embedders", unit="embedders") as bar,
             ThreadPoolExecutor(threads) as pool,
         ):
-            for _ in pool.map(lambda name: embeddings.put(name, embed, name), trained):
-                bar.update()
+            # Around all of them: limits that overlap would undo each other.
+            with single_threaded("blas"):
+                put = pool.map(lambda name: embeddings.put(name, embed, name), trained)
+                for _ in put:
+                    bar.update()
             for name in rest:
                 embeddings.put(name, embed, name)
                 bar.update()
@@ -132,16 +136,22 @@ class EmbeddingStore:
         Raises
         ------
         InputError
-            No sentences, vectors that are not finite, or a folder that is full.
+            No sentences, a single string, vectors that are not finite, or a folder that
+            is full.
         """
         sentences = getattr(corpus, "sentences", corpus)
+        if isinstance(sentences, str) or not hasattr(sentences, "__len__"):
+            raise InputError(
+                f"corpus: is of type {type(sentences).__name__}; "
+                "give a Corpus or a list of sentences"
+            )
         if not len(sentences):
             raise InputError("corpus: holds no sentences; give at least one")
         if isinstance(embedder, str | Path) or not hasattr(embedder, "encode"):
             embedder = own.load(embedder, name or "")
             name = embedder.cached_as
         if not isinstance(embedder, Embedder) and not name:
-            return _encode_uncached(embedder, sentences, show_progress_bar)
+            return _encode_uncached(embedder, list(sentences), show_progress_bar)
         if isinstance(embedder, Shrunk):
             full = self.embed(embedder.base, corpus, None, show_progress_bar, client)
             return _fit_form(embedder, corpus, full).shrink(full)
@@ -165,6 +175,8 @@ class EmbeddingStore:
         """
         while isinstance(embedder, Shrunk):
             embedder = embedder.base
+        if not (name or isinstance(embedder, Embedder)):
+            return None
         entry = _entry(self.path, embedder, name, _fingerprint(corpus))
         return (entry.facts() or {}).get("seconds")
 
@@ -228,22 +240,33 @@ def _entry(
     folder: Path, embedder: Any, name: str | None, fingerprint: str
 ) -> CacheEntry:
     key: dict[str, Any] = {"shard": SHARD, "text": fingerprint}
+    fitted_on = None
+    if isinstance(embedder, Embedder | Checked) and embedder.needs_fit:
+        fitted_on = embedder.fitted_on or fingerprint
     if isinstance(embedder, Embedder):
-        fitted_on = (embedder.fitted_on or fingerprint) if embedder.needs_fit else None
         key |= {
             "version": embedder.version,
             "settings": embedder.settings,
             "fitted_on": fitted_on,
         }
+    elif fitted_on:
+        key["fitted_on"] = fitted_on
     return CacheEntry(folder, name or embedder.name, key)
 
 
-def _encode_uncached(embedder: Any, sentences: Sequence[str], show: bool) -> Embeddings:
+def _encode_uncached(embedder: Any, sentences: list[str], show: bool) -> Embeddings:
     """Vectors that are not kept, from an embedder that is not one of ours."""
     if isinstance(embedder, Checked):
-        return embedder.encode(list(sentences), show_progress_bar=show)
+        _fit_checked(embedder, sentences)
+        return embedder.encode(sentences, show_progress_bar=show)
     name = getattr(embedder, "name", type(embedder).__name__)
-    return own.checked(embedder.encode(list(sentences)), name, sentences)
+    return own.checked(embedder.encode(sentences), name, sentences)
+
+
+def _fit_checked(embedder: Checked, sentences: Sequence[str]) -> None:
+    """Fit it on the text, unless it needs no fit or was fitted before."""
+    if embedder.needs_fit and embedder.fitted_on is None:
+        embedder.fit(list(sentences))
 
 
 # -- shards ----------------------------------------------------------------------------
@@ -270,6 +293,8 @@ def _complete(
         for entry in unjoined.values():
             _join(entry, len(sentences))
         for entry in entries:
+            if entry.facts() is not None:  # by a run that was killed after it
+                continue
             entry.complete(facts, keep=[VECTORS] if entry.has(VECTORS) else CSR)
 
 
@@ -294,6 +319,8 @@ def _encode(
         return {}
     if isinstance(embedder, Embedder):
         fit(embedder, sentences, show)
+    if isinstance(embedder, Checked):
+        _fit_checked(embedder, sentences)
     batches = (sentences[start : start + SHARD] for start in missing)
     encoded = cluster.in_order(_vectors, embedder, batches, client)
     stored = (len(starts) - len(missing)) * SHARD

@@ -286,12 +286,22 @@ class Checked:
         self._size = SMALLEST_BATCH
         self._bar = None
 
+    @property
+    def needs_fit(self) -> bool:
+        """Whether it is an Embedder that needs `fit`."""
+        return getattr(self._inner, "needs_fit", False)
+
+    @property
+    def fitted_on(self) -> str | None:
+        """Fingerprint of the text that it was fitted on, if it was."""
+        return getattr(self._inner, "fitted_on", None)
+
     def fit(self, sentences: Sequence[str]) -> Checked:
         """Fit an Embedder that needs it on the text that it will encode.
 
         Returns itself; any other embedder is left as it is.
         """
-        if getattr(self._inner, "needs_fit", False):
+        if self.needs_fit:
             self._inner.fit(sentences)
         return self
 

@@ -244,7 +244,7 @@ class Float32:
         return i[seen], j[seen]
 
     def encode(self, thresholds: np.ndarray) -> np.ndarray:
-        """Float64[s] in the format of the scores, rounded down."""
+        """Float64[s] in the format of the scores."""
         return thresholds.astype(np.float32)
 
     def decode(self, scores: np.ndarray) -> np.ndarray:

@@ -56,7 +56,10 @@ def read_json(file: Path) -> dict[str, Any]:
     """The object in a JSON file; InputError if there is none."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"{file}: cannot be read ({reason})") from error
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"{file}: no JSON in it (perhaps a saved web page); get the file again"
         ) from error

@@ -159,7 +159,10 @@ def bootstrap(
             "give columns for which it is defined"
         )
     if len(units) == 1:
-        return Interval(estimate, estimate * np.nan, estimate * np.nan)
+        unknown = estimate * np.nan
+        if np.ndim(estimate):
+            return Interval(estimate, unknown, unknown)
+        return Interval(float(estimate), np.nan, np.nan)
     seed_error = 0.0
     trainings = 2
     if seeds:

@@ -17,6 +17,7 @@ import pandas as pd
 from joblib import cpu_count
 
 from lib.corpora import Corpus
+from lib.run.environment import single_threaded
 from lib.run.errors import InputError
 from lib.stats import Interval, Measured, Sampling
 from lib.studies.transfer import (
@@ -131,7 +132,8 @@ def lines(
     def projected(size: int, seed: int) -> Callable:
         return encoder(f"glove-6b-50d+borep-{size}d", corpus, seed=seed)
 
-    with ThreadPoolExecutor(cpu_count()) as pool:
+    # Limits that overlap would undo each other.
+    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
         made = pool.map(trained, *zip(*product(sizes, numbers), strict=True))
         by_size = np.reshape(list(made), (len(sizes), seeds)).tolist()
     projections = [[projected(size, seed) for seed in numbers] for size in larger]

@@ -25,6 +25,7 @@ from lib.embedders.kinds import (
     UNKNOWN,
 )
 from lib.neighbors import exact
+from lib.run.environment import single_threaded
 from lib.stats import Interval, Measured, Sampling
 from lib.vectors import Embeddings
 
@@ -111,7 +112,8 @@ def of_halves(
         return store.EmbeddingStore().embed(fitted, corpus)
 
     names = halves(present)
-    with ThreadPoolExecutor(cpu_count()) as pool:  # each is trained with one thread
+    # Each is trained with one thread; limits that overlap would undo each other.
+    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
         embeddings = list(pool.map(embedded, names))
     ids = {}
     for name, vectors in zip(names, embeddings, strict=True):

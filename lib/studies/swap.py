@@ -6,6 +6,7 @@ loses and gains tells more than two benchmark scores.
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -220,7 +221,7 @@ class Drift:
         self.k = k
         self.asked = ask(sentences, queries)
         if hasattr(old, "encode") and not isinstance(old, Embedder):
-            old = _Silent(old)
+            old = _Silent(old, "old")
         self.old = search(old, self.asked, k, "old")
 
     def __call__(
@@ -234,7 +235,7 @@ class Drift:
 
         With an `output_path`, a line is added to the CSV file there.
         """
-        new = search(_Silent(model), self.asked, self.k, "new")
+        new = search(_Silent(model, "new"), self.asked, self.k, "new")
         values = between(self.asked, self.old, new).per_query.mean()
         if output_path is not None:
             folder = Path(output_path)
@@ -248,14 +249,15 @@ class Drift:
 class _Silent:
     """A model that shows no progress bar: the trainer has one of its own."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, name: str) -> None:
+        self.name = name
         self._encode = model.encode
+        self._options = {}
+        if "show_progress_bar" in inspect.signature(model.encode).parameters:
+            self._options["show_progress_bar"] = False
 
     def encode(self, sentences: list[str]) -> Any:
-        try:
-            return self._encode(sentences, show_progress_bar=False)
-        except TypeError:
-            return self._encode(sentences)
+        return self._encode(sentences, **self._options)
 
 
 def evaluator(

@@ -27,6 +27,7 @@ from lib.embedders.kinds import (
 from lib.embedders.registry import CORPUS
 from lib.run import progress
 from lib.run.cluster import in_processes
+from lib.run.environment import single_threaded
 from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
 from lib.tasks import ClassificationTask
@@ -110,7 +111,8 @@ def encoders(
     """
     names = list(dict.fromkeys(names))
     trained = [name for name in names if embedders.family(name) == CORPUS]
-    with ThreadPoolExecutor(cpu_count()) as pool:
+    # Limits that overlap would undo each other.
+    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
         made = pool.map(lambda name: encoder(name, corpus), trained)
         found = dict(zip(trained, made, strict=True))
     for name in names:

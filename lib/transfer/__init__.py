@@ -134,9 +134,11 @@ def evaluate(
     Raises
     ------
     InputError
-        Rows and labels that do not match, NaN, a class with fewer members (groups)
-        than folds, vectors that are all alike.
+        No split or more than three, rows and labels that do not match, NaN, a class
+        with fewer members (groups) than folds, vectors that are all alike.
     """
+    if not 1 <= len(splits) <= 3:
+        raise InputError(f"splits: {len(splits)} are given; give one, two or three")
     evaluation = Evaluation(**options)
     if len(splits) == 1:
         return evaluation.cross_validate(examples(*splits[0], groups), folds)

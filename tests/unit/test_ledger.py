@@ -12,7 +12,7 @@ from lib.ledger import CLAIMS, UNTESTED, Condition, Ledger
 from lib.run.errors import InputError
 from lib.stats import Interval
 
-LISTED = {"n2o": 30, "sent2vec": 30, "pitfalls": 30, "usif": 29, "localization": 30}
+LISTED = {"n2o": 30, "sent2vec": 30, "pitfalls": 30, "usif": 29, "localization": 31}
 RULE = {"holds": "> 0", "fails": "< 0"}
 
 

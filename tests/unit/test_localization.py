@@ -117,11 +117,26 @@ def test_an_oracle_is_always_right_and_two_groups_have_two_scores(rng) -> None:
     assert two.scores.shape == (8, 2)
 
 
-def test_a_group_too_small_for_its_folds_gets_a_sentence() -> None:
-    with refused(
-        "labels: a group has 2 sentences; give 3 or more of each, or fewer folds"
-    ):
-        localization.classify(np.ones((6, 2)), [0, 0, 1, 1, 1, 1])
+@pytest.mark.parametrize(
+    ("vectors", "labels", "message"),
+    [
+        (
+            np.ones((6, 2)),
+            [0, 0, 1, 1, 1, 1],
+            "a group has 2 sentences; give 3 or more",
+        ),
+        (np.ones((6, 2)), [0] * 6, "labels: fewer than two groups"),
+        (
+            np.ones((6, 2)),
+            [0, 0, 0, 1, 1],
+            "labels: 5 for 6 vectors; give one for each",
+        ),
+        (np.full((6, 2), np.nan), [0, 0, 0, 1, 1, 1], "vectors: holds NaN or infinity"),
+    ],
+)
+def test_what_cannot_be_classified_gets_a_sentence(vectors, labels, message) -> None:
+    with refused(message):
+        localization.classify(vectors, labels)
 
 
 # -- the study -------------------------------------------------------------------------

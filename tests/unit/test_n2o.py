@@ -35,6 +35,11 @@ def test_a_repeated_neighbor_or_another_shape_is_refused() -> None:
         n2o.overlap([[1, 2]], [[1, 2, 3]])
 
 
+def test_a_matrix_of_one_embedder_is_refused() -> None:
+    with refused("ids: 1 embedders; give two or more"):
+        n2o.matrix({"a": np.array([[1, 2]])})
+
+
 def test_matrix_by_hand_is_symmetric_with_unit_diagonal() -> None:
     ids = {
         "a": np.array([[0, 1], [2, 3]]),

@@ -115,6 +115,24 @@ def test_pairs_that_have_no_correlation_get_a_sentence(rng, changed, message) ->
         similarity.ucp(**pairs | changed)
 
 
+@pytest.mark.parametrize(
+    ("gold", "method", "message"),
+    [
+        (np.arange(5), "lasso", "method: 'lasso' is not known"),
+        (np.arange(4), "ridge", "gold: 4 scores for 5 pairs; give one for each pair"),
+        (np.ones(5), "ridge", "dev: all scores or all predictions are the same"),
+    ],
+)
+def test_a_similarity_that_cannot_be_learned_gets_a_sentence(
+    rng, gold, method, message
+) -> None:
+    left, right = rng.normal(size=(2, 5, 3))
+    train = left, right, np.arange(5)
+    dev = left, right, gold
+    with refused(message):
+        similarity.regress(train, dev, train, method)
+
+
 # -- learned similarity ----------------------------------------------------------------
 
 

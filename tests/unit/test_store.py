@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from lib import embedders, store
 from lib.corpora import text
+from lib.embedders import own
 from lib.embedders.base import Embedder
 from lib.run import paths
 from tests.copies import new_cache
@@ -206,6 +207,34 @@ def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
 def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
     with refused("corpus: holds no sentences; give at least one"):
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
+
+
+@pytest.mark.parametrize("corpus", ["One sentence.", iter(["One sentence."])])
+def test_one_string_or_a_generator_is_no_corpus(tmp_path, corpus) -> None:
+    with refused("; give a Corpus or a list of sentences"):
+        store.EmbeddingStore(tmp_path).embed(Foreign(3), corpus, name="mine")
+
+
+# README: "your own `path/to/file.py:function`"
+def test_an_own_embedder_is_fitted_and_stored_by_the_text_it_was_fitted_on(
+    tmp_path,
+) -> None:
+    code = tmp_path / "own.py"
+    code.write_text(
+        "import numpy as np\n"
+        "def f(sentences): return np.array([[len(s), s.count('a')] for s in sentences])"
+    )
+    stored = store.EmbeddingStore(tmp_path / "store")
+    spec = f"{code}:f@int8"
+    other = ["A much longer text, so that steps are longer, too.", *SENTENCES[:9]]
+    for text in (SENTENCES, other):
+        fitted = own.load(spec, "mine").fit(text)
+        expected = fitted.encode(SENTENCES)
+        found = stored.embed(fitted, SENTENCES, name=fitted.cached_as)
+        np.testing.assert_array_equal(found, expected)
+    unfitted = stored.embed(spec, SENTENCES)
+    expected = own.load(spec).fit(SENTENCES).encode(SENTENCES)
+    np.testing.assert_array_equal(unfitted, expected)
 
 
 # README: "see or delete the cache: `make cache`, `make prune`"

@@ -191,6 +191,9 @@ def test_the_evaluator_logs_drift_as_the_protocol_has_it(tmp_path, rng) -> None:
     other = drift(model, str(tmp_path / "eval"), 1, 20)
     assert same == {"old_n2o": 1, "old_first_changed": 0, "old_first_lost": 0}
     assert 0 < other["old_n2o"] < 1
+    model.weights = np.full((DIM, DIM), np.nan)
+    with refused("new: returned NaN or infinity"):
+        drift(model)
     logged = pd.read_csv(tmp_path / "eval" / "old_n2o_evaluation_results.csv")
     assert logged[["epoch", "steps"]].to_numpy().tolist() == [[0, 10], [1, 20]]
     assert logged["n2o"].tolist() == pytest.approx([1, other["old_n2o"]])

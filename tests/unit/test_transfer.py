@@ -248,3 +248,9 @@ def test_what_cannot_be_cross_validated_gets_a_sentence(
 ) -> None:
     with refused(message):
         transfer.evaluate([(vectors, labels)], **{"folds": 2} | options)
+
+
+@pytest.mark.parametrize("number", [0, 4])
+def test_no_split_and_four_splits_get_a_sentence(number) -> None:
+    with refused(f"splits: {number} are given; give one, two or three"):
+        transfer.evaluate([(VECTORS, LABELS)] * number)
