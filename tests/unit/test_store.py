@@ -227,8 +227,8 @@ def test_an_own_embedder_is_fitted_and_stored_by_the_text_it_was_fitted_on(
     stored = store.EmbeddingStore(tmp_path / "store")
     spec = f"{code}:f@int8"
     other = ["A much longer text, so that steps are longer, too.", *SENTENCES[:9]]
-    for text in (SENTENCES, other):
-        fitted = own.load(spec, "mine").fit(text)
+    for learned_from in (SENTENCES, other):
+        fitted = own.load(spec, "mine").fit(learned_from)
         expected = fitted.encode(SENTENCES)
         found = stored.embed(fitted, SENTENCES, name=fitted.cached_as)
         np.testing.assert_array_equal(found, expected)
