@@ -96,7 +96,7 @@ def splits(name: str) -> list[str]:
 
 
 def load(name: str, split: str = "test") -> Task:
-    """Load a labelled set.
+    """Load a labeled set.
 
     The module's docstring lists names, splits and what scores and labels mean.
 
