@@ -29,7 +29,7 @@ from benchmarks import measure
 from lib import corpora, embedders
 from lib.neighbors import Neighbors, brute_force, distributed
 from lib.run import cluster, paths
-from lib.store import SHARD, EmbeddingStore
+from lib.store import EmbeddingStore, shards
 from lib.vectors import unit
 
 NAME = "glove-6b-50d"
@@ -61,21 +61,21 @@ class MadeText(Sequence):
         return self.size
 
     def __iter__(self) -> Iterator[str]:
-        for start in range(0, self.size, SHARD):
-            yield from self[start : start + SHARD]
+        for start in range(0, self.size, shards.SIZE):
+            yield from self[start : start + shards.SIZE]
 
     def __getitem__(self, where: int | slice) -> Any:
         if not isinstance(where, slice):
-            return self.block(where // SHARD)[where % SHARD]
+            return self.block(where // shards.SIZE)[where % shards.SIZE]
         start, stop, _ = where.indices(self.size)
-        numbers = range(start // SHARD, -(-stop // SHARD))
+        numbers = range(start // shards.SIZE, -(-stop // shards.SIZE))
         sentences = list(chain.from_iterable(map(self.block, numbers)))
-        first = start - start % SHARD
+        first = start - start % shards.SIZE
         return sentences[start - first : stop - first]
 
     def _block(self, number: int) -> list[str]:
         rng = np.random.default_rng([0, number])
-        lengths = rng.choice(self.lengths, SHARD)
+        lengths = rng.choice(self.lengths, shards.SIZE)
         words = rng.choice(self.words, lengths.sum()).tolist()
         ends = np.cumsum(lengths)
         return [
@@ -237,8 +237,8 @@ def kill_on_the_way(folder: Path, size: int, seconds: float) -> int:
     time.sleep(seconds)
     os.kill(process.pid, signal.SIGKILL)
     process.join()
-    shards = [file for file in folder.rglob("*.npy") if file.stem.isdigit()]
-    return sum(len(np.load(file, mmap_mode="r")) for file in shards)
+    files = [file for file in folder.rglob("*.npy") if file.stem.isdigit()]
+    return sum(len(np.load(file, mmap_mode="r")) for file in files)
 
 
 def alone_in_this_process(size: int) -> float:

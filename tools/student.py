@@ -54,7 +54,7 @@ HOW = (
 WRITE = "# Write your code here."
 DISCUSS = "**Discuss.** There is no single right answer."
 # Stands in for the checks while their answers are not known yet.
-PRINT = "def check(exercise, answer):\n    print(float(answer))"
+PRINT = "def check(exercise, answer):\n    print(answer)"
 CHECKS, CHECK = "checks", "check"  # metadata of the cells that make and call checks
 Right = dict[str, tuple[int, list[str]]]  # by exercise: digits and hashes
 
@@ -232,10 +232,10 @@ def student_copy(job: Job, right: Right) -> NotebookNode:
 # -- the right answers -----------------------------------------------------------------
 
 
-def answers(executed: NotebookNode) -> dict[str, float]:
+def answers(executed: NotebookNode) -> dict[str, int | float]:
     """The values of the answers, by exercise, in a notebook executed with solutions."""
     return {
-        cell.metadata[CHECK]: float(cell.outputs[0]["text"])
+        cell.metadata[CHECK]: json.loads(cell.outputs[0]["text"])
         for cell in executed.cells
         if CHECK in cell.metadata
     }

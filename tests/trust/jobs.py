@@ -33,7 +33,7 @@ def prepare(folder: Path) -> None:
     """Keep everything in one folder, whatever its size; waiting is reported at once."""
     paths.CACHE = folder
     cache.SECONDS = 0.05
-    store.SHARD = 64
+    store.shards.SIZE = 64
     training.SECONDS_BETWEEN_CHECKPOINTS = 0
     training.ROUND = 2
 

@@ -197,7 +197,7 @@ EMBEDDERS = {
 def test_a_cluster_writes_the_same_bytes_as_one_process(
     client, tmp_path, monkeypatch, kind
 ) -> None:
-    monkeypatch.setattr(store, "SHARD", 8)
+    monkeypatch.setattr(store.shards, "SIZE", 8)
     embedder = EMBEDDERS[kind]()
     far = store.EmbeddingStore(tmp_path / "cluster").embed(
         embedder, SENTENCES, client=client

@@ -48,7 +48,7 @@ class Letters(Embedder):
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch) -> None:
-    monkeypatch.setattr(store, "SHARD", 8)
+    monkeypatch.setattr(store.shards, "SIZE", 8)
 
 
 def dense(vectors) -> np.ndarray:
@@ -95,7 +95,7 @@ def few_files() -> Iterator[None]:
 def test_a_text_may_have_more_shards_than_a_process_may_open_files(
     tmp_path, monkeypatch, few_files, sparse
 ) -> None:
-    monkeypatch.setattr(store, "SHARD", 1)
+    monkeypatch.setattr(store.shards, "SIZE", 1)
     vectors = store.EmbeddingStore(tmp_path).embed(Letters(sparse), SENTENCES)
     np.testing.assert_array_equal(
         dense(vectors), dense(Letters(sparse).encode(SENTENCES))
@@ -131,7 +131,7 @@ class Sharing(Letters):
 
 
 def embed_in_shards(folder: Path, embedder: Embedder) -> None:
-    store.SHARD = 8
+    store.shards.SIZE = 8
     store.EmbeddingStore(folder).embed(embedder, SENTENCES)
 
 

@@ -1,21 +1,17 @@
 """Embeddings, and what embedders have learned from a text, kept in the cache.
 
-An entry of embeddings grows by shards of 2,048 sentences, each a file of its own, so
-that a kill loses at most one. When all are there they are joined: ``vectors.npy``,
-float32[n, dim], or the three arrays of CSR.
+`lib.store.shards` writes and reads an entry of embeddings.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from joblib import cpu_count
 
 from lib import embedders
@@ -25,23 +21,19 @@ from lib.embedders.base import Embedder
 from lib.embedders.own import Checked
 from lib.embedders.registry import CORPUS
 from lib.embedders.shrunk import Shrunk
-from lib.run import cluster, paths, progress
+from lib.run import paths, progress
 from lib.run.cache import CacheEntry
 from lib.run.environment import single_threaded
 from lib.run.errors import InputError
+from lib.store import shards
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
     from distributed import Client
 
-# Sentences; part of the key, since a batch's arithmetic may depend on its size.
-SHARD = 2048
 # How embedders write what they have learned; raised when that changes, so that it is
 # learned again.
 STATE = 3
-VECTORS = "vectors.npy"
-# In the order in which they are written.
-CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")
 
 
 class EmbeddingStore:
@@ -159,8 +151,11 @@ class EmbeddingStore:
         members = [embedder, *getattr(embedder, "companions", [])]
         entries = [_entry(self.path, member, name, fingerprint) for member in members]
         if any(entry.facts() is None for entry in entries):
-            _complete(entries, embedder, sentences, client, show_progress_bar)
-        return _open(entries[0])
+            prepare = partial(_prepare, embedder, sentences, show_progress_bar)
+            shards.complete(
+                entries, embedder, sentences, prepare, client, show_progress_bar
+            )
+        return shards.read(entries[0])
 
     def seconds(
         self,
@@ -239,7 +234,7 @@ def _fingerprint(corpus: Corpus | Sequence[str]) -> str:
 def _entry(
     folder: Path, embedder: Any, name: str | None, fingerprint: str
 ) -> CacheEntry:
-    key: dict[str, Any] = {"shard": SHARD, "text": fingerprint}
+    key: dict[str, Any] = {"shard": shards.SIZE, "text": fingerprint}
     fitted_on = None
     if isinstance(embedder, Embedder | Checked) and embedder.needs_fit:
         fitted_on = embedder.fitted_on or fingerprint
@@ -257,169 +252,19 @@ def _entry(
 def _encode_uncached(embedder: Any, sentences: list[str], show: bool) -> Embeddings:
     """Vectors that are not kept, from an embedder that is not one of ours."""
     if isinstance(embedder, Checked):
-        _fit_checked(embedder, sentences)
+        _prepare(embedder, sentences, show)
         return embedder.encode(sentences, show_progress_bar=show)
     name = getattr(embedder, "name", type(embedder).__name__)
     return own.checked(embedder.encode(sentences), name, sentences)
 
 
-def _fit_checked(embedder: Checked, sentences: Sequence[str]) -> None:
+def _prepare(embedder: Any, sentences: Sequence[str], show: bool) -> None:
     """Fit it on the text, unless it needs no fit or was fitted before."""
-    if embedder.needs_fit and embedder.fitted_on is None:
-        embedder.fit(list(sentences))
-
-
-# -- shards ----------------------------------------------------------------------------
-
-
-def _complete(
-    entries: Sequence[CacheEntry],
-    embedder: Any,
-    sentences: Sequence[str],
-    client: Client | None,
-    show: bool,
-) -> None:
-    """Make all entries complete, those of an embedder and of its companions."""
-    with ExitStack() as locks:
-        # Sorted, so that two runs that lock the same entries cannot block each other.
-        for entry in sorted(entries, key=lambda entry: entry.folder):
-            locks.enter_context(entry.locked(f"encoding {entry.name}"))
-        unjoined = {
-            place: entry
-            for place, entry in enumerate(entries)
-            if not (entry.has(VECTORS) or entry.has(CSR[-1]))
-        }
-        facts = _encode(embedder, sentences, unjoined, client, show)
-        for entry in unjoined.values():
-            _join(entry, len(sentences))
-        for entry in entries:
-            if entry.facts() is not None:  # by a run that was killed after it
-                continue
-            entry.complete(facts, keep=[VECTORS] if entry.has(VECTORS) else CSR)
-
-
-def _encode(
-    embedder: Any,
-    sentences: Sequence[str],
-    unjoined: dict[int, CacheEntry],
-    client: Client | None,
-    show: bool,
-) -> dict[str, float]:
-    """Write the missing shards; keys are places among embedder and companions.
-
-    Returns how many seconds a sentence took, if any was encoded.
-    """
-    starts = range(0, len(sentences), SHARD)
-    missing = [
-        start
-        for start in starts
-        if any(_shard(entry, start) is None for entry in unjoined.values())
-    ]
-    if not missing:
-        return {}
     if isinstance(embedder, Embedder):
         fit(embedder, sentences, show)
-    if isinstance(embedder, Checked):
-        _fit_checked(embedder, sentences)
-    batches = (sentences[start : start + SHARD] for start in missing)
-    encoded = cluster.in_order(_vectors, embedder, batches, client)
-    stored = (len(starts) - len(missing)) * SHARD
-    started = time.perf_counter()
-    name = next(iter(unjoined.values())).name
-    if isinstance(embedder, Checked):
-        name = embedder.name
-    bar = progress.bar(len(sentences), f"encode {name}", initial=stored, show=show)
-    # A slow embedder takes minutes over a shard, and seconds over one of its batches.
-    batches_move = isinstance(embedder, Checked) and client is None
-    with closing(encoded), bar, embedder.moving(bar) if batches_move else nullcontext():
-        for start, shards in zip(missing, encoded, strict=True):
-            batch = sentences[start : start + SHARD]
-            for place, entry in unjoined.items():
-                if _shard(entry, start) is None:
-                    _write(entry, start, shards[place], embedder, batch)
-            stored += len(batch)
-            bar.update(stored - bar.n)
-    number = sum(len(sentences[start : start + SHARD]) for start in missing)
-    return {"seconds": (time.perf_counter() - started) / number}
-
-
-def _vectors(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
-    """The vectors of an embedder and its companions, here or on a cluster's worker."""
-    if isinstance(embedder, Embedder):
-        return embedder.encode_with_companions(batch)
-    return [embedder.encode(list(batch))]
-
-
-def _shard(entry: CacheEntry, start: int) -> str | None:
-    """The file of the shard that begins with this sentence; None if it is not there."""
-    for file in (f"{start}.npy", f"{start}.npz"):
-        if entry.has(file):
-            return file
-    return None
-
-
-def _write(
-    entry: CacheEntry, start: int, vectors: Any, embedder: Any, batch: Sequence[str]
-) -> None:
-    """Check and write one shard.
-
-    A `Checked` embedder has checked it, except against the form of stored shards.
-    """
-    if not isinstance(embedder, Checked):
-        vectors = own.checked(vectors, entry.name, batch)
-    first = _shard(entry, 0)
-    if first:
-        own.check_form(vectors, entry.name, own.form(_read(entry, first)))
-    if sp.issparse(vectors):
-        with entry.writing(f"{start}.npz") as stream:
-            sp.save_npz(stream, vectors, compressed=False)
-    else:
-        entry.save(f"{start}.npy", vectors)
-
-
-def _read(entry: CacheEntry, file: str) -> Embeddings:
-    if file.endswith(".npz"):
-        return sp.load_npz(entry.folder / file)
-    return entry.array(file)
-
-
-def _join(entry: CacheEntry, total: int) -> None:
-    """Make one array of the shards, or one CSR array, with one shard in memory."""
-    shards = [_shard(entry, start) for start in range(0, total, SHARD)]
-    first = _read(entry, shards[0])
-    shape = total, first.shape[1]
-    if sp.issparse(first):
-        _join_sparse(entry, shards, shape)
-    else:
-        parts = (_read(entry, file) for file in shards)
-        entry.join(VECTORS, parts, shape, first.dtype)
-
-
-def _join_sparse(
-    entry: CacheEntry, shards: Sequence[str], shape: tuple[int, int]
-) -> None:
-    row_lengths = [np.diff(starts) for starts in _members(entry, shards, "indptr")]
-    starts = np.concatenate([[0], *row_lengths]).cumsum()
-    stored = int(starts[-1])
-    index = np.dtype(sp.get_index_dtype(maxval=max(stored, shape[1])))
-    data, indices, indptr, last = CSR
-    entry.join(data, _members(entry, shards, "data"), (stored,), np.dtype(np.float32))
-    entry.join(indices, _members(entry, shards, "indices"), (stored,), index)
-    entry.save(indptr, starts.astype(index))
-    entry.save(last, np.array(shape))
-
-
-def _members(
-    entry: CacheEntry, shards: Sequence[str], name: str
-) -> Iterator[np.ndarray]:
-    """One of the arrays of each sparse shard, read when it is needed."""
-    for file in shards:
-        with np.load(entry.folder / file, allow_pickle=False) as shard:
-            yield shard[name]
-
-
-def _open(entry: CacheEntry) -> Embeddings:
-    if entry.has(VECTORS):
-        return entry.array(VECTORS)
-    data, indices, starts, shape = (entry.array(file) for file in CSR)
-    return sp.csr_array((data, indices, starts), shape=tuple(shape.tolist()))
+    elif (
+        isinstance(embedder, Checked)
+        and embedder.needs_fit
+        and embedder.fitted_on is None
+    ):
+        embedder.fit(list(sentences))
