@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.corpora import text
-from lib.run import files, progress
+from lib.run import files, keys, progress
 from lib.run.errors import InputError
 from lib.vectors import Embeddings, stack
 
@@ -65,7 +65,7 @@ class Embedder(ABC):
         """Everything besides the text that the vectors depend on, in JSON types."""
         libraries = {library: version(library) for library in self.libraries}
         return libraries | {
-            name: described(getattr(self, name)) for name in self.parameters
+            name: described(name, getattr(self, name)) for name in self.parameters
         }
 
     @abstractmethod
@@ -179,19 +179,18 @@ def taken_out(place: str, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]
 # -- settings --------------------------------------------------------------------------
 
 
-def described(value: Any) -> Any:
-    """A value as it appears in the settings of an embedder.
+def described(name: str, value: Any) -> Any:
+    """A parameter's value as it appears in the settings of an embedder.
 
-    Files and mappings appear by their digest, functions by module and name.
+    Files and mappings appear by their digest, functions as `keys.of_function` has them,
+    which raises InputError for one that it cannot tell from another.
     """
     if isinstance(value, Path):
         return files.sha256(value)
     if isinstance(value, Mapping):
         return digest_of_mapping(value)
-    if callable(value):  # methods of built-in types (str.split) have no module
-        return (
-            f"{getattr(value, '__module__', None) or 'builtins'}.{value.__qualname__}"
-        )
+    if callable(value):
+        return keys.of_function(name, value)
     return getattr(value, "settings", value)
 
 

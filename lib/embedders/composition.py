@@ -163,7 +163,7 @@ class SIF(WordComposition):
     @cached_property
     def given_digest(self) -> str | None:
         """The digest of the probabilities, of a third of a million words."""
-        return described(self.given)
+        return described("probabilities", self.given)
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
         """Take p(w) from this mapping.

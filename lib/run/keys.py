@@ -1,0 +1,264 @@
+"""What a function is, as part of a key: its code and all that its code names."""
+
+from __future__ import annotations
+
+import builtins
+import copyreg
+import dis
+import hashlib
+import platform
+import site
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
+from functools import _lru_cache_wrapper, cache, cached_property
+from importlib import import_module
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+from lib.run.errors import InputError, one_line
+
+PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
+# With these a function reaches what its code does not name.
+UNSEEN = {"__import__", "compile", "eval", "exec", "globals", "input", "open"}
+OF_CODE = (
+    "co_code",
+    "co_exceptiontable",
+    "co_flags",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_cellvars",
+)
+# Attributes of a class that say nothing of what it does.
+OF_EVERY_CLASS = {
+    "__abstractmethods__",
+    "__annotations__",
+    "__dataclass_fields__",
+    "__dataclass_params__",
+    "__dict__",
+    "__doc__",
+    "__firstlineno__",
+    "__module__",
+    "__static_attributes__",
+    "__weakref__",
+    "_abc_impl",
+}
+
+
+def of_function(parameter: str, function: Callable) -> str:
+    """What a function is, in words that change when its results may.
+
+    A function of `lib` is its name; one of an installed package or of Python is its
+    name and the version. Any other is a digest of its code, constants, defaults and
+    closure, and of every global that it names, each in the same way.
+
+    Raises InputError, naming the `parameter`, for a function that depends on what
+    cannot be read: an open file, a lock, the text that `eval` is given.
+    """
+    if name := _installed(function):
+        return name
+    try:
+        return f"{_name(function)} {_Digests().of(function).hex()}"
+    except Exception as error:  # somebody else's objects can raise anything
+        raise InputError(
+            f"{parameter}: {_name(function)} cannot be told from another function "
+            f"({one_line(error)}); give one that depends on plain values only"
+        ) from error
+
+
+def _name(thing: Any) -> str:
+    name = getattr(thing, "__qualname__", type(thing).__qualname__)
+    return f"{getattr(thing, '__module__', None) or 'builtins'}.{name}"
+
+
+# -- installed packages ----------------------------------------------------------------
+
+
+@cache
+def environment() -> tuple[Path, ...]:
+    """The folders of Python and of installed packages."""
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    folders = [sysconfig.get_path(name) for name in names]
+    folders += [*site.getsitepackages(), site.getusersitepackages()]
+    return tuple(Path(folder).resolve() for folder in folders)
+
+
+def is_installed(file: str | Path) -> bool:
+    """Whether a file belongs to Python or to an installed package."""
+    resolved = Path(file).resolve()
+    return any(resolved.is_relative_to(folder) for folder in environment())
+
+
+@cache
+def version_of(module: str) -> str | None:
+    """The version of the package that a module is from, empty for `lib`.
+
+    None for a module that is not installed.
+    """
+    top = module.partition(".")[0]
+    if top == "lib":
+        return ""
+    file = getattr(sys.modules.get(top), "__file__", None)
+    if file and not is_installed(file):
+        return None
+    if top in sys.stdlib_module_names:
+        return f" of Python {platform.python_version()}"
+    packages = packages_distributions().get(top)
+    if not packages:
+        return None
+    return "".join(f" of {package} {version(package)}" for package in packages)
+
+
+def _installed(thing: Any) -> str:
+    """The name and version of what an installed package defines; empty for the rest.
+
+    A copy of such a name, as `functools.wraps` makes, does not count.
+    """
+    owner = getattr(thing, "__objclass__", None) or type(thing)
+    module = getattr(thing, "__module__", None) or owner.__module__
+    qualname = getattr(thing, "__qualname__", "")
+    if not isinstance(module, str) or (of := version_of(module)) is None:
+        return ""
+    found = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, part, None)
+    return f"{module}.{qualname}{of}" if found is thing else ""
+
+
+# -- digests ---------------------------------------------------------------------------
+
+
+class _Digests:
+    """Digests of values, each by what it consists of."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, frozenset], bytes] = {}
+        self._open: dict[tuple[int, frozenset], int] = {}
+        self._kept: list[Any] = []  # so that no other value gets the same id
+
+    def of(self, value: Any, names: frozenset[str] = frozenset()) -> bytes:
+        """16 bytes; of a module only the attributes with these names count."""
+        key = id(value), names
+        if key in self._open:
+            return b"%d levels up" % (len(self._open) - self._open[key])
+        if key not in self._known:
+            self._kept.append(value)
+            self._open[key] = len(self._open)
+            total = hashlib.blake2b(digest_size=16)
+            for part in self._parts(value, names):
+                data = part if isinstance(part, bytes) else self._encoded(part)
+                total.update(b"%d " % len(data) + data)
+            del self._open[key]
+            self._known[key] = total.digest()
+        return self._known[key]
+
+    def _encoded(self, part: Any) -> bytes:
+        if type(part) in PLAIN:
+            return f"{type(part).__name__} {part!r}".encode(errors="backslashreplace")
+        return self.of(part)
+
+    def _parts(self, value: Any, names: frozenset[str]) -> Iterable[Any]:
+        kind = type(value)
+        if kind in PLAIN:
+            return [value]
+        if kind in (set, frozenset):
+            return [kind.__name__, *sorted(map(self.of, value))]
+        if kind in (list, tuple):
+            return [kind.__name__, *value]
+        if kind is dict:
+            return ["dict", *(part for item in value.items() for part in item)]
+        if isinstance(value, ModuleType):
+            return self._of_module(value, names)
+        if name := _installed(value):
+            return [name]
+        if isinstance(fingerprint := getattr(value, "fingerprint", None), str):
+            return [fingerprint]
+        if kind is CodeType:
+            return [*(getattr(value, part) for part in OF_CODE), *value.co_consts]
+        if kind is FunctionType:
+            return self._of_function(value)
+        if kind is MethodType:
+            return ["method", value.__self__, value.__func__]
+        if kind is BuiltinFunctionType:
+            return [value.__qualname__, value.__self__]
+        if isinstance(value, type):
+            return self._of_class(value)
+        if isinstance(value, property):
+            return ["property", value.fget, value.fset]
+        if kind in (staticmethod, classmethod, _lru_cache_wrapper):
+            return [kind.__name__, value.__wrapped__]
+        if kind is cached_property:
+            return [kind.__name__, value.func]
+        return self._reduced(value)
+
+    def _of_module(self, module: ModuleType, names: frozenset[str]) -> Iterator[Any]:
+        of = version_of(module.__name__)
+        yield f"{module.__name__}{of or ''}"
+        if of is None:
+            for name in sorted(names & vars(module).keys()):
+                yield name
+                yield self.of(vars(module)[name], names)
+
+    def _of_function(self, function: FunctionType) -> Iterator[Any]:
+        yield function.__code__
+        yield function.__defaults__
+        yield function.__kwdefaults__
+        yield vars(function)
+        for cell in function.__closure__ or ():
+            yield cell.cell_contents
+        names = frozenset(_names(function.__code__))
+        for name, is_import in sorted(set(_reached(function.__code__))):
+            yield name
+            if is_import:
+                yield self.of(import_module(name), names)
+            elif name in function.__globals__:
+                yield self.of(function.__globals__[name], names)
+            elif name in UNSEEN and hasattr(builtins, name):
+                raise ValueError(f"it calls {name}")
+
+    def _of_class(self, kind: type) -> Iterator[Any]:
+        yield kind.__qualname__
+        yield from kind.__bases__
+        for name, member in sorted(vars(kind).items()):
+            if name not in OF_EVERY_CLASS:
+                yield name
+                yield member
+
+    def _reduced(self, value: Any) -> Iterator[Any]:
+        """The parts from which `pickle` would make an object again."""
+        reduce = copyreg.dispatch_table.get(type(value))
+        parts = reduce(value) if reduce else value.__reduce_ex__(4)
+        if not isinstance(parts, str):
+            for part in parts:
+                yield list(part) if isinstance(part, Iterator) else part
+            return
+        module = type(value).__module__  # of a ufunc, say, which has only a name
+        if getattr(sys.modules[module], parts, None) is not value:
+            raise TypeError(f"its {_name(value)} has no state that can be read")
+        yield f"{module}.{parts}{version_of(module)}"
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    for part in _codes(code):
+        yield from part.co_names
+
+
+def _reached(code: CodeType) -> Iterator[tuple[str, bool]]:
+    """The globals that some code names, and the modules that it imports."""
+    for part in _codes(code):
+        for step in dis.get_instructions(part):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME"):
+                yield step.argval, step.opname == "IMPORT_NAME"
