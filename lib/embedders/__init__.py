@@ -38,6 +38,7 @@ from lib.embedders.registry import (
     expand,
 )
 from lib.embedders.words import Concatenation
+from lib.run import paths
 from lib.run.errors import InputError
 from lib.run.parameters import nearest, one_of, texts
 
@@ -46,6 +47,7 @@ WITHOUT_ENTRIES = {
     "bert",
     "finetuning",
     "own",
+    "own_code",
     "urae_network",
 }
 
@@ -314,8 +316,11 @@ def parse(parameter: str, name: str) -> Name:
     Raises InputError, naming the `parameter` and the nearest names, if there is no such
     embedder.
     """
+    # A folder's name may have an @ or a colon, too.
+    if re.search("[/@:]", name) and paths.from_root(name).is_dir():
+        return Name(name, [(hub.entry(name), {})])
     base, at, suffix = name.rpartition("@")
-    if at and not re.search("[/:]", suffix):  # a path may have an @, too
+    if at and not re.search("[/:]", suffix):
         made_by = form_of(parameter, name, suffix)
         full = parse(parameter, base)
         return full._replace(forms=(*full.forms, made_by))

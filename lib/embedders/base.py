@@ -47,6 +47,9 @@ class Embedder(ABC):
         Sentences encoded at a time.
     bits : int
         Size of one number of a stored vector.
+    is_kept : bool
+        Whether vectors depend on nothing but `settings` and the text, so that the store
+        keeps them for later runs.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Embedder(ABC):
     companions: Sequence[Embedder] = ()
     batch_size: int = 1024
     bits: int = 32
+    is_kept: bool = True
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def as_input_error(source: Path | str, remedy: str) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"{type(error).__name__}: {one_line(error)}"
         problem = f"raised {reason}"
         if is_out_of_memory(error):
@@ -77,7 +77,7 @@ def as_input_error(source: Path | str, remedy: str) -> Iterator[None]:
         raise InputError(f"{source}: {problem}; {remedy}") from error
 
 
-def is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Whether an exception says that memory, or a GPU's memory, did not suffice."""
     text = f"{type(error).__name__}: {error}".lower()
     phrases = ("outofmemory", "out of memory", "not enough memory", "allocate memory")

@@ -10,20 +10,17 @@ import hashlib
 import json
 import os
 import re
-import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import contextmanager, suppress
+from inspect import isfunction
 from pathlib import Path
-from runpy import run_path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm.std import tqdm
 
-from lib.embedders import form_of, hub, kinds, parse
+from lib.embedders import form_of, hub, kinds, own_code, parse
 from lib.embedders.base import (
     CONTRACT,
     Embedder,
@@ -36,16 +33,13 @@ from lib.embedders.base import (
 )
 from lib.embedders.checkpoints import as_input_error
 from lib.embedders.kinds import Kind
+from lib.embedders.own_code import WAYS
 from lib.embedders.registry import ENTRIES, CatalogEntry
-from lib.run import files, paths
+from lib.run import keys, paths
 from lib.run.errors import InputError
 from lib.run.parameters import OWN_NAME
 from lib.vectors import Embeddings
 
-WAYS = (
-    "a model's folder, its id on the model hub (intfloat/e5-small-v2), "
-    "path/to/file.py:function, or module:function"
-)
 FAMILY = "your own"
 SAMPLE = 6  # sentences of the spot check
 # Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to
@@ -54,7 +48,6 @@ TOLERANCE = 1e-3
 BATCH_SECONDS = 2.0  # a batch takes a quarter of this to twice this
 SMALLEST_BATCH = 8  # sentences; the first batch is the smallest
 LARGEST_BATCH = 2048
-MEND = "fix it, or give another embedder"
 DIFFERENT = (
     "so neighbors cannot be ranked; give an embedder whose vectors differ in direction"
 )
@@ -73,17 +66,18 @@ def load(
         - the folder of a model, or its id on the model hub (`lib.embedders.hub.load`);
         - ``path/to/file.py:function``: a function from a list of sentences to an array
           of shape (sentences, dimensions); or a class, which is made without arguments,
-          or an object with such an ``encode``. Each `load` runs the file again, so an
-          edited file counts at once; what it imports is not run again;
+          or an object with such an ``encode``. An edited file counts at once, and so
+          does an edited module that it imports (`own_code.load`);
         - ``module:function``, the same in a module that Python finds;
         - such a function or object itself.
 
         A relative path counts from the project's folder.
     name : str
         What to call it. `lib.store` then keeps its vectors, under this name and a
-        digest of the model's files, or of the file with the function (not of its
-        imports: choose another name when they change). If empty, the name is taken from
-        `spec`, and nothing is kept.
+        digest of the model's files, of the code (if `own_code` sees all that it depends
+        on) or of the function; an object's vectors are kept under this name alone:
+        choose another one when they change. If empty, the name is taken from `spec`,
+        and nothing is kept.
     pooling, prompt : str
         For a model in a folder or on the hub.
 
@@ -101,7 +95,7 @@ def load(
         found.embedder,
         label,
         found.kind or kinds.unknown(label),
-        f"{name}-{digest}" if name else None,
+        f"{name}-{digest}" if name and found.is_kept else None,
     )
 
 
@@ -133,28 +127,36 @@ class _Found(NamedTuple):
         Changes when its vectors may.
     kind : Kind or None
         None if its files do not state it.
+    is_kept : bool
+        Whether its vectors may be kept.
     """
 
     embedder: Any
     label: str
     made_of: str = ""
     kind: Kind | None = None
+    is_kept: bool = True
 
 
 def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
     spec = str(spec) if isinstance(spec, Path) else spec
     if not isinstance(spec, str):
-        return _Found(spec, getattr(spec, "__name__", type(spec).__name__))
+        return _Found(
+            spec, getattr(spec, "__name__", type(spec).__name__), _of_function(spec)
+        )
+    is_folder = spec and os.path.isdir(paths.from_root(spec))
     base, at, suffix = spec.rpartition("@")
-    if at and not re.search("[/:]", suffix):
+    if not is_folder and at and not re.search("[/:]", suffix):
         maker, numbers = form_of("embedder", spec, suffix)
         full = _find(base, pooling, prompt)
         is_ours = isinstance(full.embedder, Embedder)
         shrunk = maker(full.embedder if is_ours else Own(base), *numbers)
         return full._replace(embedder=shrunk, made_of=_settings(shrunk))
-    if re.fullmatch(".+:[^:]+", spec):
-        return _in_code(spec)
-    is_folder = spec and os.path.isdir(paths.from_root(spec))
+    if not is_folder and re.fullmatch(".+:[^:]+", spec):
+        code = own_code.load(spec)
+        label = Path(spec.rpartition(":")[0]).stem
+        made_of = f"{spec} {code.made_of}"
+        return _Found(code.thing, label, made_of, is_kept=code.is_kept)
     if not is_folder and not re.fullmatch(hub.ID, spec):
         if re.split("[+@]", spec)[0] in ENTRIES:
             raise InputError(
@@ -170,39 +172,15 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
     return _Found(model, Path(spec).name, _settings(model), entry.kind)
 
 
+def _of_function(thing: Any) -> str:
+    """What a function is; empty if it is none, or cannot be told from another."""
+    with suppress(InputError):
+        return keys.of_function("embedder", thing) if isfunction(thing) else ""
+    return ""
+
+
 def _settings(embedder: Embedder) -> str:
     return json.dumps(embedder.settings, sort_keys=True)
-
-
-# -- from code -------------------------------------------------------------------------
-
-
-def _in_code(spec: str) -> _Found:
-    """What ``place:attribute`` says; a class is called without arguments."""
-    place, _, attribute = spec.rpartition(":")
-    with as_input_error(f"embedder: {spec}", MEND):
-        is_file = place.endswith(".py")
-        module = _run(paths.from_root(place)) if is_file else import_module(place)
-        thing = getattr(module, attribute)
-        thing = thing() if isinstance(thing, type) else thing
-    file = Path(getattr(module, "__file__", None) or "")
-    made_of = f"{spec} {files.sha256(file)}" if file.is_file() else spec
-    return _Found(thing, Path(place).stem, made_of)
-
-
-def _run(file: Path) -> ModuleType:
-    """A module made of a file as it is now.
-
-    Stored bytecode may be older than an edit, so none is read or written. Modules
-    beside the file can be imported, as from a script.
-    """
-    if not file.is_file():
-        raise InputError(f"embedder: {file}: no such file; give {WAYS}")
-    if str(file.parent) not in sys.path:
-        sys.path.append(str(file.parent))
-    module = ModuleType(file.stem)
-    vars(module).update(run_path(str(file), run_name=file.stem))
-    return module
 
 
 # -- among the registry's --------------------------------------------------------------
@@ -212,18 +190,21 @@ class Own(Embedder):
     """A function or object of the user's.
 
     Its name is ``path/to/file.py:function`` or ``module:function``. Its vectors are
-    stored like those of the registry's embedders, until its file changes (its imports
-    do not count).
+    stored like those of the registry's embedders, until its code changes (`own_code`).
     """
 
     parameters = ("made_of",)
     batch_size = 2048
 
     def __init__(self, name: str) -> None:
-        found = _in_code(name)
+        code = own_code.load(name)
         self.name = name
-        self.made_of = found.made_of
-        self._checked = Checked(found.embedder, name, kinds.unknown(name))
+        self.made_of = f"{name} {code.made_of}"
+        self.is_kept = code.is_kept
+        self._checked = Checked(code.thing, name, kinds.unknown(name))
+
+    def __reduce__(self) -> tuple:  # another process reads the file itself
+        return Own, (self.name,)
 
     def _encode(self, sentences: Sequence[str]) -> Embeddings:
         return self._checked.encode(sentences)

@@ -77,6 +77,11 @@ class Job:
         return self.record.with_suffix(".log")
 
     @property
+    def code(self) -> Path:
+        """The files of the user's code that its last execution has run."""
+        return self.record.with_suffix(".code")
+
+    @property
     def failed(self) -> Path:
         """What was executed when its last execution failed."""
         return self.record.with_suffix(".failed.ipynb")
@@ -114,21 +119,28 @@ class Job:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def write_record(self, digest: str) -> None:
-        """Record a success."""
+        """Record a success, with the user's code that it has told of in `code`."""
+        code: dict[str, Any] = {}
+        if self.code.exists():
+            for line in self.code.read_bytes().splitlines():
+                code |= json.loads(line)
+        recorded = {"digest": digest, "sizes": self._sizes(), "code": code}
         with files.replacing(self.record) as stream:
-            stream.write(
-                json.dumps(
-                    {"digest": digest, "sizes": self._sizes()}, indent=1
-                ).encode()
-            )
+            stream.write(json.dumps(recorded, indent=1).encode())
 
     def is_up_to_date(self) -> bool:
-        """Whether the last success had the same digest and its results still exist."""
+        """Whether the last success had the same digest and its results still exist.
+
+        It is not if it ran code of the user's that may depend on more than its files.
+        """
         if not self.record.exists():
             return False
-        return json.loads(self.record.read_bytes()) == {
+        recorded = json.loads(self.record.read_bytes())
+        code = {file: _size_and_time(Path(file)) for file in recorded.get("code", [""])}
+        return "" not in code and recorded == {
             "digest": self.digest(),
             "sizes": self._sizes(),
+            "code": {file: list(state) for file, state in code.items()},
         }
 
     def _sizes(self) -> dict[str, int]:
@@ -235,19 +247,27 @@ def _data_files(values: Iterable[Any]) -> Iterator[Path]:
     more.
     """
     for given in _texts(list(values)):
-        text = re.sub(r"(@[^/:@]*)+$", "", given)  # without the form of its vectors
-        for part in text.partition(":"):  # lines:PATH, PATH.py:function, PATH
-            path = paths.from_root(part)
-            if os.path.isfile(path):
-                yield path
-            elif any(os.path.isfile(path / file) for file in MODEL_FILES):
-                yield from _files_below(path)
-        if re.fullmatch(r"[\w.-]+/[\w.-]+", text):
-            yield from _files_below(
-                Path(HF_HUB_CACHE, f"models--{text.replace('/', '--')}", "snapshots")
-            )
+        for text in _without_forms(given):
+            # PATH, lines:PATH, PATH.py:function
+            places = (text, text.partition(":")[2], text.rpartition(":")[0])
+            for path in map(paths.from_root, filter(None, places)):
+                if os.path.isfile(path):
+                    yield path
+                elif any(os.path.isfile(path / file) for file in MODEL_FILES):
+                    yield from _files_below(path)
+            if re.fullmatch(r"[\w.-]+/[\w.-]+", text):
+                model = f"models--{text.replace('/', '--')}"
+                yield from _files_below(Path(HF_HUB_CACHE, model, "snapshots"))
     for folder in paths.data_folders():
         yield from _files_below(folder)
+
+
+def _without_forms(embedder: str) -> Iterator[str]:
+    """A name of an embedder, with all forms of its vectors and with fewer and fewer."""
+    yield embedder
+    while "@" in embedder:
+        embedder = embedder.rpartition("@")[0]
+        yield embedder
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -25,6 +25,10 @@ RUNS = CACHE / "runs"
 # where its progress is written as plain lines.
 FIGURES_VARIABLE = "SENTENCE_FIGURES"
 LOG_VARIABLE = "SENTENCE_LOG"
+# Set by the runner: a file that lists the user's code that a notebook runs.
+CODE_VARIABLE = "SENTENCE_CODE"
+# Set by the runner where everything is done again: a user's own code encodes again.
+FORCE_VARIABLE = "SENTENCE_FORCE"
 
 DATA_VARIABLE = "SENTENCE_DATA"  # folders of data that a user has, separated by colons
 

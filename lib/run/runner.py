@@ -49,7 +49,7 @@ def run(job: Job, force: bool = False, stopping: threading.Event | None = None) 
     ----------
     job : Job
     force : bool
-        Execute it even if it is up to date.
+        Execute it even if it is up to date, and let a user's own code encode again.
     stopping : threading.Event, optional
         Set to no longer wait for another run.
     """
@@ -61,7 +61,7 @@ def run(job: Job, force: bool = False, stopping: threading.Event | None = None) 
         started = time.monotonic()
         digest = job.digest()
         with files.replacing_folder(job.results) as staging:
-            _execute(job, staging / job.executed.name, lock)
+            _execute(job, staging / job.executed.name, lock, force)
         job.write_record(digest)
         return f"done ({time.monotonic() - started:.0f} s)"
 
@@ -87,7 +87,7 @@ def _locked(job: Job, stopping: threading.Event) -> Iterator[int]:
         lock.release()
 
 
-def _execute(job: Job, output: Path, lock: int) -> None:
+def _execute(job: Job, output: Path, lock: int, force: bool) -> None:
     """Execute the notebook into `output`.
 
     If it fails, what was executed until then is kept beside its log.
@@ -99,6 +99,7 @@ def _execute(job: Job, output: Path, lock: int) -> None:
     from papermill.exceptions import PapermillExecutionError
 
     job.log.write_text("", encoding="utf-8")
+    job.code.unlink(missing_ok=True)
     # The path of a socket may have some hundred characters, so that sockets cannot lie
     # in the project's folder.
     scratch_folder = tempfile.TemporaryDirectory(
@@ -112,6 +113,8 @@ def _execute(job: Job, output: Path, lock: int) -> None:
         variables = {
             paths.FIGURES_VARIABLE: str(output.parent),
             paths.LOG_VARIABLE: str(job.log),
+            paths.CODE_VARIABLE: str(job.code),
+            paths.FORCE_VARIABLE: "yes" if force else "",
             "TMPDIR": scratch,
             # A user's start-up files and backend would change the layout of figures.
             "IPYTHONDIR": f"{scratch}/ipython",
@@ -348,7 +351,9 @@ def main(arguments: list[str] | None = None) -> int:
         help="in figures/ (default: the profile)",
     )
     parser.add_argument(
-        "--force", action="store_true", help="execute even what is unchanged"
+        "--force",
+        action="store_true",
+        help="execute even what is unchanged, and let your own code encode again",
     )
     options = parser.parse_args(arguments)
     workers = int(options.jobs) if options.jobs.isdecimal() else options.jobs

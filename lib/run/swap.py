@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     least = _least(options.at_least)
     job = _job(options)
-    failed = run_all([job], 1, False)
+    failed = run_all([job], 1, options.force)
     for reason in failed.values():
         print(f"FAILED: {reason}", file=sys.stderr)
         return 1
@@ -93,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     for option, meaning in wanted.items():
         default = "10" if option == "k" else ""
         parser.add_argument(f"--{option}", default=default, help=meaning)
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="measure again what is unchanged, and let your own code encode again",
+    )
     return parser
 
 

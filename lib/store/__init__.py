@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,7 +150,8 @@ class EmbeddingStore:
             return _fit_form(embedder, corpus, full).shrink(full)
         fingerprint = _fingerprint(corpus)
         members = [embedder, *getattr(embedder, "companions", [])]
-        entries = [_entry(self.path, member, name, fingerprint) for member in members]
+        folder = self._folder(embedder)
+        entries = [_entry(folder, member, name, fingerprint) for member in members]
         if any(entry.facts() is None for entry in entries):
             prepare = partial(_prepare, embedder, sentences, show_progress_bar)
             shards.complete(
@@ -172,8 +174,18 @@ class EmbeddingStore:
             embedder = embedder.base
         if not (name or isinstance(embedder, Embedder)):
             return None
-        entry = _entry(self.path, embedder, name, _fingerprint(corpus))
+        folder = self._folder(embedder)
+        entry = _entry(folder, embedder, name, _fingerprint(corpus))
         return (entry.facts() or {}).get("seconds")
+
+    def _folder(self, embedder: Any) -> Path:
+        return self.path if getattr(embedder, "is_kept", True) else Path(_unkept().name)
+
+
+@cache
+def _unkept() -> TemporaryDirectory:
+    """A folder for vectors that are not kept; it ends with this process."""
+    return TemporaryDirectory(prefix="sentence-", ignore_cleanup_errors=True)
 
 
 def fit(

@@ -113,6 +113,29 @@ d = [{{"a": ["{texts[3]}"]}}]
         assert not job("01").is_up_to_date()
 
 
+# docs/swap.md: "A notebook that runs your own code is skipped only while ..."
+def test_own_code_is_skipped_while_its_files_are_unchanged_and_say_all(
+    project, tmp_path
+) -> None:
+    (tmp_path / "beside.py").write_text("N = 1\n")
+    mine = tmp_path / "mine.py"
+    code = "from beside import N\ndef encode(s): return [[N, 2.0]] * len(s)\n"
+    mine.write_text(code)
+    source = f"from lib.embedders import own_code\nown_code.load('{mine}:encode')"
+    project("01_good", source)
+    for change in (lambda: None, lambda: (tmp_path / "beside.py").write_text("N = 22")):
+        change()
+        assert runner.run(job("01")).startswith("done (")
+        assert runner.run(job("01")) == "unchanged, skipped"
+    (tmp_path / "weights").write_text("1")
+    mine.write_text(f"{code}open(__file__[:-7] + 'weights')\n")
+    for _ in range(2):
+        assert runner.run(job("01")).startswith("done (")
+    mine.write_text(f"{mine.read_text()}VERSION = 1\n")
+    assert runner.run(job("01")).startswith("done (")
+    assert runner.run(job("01")) == "unchanged, skipped"
+
+
 # docs/claims.md: claims about time are judged by the tables of `make bench`.
 def test_a_table_of_times_that_a_notebook_quotes_counts(
     project, tmp_path, monkeypatch

@@ -263,6 +263,23 @@ def test_the_command_executes_the_lesson_and_prints_five_lines(
     assert not (folder / "forms.png").exists()
 
 
+# docs/swap.md: "An edited module that it imports counts at once"
+def test_the_gate_measures_what_a_users_code_is_now(text, tmp_path, capsys) -> None:
+    name = write_letters(tmp_path / "whole.py")
+    (tmp_path / "part.py").write_text(
+        "from kept import KEPT\nfrom whole import letters\n"
+        "def encode(sentences): return letters(sentences)[:, :KEPT]\n"
+    )
+    options = [f"--old={name}", f"--new={tmp_path}/part.py:encode", f"--text={text}"]
+    for kept in (DIM, 2):
+        (tmp_path / "kept.py").write_text(f"KEPT = {kept}\n")
+        assert command.main([*options, "--k=4", "--name=x"]) == 0
+        full = letters(SENTENCES)
+        expected = swap.compare(full, full[:, :kept], SENTENCES, k=4).overlaps.mean()
+        assert f": {expected:.3f} (" in capsys.readouterr().out
+    assert expected < 0.9
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
