@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import operator
 import re
 import subprocess
@@ -138,7 +139,7 @@ def test_a_module_that_a_function_names_counts_as_far_as_it_is_named(
 ) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "its_helper.py").write_text("N = 1\nOTHER = 1\n")
-    import its_helper
+    its_helper = importlib.import_module("its_helper")
 
     scope = {"__name__": "__main__", "its_helper": its_helper}
     exec("def f(s): return its_helper.N", scope)
