@@ -65,6 +65,9 @@ Append a suffix to any dense embedder, as in `minilm-avg@int8`, \
 `glove-6b-50d+sif@binary`, `intfloat/e5-small-v2@pca64`;
 suffixes can be chained (`minilm-avg@64d@int8`). N stands for a whole number. \
 The text is encoded once for all forms.
+A dimension that does not vary keeps its value in `@int8`. In `@int8-codes` it is -128 \
+in all vectors, as in
+sentence-transformers, which makes them more alike.
 
 """
 GLOSSARY = """# Glossary

@@ -51,7 +51,8 @@ class Shrunk(Embedder):
     @property
     def settings(self) -> dict[str, Any]:
         base = {"name": self.base.name, "version": self.base.version}
-        return {"form": self.suffix, "base": base | self.base.settings}
+        form = {"form": self.suffix, "version": self.version}
+        return form | {"base": base | self.base.settings}
 
     @abstractmethod
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
@@ -131,9 +132,11 @@ class Coded(Shrunk):
 
     In each dimension the range of the fitted text's vectors is cut into 255 steps, and
     a number becomes the step that it lies in. Numbers outside the range become the
-    nearest code.
+    nearest code. Where the fitted vectors do not vary, the step is 0 and their code
+    -128.
     """
 
+    version = 2
     learns = True
     learned = ("lowest", "step")
     bits = 8
@@ -145,12 +148,18 @@ class Coded(Shrunk):
             )
         self.lowest = vectors.min(axis=0).astype(np.float32)
         highest = vectors.max(axis=0).astype(np.float32)
-        step = (highest - self.lowest) / LEVELS
-        self.step = np.where(step == 0, np.float32(1), step)
+        with np.errstate(over="ignore"):
+            self.step = (highest - self.lowest) / LEVELS
+        if not np.isfinite(self.step).all():
+            raise InputError(
+                f"{self.name}: has numbers more than 3.4e38 apart, which have no range "
+                "in 32 bits; give another form"
+            )
 
     def codes(self, vectors: np.ndarray) -> np.ndarray:
         """The codes, int8[n, d], of full vectors."""
-        steps = np.floor((vectors - self.lowest) / self.step)
+        step = np.where(self.step == 0, np.float32(1), self.step)
+        steps = np.floor((vectors - self.lowest) / step)
         return (np.clip(steps, 0, LEVELS) + LOWEST).astype(np.int8)
 
 
@@ -160,7 +169,10 @@ class Coded(Shrunk):
     "d",
 )
 class Int8(Coded):
-    """Codes of 8 bits, each decoded to the middle of its step before it is compared."""
+    """Codes of 8 bits, each decoded to the middle of its step before it is compared.
+
+    Where the fitted vectors do not vary, every code is decoded to their constant.
+    """
 
     suffix = "int8"
 
@@ -178,6 +190,7 @@ class Int8Codes(Coded):
     """Codes of 8 bits as vectors.
 
     Each dimension has been shifted and stretched in its own way, which changes angles.
+    A dimension that does not vary is -128 in all vectors, which makes them more alike.
     """
 
     suffix = "int8-codes"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from lib import embedders
 from lib.embedders import own
 from lib.embedders.shrunk import Shrunk
+from lib.neighbors import exact
 from lib.plotting import display_name
 from lib.store import EmbeddingStore, fit
 from tests.letters import write_letters
@@ -53,6 +57,42 @@ def test_codes_are_those_of_sentence_transformers(vectors) -> None:
     np.testing.assert_array_equal(signs, quantize_embeddings(other, "ubinary"))
     int8 = form("int8", vectors)
     assert (np.abs(int8.shrink(vectors) - vectors) <= 0.51 * int8.step).all()
+
+
+@given(
+    arrays(np.float32, (5, 3), elements=st.floats(-60_000, 60_000, width=32)),
+    arrays(np.float32, 4, elements=st.floats(-(2.0**100), 2.0**100, width=32)),
+)
+def test_a_form_is_as_near_as_it_can_be_and_keeps_what_does_not_vary(
+    varied, constants
+) -> None:
+    vectors = np.hstack([varied, np.tile(constants, (5, 1))])
+    int8 = form("int8", vectors)
+    shrunk = int8.shrink(vectors)
+    step = np.ptp(vectors.astype(np.float64), axis=0) / 255
+    rounding = np.spacing(np.abs(vectors).max(axis=0)) + 1e-36
+    assert (np.abs(shrunk - vectors) <= 0.501 * step + rounding).all()
+    with np.errstate(over="ignore"):
+        beyond = int8.shrink(2 * vectors + 1)  # as a query may be
+    for found in (shrunk, beyond):
+        np.testing.assert_array_equal(found[:, 3:], vectors[:, 3:])
+    codes = form("int8-codes", vectors).shrink(vectors)
+    assert (codes[:, 3:] == -128).all()
+    assert (
+        np.diff(np.take_along_axis(codes, vectors.argsort(0), 0), axis=0) >= 0
+    ).all()
+    half = form("float16", varied).shrink(varied)
+    assert (np.abs(half - varied) <= np.abs(varied) * 2.0**-11 + 2.0**-25).all()
+
+
+def test_zeros_added_to_vectors_change_no_neighbor_under_int8(rng) -> None:
+    vectors = rng.normal(size=(60, 8)).astype(np.float32)
+    padded = np.hstack([vectors, np.zeros((60, 40), np.float32)])
+    expected, found = (
+        exact(shrunk, shrunk, 10).ids
+        for shrunk in (form("int8", each).shrink(each) for each in (vectors, padded))
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_components_are_those_of_scikit_learn(vectors) -> None:
@@ -161,3 +201,8 @@ def test_a_form_that_cannot_be_gets_a_sentence(name, message) -> None:
 def test_a_number_too_large_for_16_bits_is_refused() -> None:
     with refused("beyond 65504"):
         form("float16", np.ones((2, 2))).shrink(np.array([[1e6, 0.0]]))
+
+
+def test_a_range_beyond_that_of_float32_is_refused() -> None:
+    with refused("numbers more than 3.4e38 apart"):
+        form("int8", np.array([[3e38], [-3e38]], np.float32))
