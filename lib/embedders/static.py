@@ -112,7 +112,7 @@ class WordVectors(Mapping[str, np.ndarray]):
         if not path.is_dir():
             name = re.sub(r"(\.(bin|txt|vec))?(\.gz)?$", "", name)
         entry = CacheEntry(
-            paths.CACHE / "vectors", name, {"files": versions, "index": 2}
+            paths.CACHE / "vectors", name, {"files": versions, "index": 3}
         )
 
         def convert() -> dict[str, Any]:

@@ -12,10 +12,12 @@ a folder           ``*_emb.npy``: float[v, d]; ``*_index.parquet``: v words in c
                    ``index``
 =================  =====================================================================
 
-All but the folder may be packed by gzip. In lines of text one blank separates fields,
-and the last d fields are the numbers, so that the words of glove.840B with blanks in
-them (". . .", "at name@domain.com") are read right. A word whose bytes are not UTF-8 is
-read as Latin-1.
+All but the folder may be packed by gzip, and begin with a byte order mark. In lines of
+text blanks or tabs separate fields, and the last d fields are the numbers, so that the
+words of glove.840B with blanks in them (". . .", "at name@domain.com") are read right.
+Without a first line that says it, d is what most of the first lines have. A word that
+ends in a blank and a number like those that follow it ("the 0.1") is refused. A word
+whose bytes are not UTF-8 is read as Latin-1.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from lib.corpora.reading import BYTE_ORDER_MARK
 from lib.corpora.text import decoded
 from lib.embedders.checkpoints import as_input_error
 from lib.run import paths
@@ -40,7 +43,8 @@ from lib.run.errors import InputError
 
 BLOCK = 1 << 22  # bytes read at a time
 ROWS = 4096  # words in a block
-LONGEST_LINE = 1 << 20  # of the first two
+SAMPLE = 100  # lines that tell how the others are laid out
+LONGEST_LINE = 1 << 20  # bytes of one of them
 MOST_DIMENSIONS = 1 << 16  # a file that announces more is damaged
 REMEDY = "give a whole file in a format of word vectors"
 
@@ -102,23 +106,22 @@ def opened(path: Path) -> Iterator[Vectors]:
 
 
 def _vectors(stream: IO[bytes], path: Path) -> Vectors:
+    if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
+        stream.seek(0)
     first = stream.readline(LONGEST_LINE)
-    second = stream.readline(LONGEST_LINE)
     if first.startswith(FASTTEXT_MAGIC):
         stream.seek(0)
         return _fasttext(stream, path)
-    if not re.fullmatch(rb"[0-9]{1,15} [0-9]{1,15}[ \r]*\n", first):
-        stream.seek(0)
-        dim = _checked(first.rstrip(ENDS).count(b" "))
-        return Vectors(dim, None, _text(stream, dim))
-    stream.seek(len(first))
-    count, dim = map(int, first.split())
-    _checked(dim)
-    try:
-        _row(second, dim, 2)
-    except ValueError:
-        return Vectors(dim, count, _word2vec(stream, count, dim))
-    return Vectors(dim, count, _text(stream, dim, count))
+    if re.fullmatch(rb"[0-9]{1,15}[ \t]+[0-9]{1,15}[ \t\r]*\n", first):
+        count, dim = map(int, first.split())
+        _checked(dim)
+        found, lines = _laid_out(stream, stream.tell(), dim)
+        blocks = _text(lines, dim, count) if found else _word2vec(stream, count, dim)
+        return Vectors(dim, count, blocks)
+    found, lines = _laid_out(stream, stream.tell() - len(first))
+    if first.strip(ENDS) and not found:
+        raise ValueError(f"line 1 is not a word and numbers: {first[:40]!r}")
+    return Vectors(_checked(found), None, _text(lines, found))
 
 
 def _checked(dim: int) -> int:
@@ -138,8 +141,51 @@ def _in_blocks(items: Iterable[Any]) -> Iterator[list[Any]]:
 ENDS = b" \r\n"  # of a line
 
 
-def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Block]:
-    """The blocks of a text file, or of what follows its header.
+def _laid_out(
+    stream: IO[bytes], start: int, announced: int | None = None
+) -> tuple[int, Iterable[bytes]]:
+    """How many numbers most lines have, and the lines from `start` on.
+
+    If fields are separated by tabs, or by several blanks, the lines are changed.
+    """
+    stream.seek(start)
+    sample = [stream.readline(LONGEST_LINE) for _ in range(SAMPLE)]
+    stream.seek(start)
+    usual = _usual(sample)
+    loose = _usual(map(_single_blanks, sample))
+    tabs = max(line.rstrip().count(b"\t") for line in sample)  # outside of words
+    if loose >= tabs and loose > usual != announced:
+        return loose, map(_single_blanks, stream)
+    return usual, stream
+
+
+def _single_blanks(line: bytes) -> bytes:
+    """The line with one blank in place of any run of blanks and tabs."""
+    return re.sub(rb"[ \t]+", b" ", line)
+
+
+def _usual(lines: Iterable[bytes]) -> int:
+    """How many numbers follow the word in most lines; in a tie, the larger count."""
+    stripped = [line.rstrip(ENDS) for line in lines]
+    counts = [_numbers(line) for line in stripped if line]
+    return max(counts, key=lambda count: (counts.count(count), count), default=0)
+
+
+def _numbers(line: bytes) -> int:
+    """How many of the last fields are numbers, the first field left out."""
+    fields = line.split(b" ")[1:]
+    for count, field in enumerate(reversed(fields)):
+        try:
+            float(field)
+        except ValueError:
+            return count
+    return len(fields)
+
+
+def _text(
+    lines: Iterable[bytes], dim: int, count: int | None = None
+) -> Iterator[Block]:
+    """The blocks of a text file's lines, or of those that follow its header.
 
     The header announces `count` words.
     """
@@ -157,22 +203,22 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
     )
     read = 0
     number = 1 if count is None else 2
-    for lines in _in_blocks(stream):
+    for block in _in_blocks(lines):
         try:
-            data = pa.BufferReader(b"".join(lines).replace(b" \n", b"\n"))
+            data = pa.BufferReader(b"".join(block).replace(b" \n", b"\n"))
             first, *columns = csv.read_csv(data, *options).columns
             words = first.to_pylist()
             rows = np.column_stack([column.to_numpy() for column in columns])
         except pa.ArrowInvalid:  # a word with blanks in it, or a damaged line
             words = []
             rows = []
-            for place, line in enumerate(lines, number):
+            for place, line in enumerate(block, number):
                 if line.strip(ENDS):
                     word, row = _row(line, dim, place)
                     words.append(word)
                     rows.append(row)
         read += len(words)
-        number += len(lines)
+        number += len(block)
         yield list(map(decoded, words)), np.reshape(rows, (-1, dim))
     if count not in (None, read):
         raise ValueError(f"holds {read} words, but its header announces {count}")
@@ -181,11 +227,15 @@ def _text(stream: IO[bytes], dim: int, count: int | None = None) -> Iterator[Blo
 def _row(line: bytes, dim: int, number: int) -> tuple[bytes, np.ndarray]:
     """The word and the numbers of a line, float32[dim].
 
-    Raises ValueError with the line's number if its last fields are not numbers.
+    Raises ValueError with the line's number if its last fields are not numbers, or if
+    there is one more, written like them.
     """
     word, *numbers = line.rstrip(ENDS).rsplit(b" ", dim)
+    last = word.split(b" ")[-1]
     try:
-        return word, np.array(numbers, np.float32).reshape(dim)
+        if _numbers(word) and (b"." in last) == (b"." in b"".join(numbers)):
+            raise ValueError(f"{dim + 1} numbers")
+        return word.strip(b" "), np.array(numbers, np.float32).reshape(dim)
     except ValueError as error:
         raise ValueError(
             f"line {number} is not a word and {dim} numbers: {line[:40]!r}"
@@ -221,6 +271,11 @@ def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, 
         word = data[start:end]
         start = end + 1 + size
         yield word, data[end + 1 : start]
+    if (data[start:] + stream.read(BLOCK)).strip(b"\n"):
+        raise ValueError(
+            f"holds more than the {count} words of {size // 4} numbers that its header "
+            "announces"
+        )
 
 
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")

@@ -92,6 +92,45 @@ def test_words_and_numbers_come_back_as_written_however_many_are_read_at_once(
         same(load(folder / file), expected)
 
 
+TOKENS = st.text(
+    st.characters(codec="utf-8", exclude_characters=" \r\n\t\0\ufeff"), min_size=1
+)
+PHRASES = st.lists(TOKENS, min_size=1, max_size=3).map(" ".join)
+
+
+@settings(max_examples=50)
+@given(
+    phrases=st.lists(PHRASES, max_size=8),
+    dim=st.integers(1, 4),
+    mark=st.sampled_from(["", "\ufeff"]),
+    has_header=st.booleans(),
+    separators=st.sampled_from(["  ", "\t\t", "\t "]),  # after the word, and others
+    end=st.sampled_from(["\n", "\r\n", " \n"]),
+)
+def test_text_is_read_however_it_is_laid_out(
+    phrases, dim, mark, has_header, separators, end, tmp_path_factory
+) -> None:
+    words = dict.fromkeys([". . .", "5", "route 66", "0.5", "the", *phrases])
+    words |= dict.fromkeys(f"word{i}" for i in range(len(words)))
+    rows = np.random.default_rng(dim).normal(size=(len(words), dim)).round(4)
+    after_word, between = separators
+    lines = [f"{len(words)}{between}{dim}"] if has_header else []
+    for word, row in zip(words, rows.tolist(), strict=True):
+        lines.append(word + after_word + between.join(map(str, row)))
+    file = tmp_path_factory.mktemp("words") / "own.txt"
+    file.write_bytes((mark + "".join(line + end for line in lines)).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(word_files, "ROWS", 7)
+        same(load(file), dict(zip(words, rows.astype(np.float32), strict=True)))
+
+
+def test_a_mark_before_binary_vectors_is_left_out(tmp_path, rng) -> None:
+    write_word2vec_binary(tmp_path / "whole.bin", some(rng))
+    marked = b"\xef\xbb\xbf" + (tmp_path / "whole.bin").read_bytes()
+    (tmp_path / "marked.bin").write_bytes(marked)
+    same(load(tmp_path / "marked.bin"), some(np.random.default_rng(0)))
+
+
 @EVERY_FORMAT
 def test_vectors_are_mapped_and_named_and_known_by_words_and_numbers_only(
     file, write, tmp_path, rng
@@ -228,6 +267,16 @@ def fasttext(path: Path, **fields) -> None:
     write_fasttext_bin(path, some(np.random.default_rng(0)), buckets, 3, 6, **fields)
 
 
+def announced(header: bytes):
+    """Binary vectors of 3 dimensions below another header."""
+
+    def make(path: Path) -> None:
+        write_word2vec_binary(path, some(np.random.default_rng(0)), newline=False)
+        path.write_bytes(header + path.read_bytes().partition(b"\n")[2])
+
+    return make
+
+
 def two_shapes(path: Path) -> None:
     write_folder(path, some(np.random.default_rng(0)))
     np.save(path / "tiny_emb.npy", np.zeros((7, 3), np.float32))
@@ -251,6 +300,32 @@ BAD = {
         text("a 1 2 3\nb 1 2 3\nc 1"),
         "line 3 is not a word and 3 numbers: b'c 1'",
     ),
+    "text, one number more": (
+        text("a 1 2\nb 1 2\nc 1 2 3"),
+        "line 3 is not a word and 2 numbers: b'c 1 2 3'",
+    ),
+    "text, no header": (
+        text("5 4 1\nthe 1 2 3 4\nof 1 2 3 4\n"),
+        "line 1 is not a word and 4 numbers: b'5 4 1",
+    ),
+    "text, header of fewer": (
+        text("2 3\nthe .1 .2 .3 .4\nof .1 .2 .3 .4\n"),
+        "line 2 is not a word and 3 numbers: b'the .1",
+    ),
+    "text, header of more": (
+        text("1 3\nthe 0.1 0.2\n"),
+        "line 2 is not a word and 3 numbers: b'the 0.1",
+    ),
+    "text, a table": (
+        text("0\tabandon\t500\n1\tabate\t9\n"),
+        "line 1 is not a word and numbers: b'0\\tabandon",
+    ),
+    "text, commas": (text("a,1,2\n"), "line 1 is not a word and numbers: b'a,1,2"),
+    "binary, header of fewer": (
+        announced(b"50 2\n"),
+        "holds more than the 50 words of 2 numbers that its header announces",
+    ),
+    "binary, header of more": (announced(b"50 4\n"), "words, but its header announces"),
     "text, NaN": (text("a 1 2\nb nan 2\n"), "holds vectors with NaN or infinity"),
     "fastText, new": (
         lambda path: fasttext(path, version=13),
