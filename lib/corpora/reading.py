@@ -9,7 +9,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from lib.run.errors import InputError
 
@@ -28,6 +28,9 @@ class Line(NamedTuple):
 def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[Line]:
     """The lines of a file; only a line feed ends one, with or without a CR before it.
 
+    A file in another encoding than UTF-8 may have been converted: if all of it is valid
+    UTF-8, it is read as that.
+
     Raises InputError for a file that cannot be read to its end (a truncated gzip, say),
     that is empty, or that has a line in another encoding.
     """
@@ -37,6 +40,8 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
             stream = (
                 gzip.GzipFile(fileobj=file) if file.peek().startswith(GZIP) else file
             )
+            if encoding != UTF8 and _is_utf8(stream):
+                encoding = UTF8
             for number, line in enumerate(stream, start=1):
                 place = f"{path}, line {number}"
                 content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
@@ -57,6 +62,17 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
         raise InputError(
             f"{path}: the file is empty; give one with text, or get it again"
         )
+
+
+def _is_utf8(stream: IO[bytes]) -> bool:
+    try:
+        for line in stream:
+            line.decode()
+    except UnicodeDecodeError:
+        return False
+    finally:
+        stream.seek(0)
+    return True
 
 
 def elements(

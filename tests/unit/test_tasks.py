@@ -116,6 +116,8 @@ def folder(tmp_path, monkeypatch):
 
 STS13 = "senteval/STS/STS13-en-test"
 OPINOSIS = "opinosis/paraphrase_groups"
+PN = ("pos", "neg")
+OS = ("objective", "subjective")
 
 
 def sts13(**changed: str) -> dict[str, str]:
@@ -199,6 +201,46 @@ def test_two_files_one_a_class_in_western_encoding(folder) -> None:
         task = tasks.load("MR", split)
         assert task.sentences == ["a fine cliché …", "", "'tis good", "dull"]
         assert task.labels.tolist() == [1, 1, 1, 0]
+
+
+PECULIAR = {
+    "MR": {f"senteval/MR/rt-polarity.{end}": "a cliché — “so” …\n" for end in PN},
+    "CR": {f"senteval/CR/custrev.{end}": "at £9 … \nplain\n" for end in PN},
+    "SUBJ": {f"senteval/SUBJ/subj.{end}": "naïve — Zoë\n" for end in OS},
+    "MPQA": {f"senteval/MPQA/mpqa.{end}": "« façade »\n" for end in PN},
+    "TREC": {"senteval/TREC/TREC_10.label": "LOC:city Where is São Paulo ?\n"},
+    "Opinosis-groups": {f"{OPINOSIS}/a.data": "x\ta “b”\nx\tb €\nx\tc ½\n"},
+}
+
+
+@pytest.mark.parametrize(("name", "files"), PECULIAR.items(), ids=PECULIAR)
+def test_a_western_set_converted_to_utf8_has_the_same_sentences(
+    folder, name, files
+) -> None:
+    for encoding in ("cp1252", "utf-8", "utf-8-sig"):
+        folder(files, encoding)
+        written = "".join(files.values())
+        for sentence in tasks.load(name).sentences:
+            assert sentence in written
+    (file, content), *_ = files.items()
+    folder({file: content + content.replace(" ", " \udc81", 1)}, "cp1252")
+    with refused("byte 0x81 is not cp1252"):
+        tasks.load(name)
+
+
+@pytest.mark.parametrize("name", ["MR", "SUBJ", "TREC", "Opinosis-groups"])
+def test_the_papers_sets_converted_to_utf8_have_the_same_sentences(
+    data_file, tmp_path, monkeypatch, name
+) -> None:
+    place = OPINOSIS if name.startswith("Opinosis") else f"senteval/{name}"
+    folder = data_file(place)
+    expected = tasks.load(name)
+    (tmp_path / place).mkdir(parents=True)
+    for file in folder.iterdir():
+        content = file.read_bytes().decode("cp1252")
+        (tmp_path / place / file.name).write_bytes(content.encode())
+    monkeypatch.setenv("SENTENCE_DATA", str(tmp_path))
+    assert tasks.load(name).sentences == expected.sentences
 
 
 def test_msrp_groups_join_pairs_of_both_files_by_id(folder) -> None:
