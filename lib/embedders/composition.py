@@ -148,7 +148,7 @@ class SIF(WordComposition):
         self.unlisted = unlisted
         for decision, accepted in DECISIONS.items():
             decided = getattr(self, decision)
-            if decided is not None:
+            if decided not in accepted:
                 one_of(decision, decided, filter(None, accepted))
         if isinstance(probabilities, str):
             probabilities = named_probabilities(probabilities)

@@ -154,6 +154,18 @@ def test_a_second_fit_forgets_the_first() -> None:
     [
         (lambda: SIF(VECTORS, PROBABILITIES, a=0), "a: 0 is not accepted"),
         (
+            lambda: SIF(VECTORS, PROBABILITIES, removal=None),
+            "removal: None is not known; accepted: share, whole",
+        ),
+        (
+            lambda: SIF(VECTORS, PROBABILITIES, unlisted=None),
+            "unlisted: None is not known; accepted: rarest, skip",
+        ),
+        (
+            lambda: USIF(VECTORS, PROBABILITIES, n=3, one_word=None),
+            "one_word: None is not known; accepted: keep, normalize",
+        ),
+        (
             lambda: SIF(VECTORS, {"a": 7, "b": 3, "c": 1}),
             "'a' has 7; give numbers above 0 and at most 1",
         ),
