@@ -75,15 +75,19 @@ def ucp(
         )
     if len(gold) < LEAST_PAIRS:
         raise InputError(f"gold: {len(gold)} pairs; give {LEAST_PAIRS} or more")
-    for name, values in (("gold", gold), ("similarity", similarity)):
-        if np.ptp(values) <= SAME * np.abs(values).max():
-            raise InputError(
-                f"{name}: the same for all {len(values)} pairs; "
-                "a correlation needs two that differ"
-            )
+    _check_varies("gold", gold)
+    _check_varies("similarity", similarity)
     pearson = pearsonr(similarity, gold).statistic
     spearman = spearmanr(similarity, gold).statistic
     return {"pearson": float(pearson), "spearman": float(spearman)}
+
+
+def _check_varies(name: str, values: np.ndarray) -> None:
+    if np.ptp(values) <= SAME * np.abs(values).max():
+        raise InputError(
+            f"{name}: the same for all {len(values)} pairs; "
+            "a correlation needs two that differ"
+        )
 
 
 def similarities(
@@ -277,7 +281,7 @@ def regress(
     ------
     InputError
         Another method, sides and scores that do not match, NaN, embeddings that are all
-        alike, predictions or scores of dev that are constant.
+        alike, scores of train or dev or predictions that are constant.
     """
     methods = {"softmax": _softmax, "ridge": _ridge}
     regression = methods[one_of("method", method, methods)]
@@ -293,6 +297,7 @@ def regress(
                 f"gold: {len(scores)} scores for {left.shape[0]} pairs; "
                 "give one for each pair"
             )
+    _check_varies("gold of train", gold)
     # One thread, as in `lib.transfer`.
     with (
         warnings.catch_warnings(action="ignore", category=ConvergenceWarning),

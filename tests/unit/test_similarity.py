@@ -93,6 +93,7 @@ def test_sparse_embeddings_give_what_dense_ones_do(seed) -> None:
         np.testing.assert_allclose(sparse, dense, atol=1e-9)
 
 
+FIVE = np.arange(5)
 TWO = {"left": np.eye(2), "right": np.eye(2), "gold": [1, 2]}
 
 
@@ -116,19 +117,22 @@ def test_pairs_that_have_no_correlation_get_a_sentence(rng, changed, message) ->
 
 
 @pytest.mark.parametrize(
-    ("gold", "method", "message"),
+    ("train_gold", "dev_gold", "method", "message"),
     [
-        (np.arange(5), "lasso", "method: 'lasso' is not known"),
-        (np.arange(4), "ridge", "gold: 4 scores for 5 pairs; give one for each pair"),
-        (np.ones(5), "ridge", "dev: all scores or all predictions are the same"),
+        (FIVE, FIVE, "lasso", "method: 'lasso' is not known"),
+        (FIVE, FIVE[1:], "ridge", "gold: 4 scores for 5 pairs; give one for each pair"),
+        (FIVE, np.ones(5), "ridge", "dev: all scores or all predictions are the same"),
+        (np.ones(5), FIVE, "ridge", "gold of train: the same for all 5 pairs"),
+        (np.zeros(5), FIVE, "softmax", "gold of train: the same for all 5 pairs"),
+        (np.full(5, 2.5), FIVE, "softmax", "gold of train: the same for all 5 pairs"),
     ],
 )
 def test_a_similarity_that_cannot_be_learned_gets_a_sentence(
-    rng, gold, method, message
+    rng, train_gold, dev_gold, method, message
 ) -> None:
     left, right = rng.normal(size=(2, 5, 3))
-    train = left, right, np.arange(5)
-    dev = left, right, gold
+    train = left, right, train_gold
+    dev = left, right, dev_gold
     with refused(message):
         similarity.regress(train, dev, train, method)
 
