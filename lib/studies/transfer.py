@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from joblib import cpu_count
 
 from lib import embedders, tasks, transfer
@@ -151,7 +152,8 @@ def correct_labels(
         for name, task in order:
             encode, conditions = jobs[name]
             splits = labelled[task]
-            vectors = np.asarray(encode(sentences(splits)))
+            found = encode(sentences(splits))
+            vectors = found if sp.issparse(found) else np.asarray(found)
             yield splits, vectors, conditions, folds, seed
 
     tracked = progress.track(order, "transfer tasks", "embedders x tasks")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.stats import kendalltau
 
 from lib import stats
@@ -116,6 +117,15 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
     assert table["accuracy"].between(table["low"], table["high"]).all()
+
+
+def test_sparse_vectors_of_ones_own_are_evaluated_too(rng) -> None:
+    labels = np.arange(60) % 2
+    vectors = sp.csr_array(np.eye(2)[labels] * rng.uniform(1, 2, (60, 1)))
+    task = [ClassificationTask([str(i) for i in range(60)], labels)]
+    jobs = {"own": (lambda texts: vectors[np.array(texts, int)], {"chosen": {}})}
+    correct = transfer.correct_labels(jobs, {"toy": task}, 2, seed=0)
+    assert correct[("chosen", "own")].all()
 
 
 def test_sentences_of_one_group_are_drawn_together(rng) -> None:
