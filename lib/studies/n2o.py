@@ -1,6 +1,6 @@
 """What the N2O paper compares: kinds of embedders, stand-ins for the paper's, overlaps.
 
-Used by lesson 1 and the replication.
+Used by the replication.
 """
 
 from __future__ import annotations
