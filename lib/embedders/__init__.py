@@ -46,6 +46,7 @@ from lib.run.parameters import nearest, one_of, texts
 WITHOUT_ENTRIES = {
     "bert",
     "finetuning",
+    "notes",
     "own",
     "own_code",
     "urae_network",
@@ -187,6 +188,9 @@ def load(name: str, **options: Any) -> Embedder:
     try:
         return parsed.make(options)
     except TypeError as error:
+        wrong = re.search(r"argument '(\w+)'", str(error))
+        if not wrong or wrong[1] not in options:
+            raise
         raise InputError(
             f"embedder: {name} does not take these options: {error}"
         ) from error

@@ -50,6 +50,10 @@ class Embedder(ABC):
     is_kept : bool
         Whether vectors depend on nothing but `settings` and the text, so that the store
         keeps them for later runs.
+    is_foreign : bool
+        Whether others made it, so that its vectors may depend on their batch.
+    similarity_fn_name : str
+        By what its vectors are to be compared, as sentence-transformers calls it.
     """
 
     name: str
@@ -63,6 +67,8 @@ class Embedder(ABC):
     batch_size: int = 1024
     bits: int = 32
     is_kept: bool = True
+    is_foreign: bool = False
+    similarity_fn_name: str = "cosine"
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -127,9 +133,14 @@ class Embedder(ABC):
 
         This use is transductive.
         """
-        return self.fit(sentences, show_progress_bar).encode(
+        vectors = self.fit(sentences, show_progress_bar).encode(
             sentences, show_progress_bar=show_progress_bar
         )
+        if self.is_foreign:
+            from lib.embedders import notes  # which imports this module
+
+            notes.tell(self, sentences)
+        return vectors
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
         """The vectors of this embedder and of each of its companions, in that order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import version
@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib.run import environment, files
+from lib.corpora import text
+from lib.embedders.base import Embedder, mended
+from lib.run import environment, files, paths
+from lib.run.cache import CacheEntry
 from lib.run.errors import InputError, one_line
 from lib.run.files import read_json
 
@@ -22,11 +25,6 @@ if TYPE_CHECKING:
 GPT = "openai-gpt"
 # Weights may have up to this many more rows than there are tokens, for the hardware.
 PADDED = 128
-# Where a model's files say how many tokens it takes.
-LIMITS = {
-    "config.json": "max_position_embeddings",
-    "sentence_bert_config.json": "max_seq_length",
-}
 FORMATS = {
     ".json",
     ".txt",
@@ -152,8 +150,6 @@ def load_model(
         if model.config.is_encoder_decoder:
             raise ValueError("this model needs a second text to decode")
         tokenizer = _tokenizer(folder, model)
-        if longest := _longest(folder, model):
-            tokenizer.enable_truncation(longest)
     model.config.use_cache = False  # of a decoder's states, for words to come
     # Once a block of almost 32 MB has been freed, glibc keeps freed memory for the next
     # layer. Otherwise it returns it, and every layer waits for cleared pages.
@@ -167,8 +163,24 @@ def load_model(
     return model.eval().to(device), tokenizer
 
 
+@lru_cache(maxsize=2)
+def load_tokenizer(folder: Path, files: str) -> Any:
+    """The tokenizer of `load_model`, without reading the model's weights."""
+    import torch
+    import transformers
+
+    quiet()
+    options = {"local_files_only": True, "trust_remote_code": False}
+    with as_input_error(folder, REMEDY), torch.device("meta"):
+        config = transformers.AutoConfig.from_pretrained(folder, **options)
+        model = transformers.AutoModel.from_config(config, trust_remote_code=False)
+        return _tokenizer(folder, model)
+
+
 def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
     """From tokenizer.json, which says all, or else from the files of its family.
+
+    It cuts where sentence-transformers does (MiniLM: 256), or where positions end.
 
     The classes of transformers' tokenizers take only a part of tokenizer.json: that of
     BERT lower-cases a cased model unless tokenizer_config.json is there to say that it
@@ -196,7 +208,25 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
         tokenizer.normalizer = tokenizer.pre_tokenizer = None
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    file = folder / "sentence_bert_config.json"
+    own = read_json(file).get("max_seq_length") if file.is_file() else None
+    positions = getattr(model.config, "max_position_embeddings", None)
+    longest = min(filter(None, (own, positions, table_size(model))), default=None)
+    if longest:
+        tokenizer.enable_truncation(longest)
     return tokenizer
+
+
+def table_size(model: PreTrainedModel) -> int | None:
+    """How many tokens have a row in a model's table of positions, if it has one.
+
+    RoBERTa and its like start to count behind the position of the padding.
+    """
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if not hasattr(table, "num_embeddings"):
+        return None
+    unused = 0 if table.padding_idx is None else table.padding_idx + 1
+    return table.num_embeddings - unused
 
 
 def _lower(model: PreTrainedModel) -> None:
@@ -209,47 +239,21 @@ def _lower(model: PreTrainedModel) -> None:
             module.to(torch.bfloat16)
 
 
-def _longest(folder: Path, model: PreTrainedModel) -> int | None:
-    """The number of tokens at which a sentence is cut.
+def count_cut(
+    embedder: Embedder,
+    sentences: Sequence[str],
+    count: Callable[[list[str]], tuple[int, int]],
+) -> tuple[int, int]:
+    """What `count` says of an embedder's limit, kept for the next run with this text.
 
-    This is where sentence-transformers cuts (MiniLM: 256), or where positions end.
+    To ask a tokenizer, torch and transformers must be imported, which takes seconds.
     """
-    file = folder / "sentence_bert_config.json"
-    own = read_json(file).get("max_seq_length") if file.is_file() else None
-    positions = getattr(model.config, "max_position_embeddings", None)
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if positions and getattr(table, "padding_idx", None) is not None:
-        # RoBERTa and its like start to count behind the position of the padding.
-        positions -= table.padding_idx + 1
-    return min(filter(None, (own, positions)), default=None)
-
-
-def cut(folder: Path, sentences: Sequence[str]) -> tuple[int, int]:
-    """The length limit of a model in tokens, and how many sentences are longer.
-
-    The weights are not read. 0 and 0 where the folder says neither how long a text may
-    be nor, in tokenizer.json, what a token is.
-    """
-    from tokenizers import Tokenizer
-
-    limits = []
-    for name, field in LIMITS.items():
-        file = folder / name
-        if file.is_file():
-            limits.append(read_json(file).get(field))
-    longest = min(filter(None, limits), default=0)
-    tokens = folder / "tokenizer.json"
-    if not longest or not tokens.is_file():
-        return 0, 0
-    tokenizer = Tokenizer.from_file(str(tokens))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    # A token has at least one byte, but for the few that are put around every sentence.
-    candidates = [
-        sentence for sentence in sentences if len(sentence.encode()) > longest - 8
-    ]
-    encodings = tokenizer.encode_batch_fast(candidates)
-    return longest, sum(len(encoding.ids) > longest for encoding in encodings)
+    given = mended(sentences)
+    settings = {"version": embedder.version, **embedder.settings}
+    key = {"settings": settings, "text": text.fingerprint(given)}
+    entry = CacheEntry(paths.CACHE / "cut", embedder.name, key)
+    doing = f"counting tokens for {embedder.name}"
+    return tuple(entry.made(lambda: {"cut": count(given)}, doing)["cut"])
 
 
 def quiet() -> None:

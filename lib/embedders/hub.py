@@ -16,20 +16,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from tokenizers import Tokenizer
 
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import (
     as_input_error,
-    cut,
+    count_cut,
     digest_of_model,
     finite,
     quiet,
+    table_size,
 )
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, CatalogEntry
 from lib.embedders.transformer import POOLINGS, Transformer
-from lib.run import paths
+from lib.run import files, paths
 from lib.run.errors import InputError, one_line
 
 SECONDS = 5  # that the hub has to answer
@@ -71,7 +73,10 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
             "give one that a model was saved in"
         )
     if pooling:
-        return Transformer(name, folder, pooling, prompt=prompt)
+        model = Transformer(name, folder, pooling, prompt=prompt)
+        model.is_foreign = True
+        model.similarity_fn_name = similarity(folder)
+        return model
     if not (folder / "modules.json").is_file():
         raise InputError(
             f"pooling: {name} does not say how its tokens are pooled; "
@@ -95,18 +100,37 @@ class SentenceEncoder(Embedder):
     libraries = ("sentence-transformers", "torch", "transformers")
     parameters = ("prompt",)
     batch_size = 2048
+    is_foreign = True
 
     def __init__(self, name: str, folder: Path, prompt: str = "") -> None:
         self.name = name
         self.folder = folder
         self.prompt = prompt
+        self.similarity_fn_name = similarity(folder)
 
     @property
     def settings(self) -> dict[str, Any]:
         return super().settings | {"files": digest_of_model(self.folder, "**/*")}
 
     def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
-        return cut(self.folder, [self.prompt + sentence for sentence in sentences])
+        return count_cut(self, sentences, self._cut)
+
+    def _cut(self, sentences: list[str]) -> tuple[int, int]:
+        model = _read(self.folder, self.settings["files"], with_weights=False)
+        prompt = self.prompt or model.prompts.get(model.default_prompt_name)
+        tokenizer = getattr(model[0], "tokenizer", None)
+        if isinstance(tokenizer, Tokenizer):  # of static embeddings
+            limit = (tokenizer.truncation or {}).get("max_length", 0)
+            texts = [(prompt or "") + sentence for sentence in sentences]
+            encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+            return limit, sum(bool(encoding.overflowing) for encoding in encodings)
+        if model.transformers_model is None:
+            return 0, 0
+        sentences = sentences or [""]
+        lengths = _lengths(model, sentences, prompt, truncation=False)
+        (limit,) = _lengths(model, [sentences[np.argmax(lengths)]], prompt)
+        longer = sum(length > limit for length in lengths)
+        return limit if longer else 0, longer
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         model = _read(self.folder, self.settings["files"])
@@ -116,22 +140,51 @@ class SentenceEncoder(Embedder):
         return finite(vectors[: len(sentences)], self.folder)
 
 
-@lru_cache(maxsize=1)
-def _read(folder: Path, files: str) -> Any:
-    """The model; kept for the next call as long as the digest of its `files` stays."""
+def similarity(folder: Path) -> str:
+    """By what a model says that its vectors are to be compared; cosine by default."""
+    file = folder / "config_sentence_transformers.json"
+    said = files.read_json(file) if file.is_file() else {}
+    return said.get("similarity_fn_name") or "cosine"
+
+
+def _lengths(
+    model: Any, sentences: Sequence[str], prompt: str | None, **options: Any
+) -> list[int]:
+    """How many tokens a SentenceTransformer makes of each sentence."""
+    lengths = []
+    for start in range(0, len(sentences), 32):
+        batch = sentences[start : start + 32]
+        tokens = model.preprocess(
+            batch, prompt=prompt, processing_kwargs={"text": options}
+        )
+        lengths += tokens["attention_mask"].sum(dim=1).tolist()
+    return lengths
+
+
+@lru_cache(maxsize=2)
+def _read(folder: Path, digest: str, with_weights: bool = True) -> Any:
+    """The model; kept for the next call as long as the `digest` of its files stays.
+
+    Without its weights it still says how it cuts a text.
+    """
     quiet()
     with as_input_error(folder, REMEDY):
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.util import get_device_name
 
-        options = {
-            "local_files_only": True,
-            "trust_remote_code": False,
-            "model_kwargs": {"dtype": "float32"},
-        }
-        model = SentenceTransformer(str(folder), device="cpu", **options)
+        kwargs = {"dtype": "float32"} if with_weights else {"device_map": "meta"}
+        model = SentenceTransformer(
+            str(folder),
+            device="cpu" if with_weights else None,
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs=kwargs,
+        )
+        positions = table_size(model.transformers_model)
+        if positions and positions < model.max_seq_length:
+            model.max_seq_length = positions
     # Outside: too little memory on the device is not the files' fault.
-    return model.to(get_device_name())
+    return model.to(get_device_name()) if with_weights else model
 
 
 # -- the hub ---------------------------------------------------------------------------

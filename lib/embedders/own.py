@@ -45,6 +45,7 @@ SAMPLE = 6  # sentences of the spot check
 # Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to
 # 1e-5; a change of this size can exchange neighbors.
 TOLERANCE = 1e-3
+OF_BFLOAT16 = 2e-2  # there, sums in another order move a vector by 5e-3
 BATCH_SECONDS = 2.0  # a batch takes a quarter of this to twice this
 SMALLEST_BATCH = 8  # sentences; the first batch is the smallest
 LARGEST_BATCH = 2048
@@ -195,6 +196,7 @@ class Own(Embedder):
 
     parameters = ("made_of",)
     batch_size = 2048
+    is_foreign = True
 
     def __init__(self, name: str) -> None:
         code = own_code.load(name)
@@ -202,6 +204,7 @@ class Own(Embedder):
         self.made_of = f"{name} {code.made_of}"
         self.is_kept = code.is_kept
         self._checked = Checked(code.thing, name, kinds.unknown(name))
+        self.similarity_fn_name = self._checked.similarity_fn_name
 
     def __reduce__(self) -> tuple:  # another process reads the file itself
         return Own, (self.name,)
@@ -254,7 +257,7 @@ class Checked:
     def __init__(
         self, inner: Any, name: str, kind: Kind, cached_as: str | None = None
     ) -> None:
-        self._inner = inner
+        self.inner = inner
         self._function = getattr(inner, "encode", inner)
         if not callable(self._function):
             raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}")
@@ -270,12 +273,22 @@ class Checked:
     @property
     def needs_fit(self) -> bool:
         """Whether it is an Embedder that needs `fit`."""
-        return getattr(self._inner, "needs_fit", False)
+        return getattr(self.inner, "needs_fit", False)
 
     @property
     def fitted_on(self) -> str | None:
         """Fingerprint of the text that it was fitted on, if it was."""
-        return getattr(self._inner, "fitted_on", None)
+        return getattr(self.inner, "fitted_on", None)
+
+    @property
+    def similarity_fn_name(self) -> str:
+        """By what its vectors are to be compared, as sentence-transformers calls it."""
+        return getattr(self.inner, "similarity_fn_name", "cosine")
+
+    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
+        """The limit and the longer sentences of an Embedder; 0 for any other one."""
+        is_ours = isinstance(self.inner, Embedder)
+        return self.inner.cut(sentences) if is_ours else (0, 0)
 
     def fit(self, sentences: Sequence[str]) -> Checked:
         """Fit an Embedder that needs it on the text that it will encode.
@@ -283,7 +296,7 @@ class Checked:
         Returns itself; any other embedder is left as it is.
         """
         if self.needs_fit:
-            self._inner.fit(sentences)
+            self.inner.fit(sentences)
         return self
 
     def encode(
@@ -330,24 +343,25 @@ class Checked:
     def spot_check(self, sentences: Sequence[str]) -> list[str]:
         """Encode a few of these sentences together and one by one.
 
-        Returns a warning, in a list, if the vectors differ.
-
-        Raises InputError if all of them get the same vector.
+        Returns what is wrong, each a predicate whose subject is the embedder: that the
+        vectors differ, or that all sentences get the same one.
         """
-        places = np.unique(np.linspace(0, len(sentences) - 1, SAMPLE).astype(int))
+        lengths = [len(sentence) for sentence in sentences]
+        places = np.linspace(0, len(sentences) - 1, SAMPLE).astype(int)
+        # Of different lengths, since a shorter one is padded.
+        places = np.unique([*places, np.argmin(lengths), np.argmax(lengths)])
         sample = mended([sentences[int(i)] for i in places])
         together = dense(self._call(sample))
         alone = np.vstack([dense(self._call([sentence])) for sentence in sample])
         distances = np.linalg.norm(together - alone, axis=1)
-        moved = distances > TOLERANCE * np.linalg.norm(alone, axis=1)
-        if len(sample) > 1 and np.ptp(together, axis=0).max() == 0:
-            raise InputError(
-                f"{self.name}: gives {len(sample)} different sentences the same "
-                f"vector, {DIFFERENT}"
-            )
+        is_lowered = getattr(self.inner, "precision", "") == "bfloat16"
+        tolerance = OF_BFLOAT16 if is_lowered else TOLERANCE
+        moved = distances > tolerance * np.linalg.norm(alone, axis=1)
         if moved.any():
             doubt = "returns different vectors for a sentence in another call or batch"
-            return [f"{self.name} {doubt}, so its neighbors are not reproducible."]
+            return [f"{doubt}, so its neighbors are not reproducible."]
+        if len(sample) > 1 and np.ptp(together, axis=0).max() == 0:
+            return [f"gives {len(sample)} different sentences the same vector."]
         return []
 
     def _call(self, sentences: list[str]) -> Embeddings:

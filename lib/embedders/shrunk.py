@@ -47,6 +47,8 @@ class Shrunk(Embedder):
         self.base = base
         self.name = f"{base.name}@{self.suffix}"
         self.needs_fit = base.needs_fit or self.learns
+        self.is_foreign = base.is_foreign
+        self.similarity_fn_name = base.similarity_fn_name
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -19,12 +19,13 @@ from lib.corpora import text
 from lib.embedders.base import Embedder, longest_first, mended
 from lib.embedders.checkpoints import (
     GPT,
-    cut,
+    count_cut,
     digest_of_model,
     fastest_device,
     fastest_precision,
     finite,
     load_model,
+    load_tokenizer,
 )
 from lib.embedders.kinds import (
     CONTRASTIVE,
@@ -139,7 +140,19 @@ class Transformer(Embedder):
         return others
 
     def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
-        return cut(self.folder, [self.prompt + sentence for sentence in sentences])
+        return count_cut(self, sentences, self._cut)
+
+    def _cut(self, sentences: list[str]) -> tuple[int, int]:
+        tokenizer = load_tokenizer(self.folder, digest_of_model(self.folder))
+        if tokenizer.truncation is None:
+            return 0, 0
+        longest = tokenizer.truncation["max_length"]
+        # ASCII has at most a token for each character, and those around the sentence.
+        room = longest - tokenizer.num_special_tokens_to_add(is_pair=False)
+        given = [self.prompt + sentence for sentence in sentences]
+        long = [each for each in given if len(each) > room or not each.isascii()]
+        encodings = self._encodings(long, tokenizer)
+        return longest, sum(bool(encoding.overflowing) for encoding in encodings)
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         return self._pooled(sentences)[self.pooling]
@@ -154,9 +167,10 @@ class Transformer(Embedder):
         model, tokenizer = load_model(
             self.folder, digest_of_model(self.folder), self.device, lowered
         )
-        tokens = self._tokens(
+        encodings = self._encodings(
             [self.prompt + sentence for sentence in sentences], tokenizer
         )
+        tokens = [encoding.ids for encoding in encodings]
         shape = len(sentences), model.config.hidden_size
         pooled = {pooling: np.zeros(shape, np.float32) for pooling in self.poolings}
 
@@ -174,13 +188,12 @@ class Transformer(Embedder):
             pooling: finite(vectors, self.folder) for pooling, vectors in pooled.items()
         }
 
-    def _tokens(self, sentences: list[str], tokenizer: Any) -> list[list[int]]:
-        """The ids of each sentence's subwords, cut to what the model can take."""
+    def _encodings(self, sentences: list[str], tokenizer: Any) -> list[Any]:
+        """Each sentence's subwords, cut to what the model can take."""
         has_words = self.tokenize is not None
         if has_words:
             sentences = [self.tokenize(sentence) for sentence in sentences]
-        encodings = tokenizer.encode_batch_fast(sentences, is_pretokenized=has_words)
-        return [encoding.ids for encoding in encodings]
+        return tokenizer.encode_batch_fast(sentences, is_pretokenized=has_words)
 
 
 # -- text for GPT ----------------------------------------------------------------------

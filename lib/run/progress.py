@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from lib.run import paths
@@ -104,6 +104,35 @@ def say(line: str) -> None:
             return
         with open(log, "a", encoding="utf-8") as lines:
             print(line, file=lines)
+
+
+_told: set[tuple[str, str]] = set()
+_listening: list[list[str]] = []
+
+
+def note(subject: str, predicate: str) -> None:
+    """Tell the reader something once: below the cell that runs, and in the run's log.
+
+    Inside `noted`, the predicate is collected instead.
+    """
+    if _listening:
+        _listening[-1].append(predicate)
+    elif (subject, predicate) not in _told:
+        _told.add((subject, predicate))
+        print(subject, predicate, file=sys.stderr)
+        if paths.LOG_VARIABLE in os.environ:
+            say(f"{subject} {predicate}")
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collect what `note` would tell in a list."""
+    lines: list[str] = []
+    _listening.append(lines)
+    try:
+        yield lines
+    finally:
+        _listening.pop()
 
 
 def _in_jupyter() -> bool:

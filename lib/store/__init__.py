@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
@@ -17,7 +18,7 @@ from joblib import cpu_count
 
 from lib import embedders
 from lib.corpora import Corpus, text
-from lib.embedders import own
+from lib.embedders import notes, own
 from lib.embedders.base import Embedder
 from lib.embedders.own import Checked
 from lib.embedders.registry import CORPUS
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 # How embedders write what they have learned; raised when that changes, so that it is
 # learned again.
 STATE = 3
+DOUBTS = "doubts.json"  # beside the vectors of others' embedders
 
 
 class EmbeddingStore:
@@ -144,7 +146,9 @@ class EmbeddingStore:
             embedder = own.load(embedder, name or "")
             name = embedder.cached_as
         if not isinstance(embedder, Embedder) and not name:
-            return _encode_uncached(embedder, list(sentences), show_progress_bar)
+            vectors = _encode_uncached(embedder, list(sentences), show_progress_bar)
+            notes.tell(embedder, sentences)
+            return vectors
         if isinstance(embedder, Shrunk):
             full = self.embed(embedder.base, corpus, None, show_progress_bar, client)
             return _fit_form(embedder, corpus, full).shrink(full)
@@ -157,6 +161,8 @@ class EmbeddingStore:
             shards.complete(
                 entries, embedder, sentences, prepare, client, show_progress_bar
             )
+        if not isinstance(embedder, Embedder) or embedder.is_foreign:
+            notes.tell(embedder, sentences, _doubts(embedder, sentences, entries[0]))
         return shards.read(entries[0])
 
     def seconds(
@@ -259,6 +265,21 @@ def _entry(
     elif fitted_on:
         key["fitted_on"] = fitted_on
     return CacheEntry(folder, name or embedder.name, key)
+
+
+def _doubts(embedder: Any, sentences: Sequence[str], entry: CacheEntry) -> list[str]:
+    """Those of `Checked.spot_check`, kept with the vectors that they are about.
+
+    An object that is neither is not asked again: its vectors have a name of the user's.
+    """
+    if not isinstance(embedder, Embedder | Checked):
+        return []
+    if not entry.has(DOUBTS):
+        _prepare(embedder, sentences, False)
+        found = notes.checked(embedder).spot_check(sentences)
+        with entry.writing(DOUBTS) as stream:
+            stream.write(json.dumps(found).encode())
+    return json.loads((entry.folder / DOUBTS).read_bytes())
 
 
 def _encode_uncached(embedder: Any, sentences: list[str], show: bool) -> Embeddings:

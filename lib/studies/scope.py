@@ -1,11 +1,12 @@
-"""The opening of a lesson: its text, which models cut it, and what is left out."""
+"""The opening of a lesson: its text, what to know of its models, what is left out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from lib import embedders
 from lib.corpora import Corpus
+from lib.embedders import notes
 from lib.run import environment
 
 
@@ -29,24 +30,16 @@ def opening(
         Sections and claims that need other embedders, or another text.
     """
     missing = environment.left_out(absent, embedders.of_unknown_kind(names))
-    parts = [missing, corpus.reading(), *_cuts(corpus, names)]
+    parts = [missing, corpus.reading()]
+    for name in names:
+        found = notes.from_files(embedders.load(name), corpus.sentences)
+        parts += [f"`{name}` {note}" for note in found]
     if left_out:
         parts.append(
             "Left out because other embedders or another text would be needed: "
             f"{', '.join(left_out)}."
         )
     return "\n\n".join(parts)
-
-
-def _cuts(corpus: Corpus, names: Sequence[str]) -> Iterator[str]:
-    """A sentence for each embedder that does not read every sentence to its end."""
-    for name in names:
-        tokens, longer = embedders.load(name).cut(corpus.sentences)
-        if longer:
-            yield (
-                f"`{name}` reads at most {tokens:,} tokens of a sentence; "
-                f"{longer:,} sentences are longer."
-            )
 
 
 def examples(preferred: Sequence[str], names: Sequence[str]) -> list[str]:

@@ -11,10 +11,10 @@ import numpy as np
 
 from lib import embedders
 from lib.corpora import Corpus, text
-from lib.embedders import own
-from lib.embedders.base import Embedder
+from lib.embedders import notes, own
+from lib.embedders.base import Embedder, mended
 from lib.neighbors import Neighbors, exact
-from lib.run import paths
+from lib.run import paths, progress
 from lib.run.errors import InputError
 from lib.run.parameters import in_range
 from lib.store import EmbeddingStore, fit
@@ -62,15 +62,15 @@ class Searched:
     ids : int64[q, k]
         The neighbors of each query: indices of sentences.
     cost : Cost
-    cut : (int, int)
-        The embedder's limit in tokens, and how many sentences are longer.
+    notes : tuple of str
+        What a reader must know of it (`lib.embedders.notes`).
     """
 
     name: str
     fingerprint: str
     ids: np.ndarray
     cost: Cost = NOT_MEASURED
-    cut: tuple[int, int] = (0, 0)
+    notes: tuple[str, ...] = ()
 
 
 def load(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
@@ -143,10 +143,12 @@ def ask(
     sentences = getattr(corpus, "sentences", corpus)
     if isinstance(sentences, str) or not len(sentences):
         raise InputError("sentences: empty, or one string; give a list of sentences")
+    if sentences is corpus:
+        corpus = sentences = mended(corpus)
     if not isinstance(queries, int):
         if isinstance(queries, str) or not len(queries):
             raise InputError("queries: empty, or one string; give a list of queries")
-        return Asked(corpus, queries, np.full(len(queries), -1))
+        return Asked(corpus, mended(queries), np.full(len(queries), -1))
     in_range("queries", queries, 1, 10**7)
     number = min(queries, len(sentences))
     drawn = np.random.default_rng(seed).choice(len(sentences), number, replace=False)
@@ -175,16 +177,17 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
     in_range("k", k, 1, asked.candidates, f"the text has {n} sentences")
     embedder = load(embedder) if isinstance(embedder, str) else embedder
     name = getattr(embedder, "name", name or type(embedder).__name__)
-    vectors = _vectors(embedder, asked, name)
-    queries = vectors[asked.rows] if asked.are_drawn else _queries(embedder, asked)
+    with progress.noted() as told:
+        vectors = _vectors(embedder, asked, name)
+        queries = vectors[asked.rows] if asked.are_drawn else _queries(embedder, asked)
     found = ranked(name, queries, vectors, k, asked.rows)
     seconds = None
-    cut = (0, 0)
     if isinstance(embedder, Embedder):
         seconds = EmbeddingStore().seconds(embedder, asked.corpus)
-        cut = embedder.cut(asked.sentences)
+        told = notes.from_files(embedder, asked.sentences) + told
     cost = Cost(seconds, bytes_of(embedder, vectors))
-    return Searched(name, asked.fingerprint, found.ids, cost, cut)
+    known = tuple(dict.fromkeys(told))
+    return Searched(name, asked.fingerprint, found.ids, cost, known)
 
 
 def _vectors(embedder: Any, asked: Asked, name: str) -> Embeddings:

@@ -79,7 +79,7 @@ class Swap:
         return n2o.chance(self.k, self.asked.candidates)
 
     def lines(self) -> list[str]:
-        """Four lines for a terminal, and one for each side that cuts sentences."""
+        """Four lines for a terminal, and one for each note on either side."""
         shown = {}
         for row in self.numbers.itertuples():
             shown[row.Index] = f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})"
@@ -94,12 +94,7 @@ class Swap:
             f"{self.new.name}: {self.new.cost}",
         ]
         for side in (self.old, self.new):
-            tokens, longer = side.cut
-            if longer:
-                lines.append(
-                    f"{side.name} reads at most {tokens:,} tokens of a sentence; "
-                    f"sentences that it cuts: {longer:,}"
-                )
+            lines += [f"{side.name} {note}" for note in side.notes]
         return lines
 
     def changes(self) -> pd.DataFrame:

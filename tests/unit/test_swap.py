@@ -85,7 +85,7 @@ def asked() -> Asked:
 
 @pytest.fixture
 def toy(asked) -> swap.Swap:
-    old = Searched("a", asked.fingerprint, OLD, cut=(128, 7))
+    old = Searched("a", asked.fingerprint, OLD, notes=("reads little.",))
     new = Searched("a", asked.fingerprint, NEW)
     return swap.between(asked, old, new, stats.Sampling(0, 200))
 
@@ -96,9 +96,7 @@ def test_the_numbers_by_hand(toy) -> None:
     assert toy.per_query["first_lost"].tolist() == [False, True, True]
     np.testing.assert_allclose(toy.numbers["value"], 2 / 3)
     assert toy.chance == 3 / 5
-    assert toy.lines()[-1] == (
-        "a (old) reads at most 128 tokens of a sentence; sentences that it cuts: 7"
-    )
+    assert toy.lines()[-1] == "a (old) reads little."
 
 
 def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None:
