@@ -324,7 +324,7 @@ def parse(parameter: str, name: str) -> Name:
     if re.search("[/@:]", name) and paths.from_root(name).is_dir():
         return Name(name, [(hub.entry(name), {})])
     base, at, suffix = name.rpartition("@")
-    if at and not re.search("[/:]", suffix):
+    if at and not re.search("[/:]", suffix) and not hub.is_revision(base, suffix):
         made_by = form_of(parameter, name, suffix)
         full = parse(parameter, base)
         return full._replace(forms=(*full.forms, made_by))

@@ -256,6 +256,27 @@ def count_cut(
     return tuple(entry.made(lambda: {"cut": count(given)}, doing)["cut"])
 
 
+def similarity(folder: Path) -> str:
+    """By what a model says that its vectors are to be compared; cosine by default."""
+    file = folder / "config_sentence_transformers.json"
+    said = read_json(file) if file.is_file() else {}
+    return said.get("similarity_fn_name") or "cosine"
+
+
+def token_counts(
+    model: Any, sentences: Sequence[str], prompt: str | None, **options: Any
+) -> list[int]:
+    """How many tokens a SentenceTransformer makes of each sentence."""
+    lengths = []
+    for start in range(0, len(sentences), 32):
+        batch = sentences[start : start + 32]
+        tokens = model.preprocess(
+            batch, prompt=prompt, processing_kwargs={"text": options}
+        )
+        lengths += tokens["attention_mask"].sum(dim=1).tolist()
+    return lengths
+
+
 def quiet() -> None:
     """Silence transformers' progress bars and its reports on missing weights.
 

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
+from posixpath import dirname
 from re import fullmatch
 from typing import Any
 
@@ -26,10 +28,12 @@ from lib.embedders.checkpoints import (
     digest_of_model,
     finite,
     quiet,
+    similarity,
     table_size,
+    token_counts,
 )
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
-from lib.embedders.registry import CONTEXTUAL, ENTRIES, STATIC, CatalogEntry
+from lib.embedders.registry import CONTEXTUAL, ENTRIES, FORMS, STATIC, CatalogEntry
 from lib.embedders.transformer import POOLINGS, Transformer
 from lib.run import files, paths
 from lib.run.errors import InputError, one_line
@@ -37,6 +41,10 @@ from lib.run.errors import InputError, one_line
 SECONDS = 5  # that the hub has to answer
 COMMAND = "nothing: fetched from the model hub when it is first loaded"
 ID = r"[\w.-]+/[\w.-]+"
+REVISION = r"[\w.-]+"
+ROOTS = ["modules.json", "config.json"]  # one of them says what else there is
+# Modules of sentence-transformers, by their class, that have weights.
+WEIGHTED = {"Transformer", "StaticEmbedding", "WordEmbeddings", "LSTM", "CNN", "Dense"}
 REMEDY = (
     "give the folder of a SentenceTransformer without code of its own; if the hub's "
     "cache has it, delete it there"
@@ -49,9 +57,10 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
     Parameters
     ----------
     name : str
-        A folder, or an id of the model hub such as "intfloat/e5-small-v2". What the
-        hub's cache has is taken as it is; what it lacks is fetched. No code that comes
-        with a model is run.
+        A folder, or an id of the model hub such as "intfloat/e5-small-v2", which a
+        revision may follow ("intfloat/e5-small-v2@main"); the catalog's have one of
+        their own. What the hub's cache has is taken as it is; what it lacks is fetched.
+        No code that comes with a model is run.
     pooling : {"", "cls", "last", "avg"}
         Of the final hidden layer, as `transformer.Transformer` does. Left out, the
         model says itself how its tokens are pooled and its vectors normalized
@@ -127,8 +136,8 @@ class SentenceEncoder(Embedder):
         if model.transformers_model is None:
             return 0, 0
         sentences = sentences or [""]
-        lengths = _lengths(model, sentences, prompt, truncation=False)
-        (limit,) = _lengths(model, [sentences[np.argmax(lengths)]], prompt)
+        lengths = token_counts(model, sentences, prompt, truncation=False)
+        (limit,) = token_counts(model, [sentences[np.argmax(lengths)]], prompt)
         longer = sum(length > limit for length in lengths)
         return limit if longer else 0, longer
 
@@ -138,27 +147,6 @@ class SentenceEncoder(Embedder):
             list(sentences) or [""], prompt=self.prompt or None, show_progress_bar=False
         )
         return finite(vectors[: len(sentences)], self.folder)
-
-
-def similarity(folder: Path) -> str:
-    """By what a model says that its vectors are to be compared; cosine by default."""
-    file = folder / "config_sentence_transformers.json"
-    said = files.read_json(file) if file.is_file() else {}
-    return said.get("similarity_fn_name") or "cosine"
-
-
-def _lengths(
-    model: Any, sentences: Sequence[str], prompt: str | None, **options: Any
-) -> list[int]:
-    """How many tokens a SentenceTransformer makes of each sentence."""
-    lengths = []
-    for start in range(0, len(sentences), 32):
-        batch = sentences[start : start + 32]
-        tokens = model.preprocess(
-            batch, prompt=prompt, processing_kwargs={"text": options}
-        )
-        lengths += tokens["attention_mask"].sum(dim=1).tolist()
-    return lengths
 
 
 @lru_cache(maxsize=2)
@@ -193,7 +181,7 @@ def _read(folder: Path, digest: str, with_weights: bool = True) -> Any:
 def find(model: str) -> Path:
     """The folder of a model: its own, or that in the hub's cache.
 
-    A model that is not in the cache is fetched into it.
+    A model of which the cache lacks a part is fetched into it.
 
     Raises InputError for a model that is not available.
     """
@@ -205,15 +193,49 @@ def find(model: str) -> Path:
     return cached(model) or _fetched(model)
 
 
+def is_revision(base: str, suffix: str) -> bool:
+    """Whether ``@`` stands between a model of the hub and a revision, and not a form.
+
+    A revision is a commit, a branch or a tag, as in ``intfloat/e5-small-v2@main``.
+    """
+    is_form = any(form.match(suffix) is not None for form in FORMS)
+    is_folder = paths.from_root(base).is_dir()
+    return not is_form and not is_folder and fullmatch(ID, base) is not None
+
+
+def _of(model: str) -> dict[str, str | None]:
+    """A model's id and revision, as the hub's functions take them."""
+    id, _, revision = model.partition("@")
+    return {"repo_id": id, "revision": revision or REVISIONS.get(id)}
+
+
 def cached(model: str) -> Path | None:
-    """The folder of a model in the hub's cache, if its weights are there."""
+    """The folder of a model in the hub's cache, if all of its weights are there."""
     from huggingface_hub import snapshot_download
 
-    with suppress(OSError):
-        folder = Path(snapshot_download(model, local_files_only=True))
-        if any(file.suffix in (".safetensors", ".bin") for file in folder.rglob("*")):
+    with suppress(OSError, ValueError):  # it is not there, or cannot be read
+        # With other patterns it would also look for files that are of no use here.
+        found = snapshot_download(
+            **_of(model), allow_patterns=ROOTS, local_files_only=True
+        )
+        folder = Path(found)
+        modules = _modules(folder) or [("", "Transformer")]
+        weighted = [folder / path for path, kind in modules if kind in WEIGHTED]
+        if all(map(_has_weights, weighted)):
             return folder
     return None
+
+
+def _has_weights(folder: Path) -> bool:
+    """Whether a module's folder has its weights in one file, or all of their parts."""
+    for name in ("model.safetensors", "pytorch_model.bin", "adapter_model.safetensors"):
+        index = folder / f"{name}.index.json"
+        parts = {name}
+        if index.is_file() and not (folder / name).is_file():
+            parts = set(files.read_json(index)["weight_map"].values())
+        if all((folder / part).is_file() for part in parts):
+            return True
+    return False
 
 
 def missing(model: str) -> str:
@@ -224,7 +246,7 @@ def missing(model: str) -> str:
     """
     if paths.from_root(model).is_dir():
         return ""
-    if not fullmatch(ID, model):
+    if not fullmatch(f"{ID}(@{REVISION})?", model):
         return (
             f"{model} is neither a folder here nor a model hub id such as "
             "intfloat/e5-small-v2"
@@ -232,8 +254,10 @@ def missing(model: str) -> str:
     try:
         cached(model) or _files(model)
     except Exception as error:  # of the hub and its transport, which share no class
+        revision = _of(model)["revision"]
+        which = f" (revision {revision})" if revision else ""
         absent = f"{model} is not in the model hub's cache and cannot be fetched"
-        return f"{absent} ({one_line(error)}); check its name and the network"
+        return f"{absent}{which} ({one_line(error)}); check its name and the network"
     return ""
 
 
@@ -242,24 +266,29 @@ def _files(model: str) -> list[str]:
     """The names of a model's files on the hub."""
     from huggingface_hub import HfApi
 
-    return [
-        file.rfilename for file in HfApi().model_info(model, timeout=SECONDS).siblings
-    ]
+    found = HfApi().model_info(**_of(model), timeout=SECONDS)
+    return [file.rfilename for file in found.siblings]
 
 
 def _fetched(model: str) -> Path:
-    """Fetch a model, its weights last, so they exist only where all the rest does."""
+    """Fetch what the cache lacks of a model; its weights last.
+
+    Of weights in two formats, each module gets its safetensors.
+    """
     from huggingface_hub import snapshot_download
 
-    weights = (
-        "*.safetensors"
-        if any(name.endswith(".safetensors") for name in _files(model))
-        else "*.bin"
-    )
     with as_input_error(Path(model), "try again, or fetch it with another program"):
-        for patterns in (["*.json", "*.txt", "*.model"], [weights]):
-            folder = snapshot_download(model, allow_patterns=patterns)
-    return Path(folder)
+        patterns = ["*.json", "*.txt", "*.model"]
+        folder = Path(snapshot_download(**_of(model), allow_patterns=patterns))
+        inside = tuple(f"{path}/" for path, _ in _modules(folder) if path)
+        weights = []
+        for place, names in groupby(sorted(_files(model), key=dirname), dirname):
+            if not place or f"{place}/".startswith(inside):
+                of_place = list(names)
+                safe = [name for name in of_place if name.endswith(".safetensors")]
+                weights += safe or [name for name in of_place if name.endswith(".bin")]
+        snapshot_download(**_of(model), allow_patterns=weights)
+    return folder
 
 
 # -- kinds -----------------------------------------------------------------------------
@@ -285,18 +314,19 @@ def kind(model: str) -> Kind:
     unknown = kinds.unknown(model, TEXT)
     folder = paths.from_root(model)
     if not folder.is_dir():
-        folder = cached(model) if fullmatch(ID, model) else None
+        is_of_hub = fullmatch(f"{ID}(@{REVISION})?", model)
+        folder = cached(model) if is_of_hub else None
     if folder is None:
         return unknown
-    known = [MODULES[name] for name in _modules(folder) if name in MODULES]
+    known = [MODULES[name] for _, name in _modules(folder) if name in MODULES]
     if not known:
         return unknown
     architecture, reads_order = known[-1]  # LSTM and CNN come after WordEmbeddings
     return replace(unknown, architecture=architecture, reads_order=reads_order)
 
 
-def _modules(folder: Path) -> list[str]:
-    """The classes of a model's modules.
+def _modules(folder: Path) -> list[tuple[str, str]]:
+    """The folders of a model's modules, and their classes.
 
     Only that of transformers if the model has nothing but that library's configuration.
     """
@@ -305,11 +335,13 @@ def _modules(folder: Path) -> list[str]:
     with as_input_error(folder, REMEDY):
         if modules.is_file():
             listed = json.loads(modules.read_text(encoding="utf-8"))
-            return [module["type"].rpartition(".")[2] for module in listed]
+            return [
+                (module["path"], module["type"].rpartition(".")[2]) for module in listed
+            ]
         if configuration.is_file():
             options = json.loads(configuration.read_text(encoding="utf-8"))
             if "model_type" in options:
-                return ["Transformer"]
+                return [("", "Transformer")]
     return []
 
 
@@ -331,7 +363,9 @@ class HubEntry(CatalogEntry):
 
 
 def entry(name: str) -> HubEntry:
-    """The row of a folder or of an id that the catalog does not list."""
+    """The row of a folder, an id that the catalog does not list, or a revision."""
+    if listed := ENTRIES.get(name.partition("@")[0]):
+        return replace(listed, name=name)
     source = "the model hub, or a folder"
     return HubEntry(
         load,
@@ -347,6 +381,8 @@ def entry(name: str) -> HubEntry:
 
 
 table = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=False)
+# That mteb measures, too; the branch "main" of the others.
+REVISIONS = dict(zip(table["name"], table["revision"].replace("", None), strict=True))
 for row in table.itertuples():
     is_static = row.architecture == STATIC_AVERAGE
     options = {"pooling": row.pooling, "prompt": row.prompt}

@@ -147,7 +147,8 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
         )
     is_folder = spec and os.path.isdir(paths.from_root(spec))
     base, at, suffix = spec.rpartition("@")
-    if not is_folder and at and not re.search("[/:]", suffix):
+    is_form = at and not re.search("[/:]", suffix) and not is_folder
+    if is_form and not hub.is_revision(base, suffix):
         maker, numbers = form_of("embedder", spec, suffix)
         full = _find(base, pooling, prompt)
         is_ours = isinstance(full.embedder, Embedder)
@@ -158,7 +159,7 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
         label = Path(spec.rpartition(":")[0]).stem
         made_of = f"{spec} {code.made_of}"
         return _Found(code.thing, label, made_of, is_kept=code.is_kept)
-    if not is_folder and not re.fullmatch(hub.ID, spec):
+    if not is_folder and not re.fullmatch(f"{hub.ID}(@{hub.REVISION})?", spec):
         if re.split("[+@]", spec)[0] in ENTRIES:
             raise InputError(
                 f"embedder: {spec!r} is one of the registry's; "

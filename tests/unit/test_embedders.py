@@ -180,6 +180,11 @@ def test_probabilities_come_from_where_they_are_asked_for(sentences, data_file) 
     assert found["corpus"] > 5 * found["wordfreq"] != found["enwiki"]
 
 
+def test_an_error_inside_a_constructor_is_not_blamed_on_the_names_of_options() -> None:
+    with pytest.raises(TypeError, match="not supported between instances"):
+        embedders.load("glove-6b-50d+random-lstm", dim="wide")
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

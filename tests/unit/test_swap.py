@@ -125,6 +125,13 @@ def test_queries_of_another_source_may_find_their_equal(k) -> None:
     assert found.chance == k / len(SENTENCES)
 
 
+def test_a_lone_surrogate_is_compared_like_its_replacement(tmp_path) -> None:
+    texts = [[*SENTENCES, f"fish {sign} number"] for sign in ("\ud800", "\ufffd")]
+    lone, mended = [swap.compare("minilm-avg", "minilm-cls", text) for text in texts]
+    np.testing.assert_array_equal(lone.overlaps, mended.overlaps)
+    lone.write(tmp_path)
+
+
 def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> None:
     name = write_letters(tmp_path / "mine.py")
     found = swap.compare(name, f"{name}@int8", SENTENCES, k=3)
