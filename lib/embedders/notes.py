@@ -11,7 +11,7 @@ from typing import Any
 
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
-from lib.embedders.own import Checked
+from lib.embedders.own import Checked, Own
 from lib.run import progress
 
 # As sentence-transformers calls them in a model's configuration.
@@ -43,6 +43,8 @@ def checked(embedder: Any) -> Checked:
     """Any object with ``encode`` as one that can be asked for notes."""
     if isinstance(embedder, Checked):
         return embedder
+    if isinstance(embedder, Own):
+        return embedder.checked
     name = getattr(embedder, "name", type(embedder).__name__)
     return Checked(embedder, name, kinds.unknown(name))
 

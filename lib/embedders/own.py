@@ -204,14 +204,14 @@ class Own(Embedder):
         self.name = name
         self.made_of = f"{name} {code.made_of}"
         self.is_kept = code.is_kept
-        self._checked = Checked(code.thing, name, kinds.unknown(name))
-        self.similarity_fn_name = self._checked.similarity_fn_name
+        self.checked = Checked(code.thing, name, kinds.unknown(name))
+        self.similarity_fn_name = self.checked.similarity_fn_name
 
     def __reduce__(self) -> tuple:  # another process reads the file itself
         return Own, (self.name,)
 
     def _encode(self, sentences: Sequence[str]) -> Embeddings:
-        return self._checked.encode(sentences)
+        return self.checked.encode(sentences)
 
 
 class OwnEntry(CatalogEntry):
