@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from importlib.metadata import version
 from typing import NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ class ItemSet(NamedTuple):
     gold : float64[items], optional
         With it the score is Pearson's correlation, without it the mean value.
     key : str
-        Identifies the items in a cache.
+        Identifies in a cache all that an embedder's values depend on.
     """
 
     name: str
@@ -140,7 +141,7 @@ def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> Ite
         return similarity.similarities(vectors[: len(rows)], vectors[len(rows) :])
 
     items = np.arange(len(rows))
-    key = text.fingerprint(left)
+    key = text.fingerprint(left + right)
     return ItemSet(name, group, cosines, items, task.score[rows], key)
 
 
@@ -155,7 +156,8 @@ def _document_pairs(name: str, group: str, task: tasks.PairTask) -> ItemSet:
         vectors = unit(embedder.fit_encode(documents))
         return (vectors @ vectors.T)[left, right]
 
-    return ItemSet(name, group, cosines, pairs, task.score, text.fingerprint(task.left))
+    key = text.fingerprint([*documents, str(task.ids)])
+    return ItemSet(name, group, cosines, pairs, task.score, key)
 
 
 # -- sentences with classes ------------------------------------------------------------
@@ -181,7 +183,11 @@ def classified(
         return result.correct.astype(np.float64)
 
     clusters = np.arange(len(splits[-1])) if groups is None else groups
-    return ItemSet(name, group, correct, clusters)
+    columns = [column for split in splits for column in vars(split).values()]
+    items = (str(item) for column in columns if column is not None for item in column)
+    made_by = f"{options} scikit-learn {version('scikit-learn')}"
+    key = text.fingerprint([made_by, *items])
+    return ItemSet(name, group, correct, clusters, key=key)
 
 
 # -- verses ----------------------------------------------------------------------------
@@ -197,6 +203,9 @@ class VerseQueries:
     seed : int
         Of the order.
     translation : str
+    besides : sequence of int
+        Verses, by their groups in the corpus, that are not to be asked. Nor are those
+        before the range: a translation has a few verses twice.
 
     Raises
     ------
@@ -205,19 +214,27 @@ class VerseQueries:
     """
 
     def __init__(
-        self, first: int, last: int, seed: int, translation: str = "ylt"
+        self,
+        first: int,
+        last: int,
+        seed: int,
+        translation: str = "ylt",
+        besides: Sequence[int] = (),
     ) -> None:
         haystack = corpora.load(HAYSTACK)
         asking = corpora.load(f"bible-gospels:{translation}")
         in_both = np.isin(asking.groups, haystack.groups) & (asking.groups >= 0)
-        known = np.flatnonzero(in_both)
-        in_range("queries", last, 2, len(known), "verses that both translations have")
-        chosen = np.random.default_rng(seed).permutation(known)[first:last]
+        order = np.random.default_rng(seed).permutation(np.flatnonzero(in_both))
+        verses = asking.groups[order]
+        is_free = ~np.isin(verses, [*verses[:first], *besides])
+        free = order[first:][is_free[first:]]
+        what = "verses that both translations have, and that are not asked elsewhere"
+        in_range("queries", last - first, 2, len(free), what)
+        chosen = free[: last - first]
+        self.groups = asking.groups[chosen]
         self.queries = [asking.sentences[row] for row in chosen]
         self.haystack = list(haystack.sentences)
-        self.same = [
-            np.flatnonzero(haystack.groups == verse) for verse in asking.groups[chosen]
-        ]
+        self.same = [np.flatnonzero(haystack.groups == verse) for verse in self.groups]
 
     @cached_property
     def targets(self) -> np.ndarray:
@@ -236,8 +253,9 @@ class VerseQueries:
         self, group: str, values: Callable[[Embedder | Fitted], np.ndarray]
     ) -> ItemSet:
         items = np.arange(len(self.queries))
-        key = text.fingerprint(self.queries)
-        return ItemSet("Verses", group, values, items, key=key)
+        found = map(str, self.same)
+        key = text.fingerprint([*self.queries, *self.haystack, *found])
+        return ItemSet("Verses", group, values, items, key=f"{values.__name__} {key}")
 
     def _reciprocal_ranks(self, embedder: Embedder | Fitted) -> np.ndarray:
         haystack = embedder.fit(self.haystack).encode(self.haystack)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
+from importlib.metadata import version
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from lib.run import paths, progress
 from lib.run.cache import CacheEntry
 from lib.run.cluster import in_processes
 from lib.sent2vec import Sent2Vec
+from lib.sent2vec import training as trainer
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
 from lib.stats import Measured, Sampling
@@ -40,7 +42,7 @@ from lib.studies.scores import (
 from lib.transfer import Logistic
 from lib.vectors import Embeddings
 
-VERSION = 1  # of what the cache has
+VERSION = 2  # of what the cache has
 VALUES = "answers.npz"
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
@@ -75,14 +77,16 @@ def item_sets(
         "Verses", or sets of rated pairs, to which STS-B is added.
     with_classes : sequence of str
     queries : int
-        Verses that are to be found; as many others are held out.
+        Verses that are to be found; as many others are held out, none of them tested.
     seed : int
         Of the verses.
     """
+    tests_verses = list(similarity) == ["Verses"]
     verses = VerseQueries(0, queries, seed)
-    held_out = VerseQueries(0, queries, seed + 1, "wmth").retrieval("held out")
-    sets = [held_out, *rated("Lee")]
-    if list(similarity) == ["Verses"]:
+    tested = verses.groups if tests_verses else ()
+    others = VerseQueries(0, queries, seed + 1, "wmth", besides=tested)
+    sets = [others.retrieval("held out"), *rated("Lee")]
+    if tests_verses:
         sets = [verses.retrieval("similarity"), verses.similarity(), *sets]
     else:
         for name in similarity:
@@ -91,10 +95,8 @@ def item_sets(
         sets += [item_set._replace(group="cosine", gold=None) for item_set in pairs]
         sets += rated("STSBenchmark", "STS-B")
     for name in with_classes:
-        own = classified(
-            name, "supervised", folds=5, normalize=(True,), classifier=Logistic((1.0,))
-        )
-        sets.append(own._replace(key="5 folds"))
+        options = {"normalize": (True,), "classifier": Logistic((1.0,))}
+        sets.append(classified(name, "supervised", folds=5, **options))
     return sets
 
 
@@ -186,13 +188,16 @@ def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
     """Where the values of a training's model are kept."""
     key = {
         "version": VERSION,
+        "spacy": version("spacy"),
         "settings": asdict(training.settings),
         "text": text.fingerprint(training.lines),
         "variants": training.variants,
         "gensim": training.gensim,
     }
     if training.gensim:
-        key["rate"] = training.rate
+        key |= {"trainer": version("gensim"), "rate": training.rate}
+    else:
+        key["trainer"] = trainer.VERSION
     key["exams"] = [
         [item_set.name, item_set.group, item_set.key] for item_set in training.own(sets)
     ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from lib.sent2vec import Sent2Vec
+from lib import corpora, tasks
+from lib.sent2vec import Sent2Vec, Settings
+from lib.studies import scores, sent2vec_printed
 from lib.studies import sent2vec as study
-from lib.studies import sent2vec_printed
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 
@@ -66,3 +69,82 @@ def test_a_printed_lead_has_the_sampling_errors_of_both_scores() -> None:
     assert found.tolist() == pytest.approx(
         [0.001, 0.001 - half, 0.001 + half], rel=1e-4
     )
+
+
+# -- sets, and what their values are kept under ----------------------------------------
+
+
+@pytest.mark.parametrize(("seed", "queries"), [(2020, 500), (3, 1500), (8, 40)])
+def test_no_verse_is_both_tested_and_held_out_in_any_translation(seed, queries) -> None:
+    asked = {}
+    for item_set in study.item_sets(["Verses"], [], queries, seed)[:3]:
+        name = "wmth" if item_set.group == "held out" else "ylt"
+        corpus = corpora.load(f"bible-gospels:{name}")
+        verse = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
+        texts = item_set.values.__self__.queries
+        assert len(set(texts)) == queries
+        asked[item_set.group] = {verse[each] for each in texts}
+    assert asked["similarity"] == asked["cosine"]
+    assert asked["similarity"].isdisjoint(asked["held out"])
+
+
+def test_ranges_of_one_order_share_no_verse_and_the_first_is_its_start() -> None:
+    corpus = corpora.load("bible-gospels:ylt")
+    found = np.isin(corpus.groups, corpora.load(scores.HAYSTACK).groups)
+    rows = np.flatnonzero(found & (corpus.groups >= 0))
+    for seed in range(5):
+        first = scores.VerseQueries(0, 1000, seed)
+        start = np.random.default_rng(seed).permutation(rows)[:1000]
+        assert first.queries == [corpus.sentences[row] for row in start]
+        second = scores.VerseQueries(1000, 2000, seed)
+        assert set(first.groups).isdisjoint(second.groups)
+        assert len(second.queries) == 1000
+
+
+PAIRS = tasks.PairTask(["a", "b"], ["c", "d"], np.arange(2.0))
+TEXTS = [PAIRS, replace(PAIRS, left=["b", "a"]), replace(PAIRS, right=["c", "e"])]
+IDS = [replace(PAIRS, ids=ids) for ids in ([(0, 1), (2, 3)], [(0, 2), (1, 3)])]
+CLASSES = tasks.ClassificationTask(["a", "b"], np.array([0, 1]))
+LABELED = [
+    CLASSES,
+    replace(CLASSES, sentences=["a", "c"]),
+    replace(CLASSES, labels=np.array([1, 1])),
+    replace(CLASSES, groups=np.array([1, 1])),
+]
+
+
+@pytest.mark.parametrize("versions", [TEXTS + IDS, LABELED], ids=["pairs", "classes"])
+def test_what_values_are_made_of_is_in_the_key(versions, monkeypatch) -> None:
+    keys = []
+    for task in versions:
+        monkeypatch.setattr(tasks, "load", lambda *_, task=task: task)
+        if isinstance(task, tasks.PairTask):
+            keys += [each.key for each in scores.rated("X")]
+        else:
+            keys += [scores.classified("MR", "", n).key for n in (2, 3)]
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("trainer", [True, False, True]),
+        ("gensim", [False, True, False]),
+        ("scikit-learn", [False, False, True]),
+        ("spacy", [True, True, True]),
+    ],
+)
+def test_another_version_of_what_made_the_values_is_another_entry(
+    what, expected, monkeypatch
+) -> None:
+    monkeypatch.setattr(tasks, "load", lambda *_: CLASSES)
+    entries = []
+    for number in ("1", "2"):
+        for module in (study, scores):
+            monkeypatch.setattr(module, "version", {what: number}.get)
+        monkeypatch.setattr(study.trainer, "VERSION", what == "trainer" and number)
+        none = study.Training(LINES, Settings(), ())
+        own = [none, none._replace(gensim="C-BOW"), none._replace(groups=("g",))]
+        sets = [scores.classified("MR", "g")]
+        entries.append([study.cache_entry(each, sets).folder for each in own])
+    assert [one != other for one, other in zip(*entries, strict=True)] == expected
