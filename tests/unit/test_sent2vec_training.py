@@ -99,6 +99,39 @@ def test_an_epoch_is_a_pass_over_the_text() -> None:
         assert step.lr == pytest.approx(0.2 * (1 - step.words / steps[-1].words))
 
 
+def test_the_rate_of_each_update_falls_by_the_word_to_zero() -> None:
+    """Where all draws are certain, training is a sequence of steps that NumPy repeats.
+
+    Only "a" is a target, "b" its whole context and its only negative; two blocks.
+    """
+    lines = ["a b", "a"] * 600
+    settings = Settings(
+        dim=4,
+        epochs=1,
+        lr=0.05,
+        negatives=1,
+        dropout_k=0,
+        min_count=1,
+        min_target_count=601,
+        subsample=1.0,
+        variant="paper",
+    )
+    trained = training.train(lines, settings)
+    a, b = map(trained.dictionary.words.index, (b"a", b"b"))
+    context = training.train(lines, replace(settings, lr=1e-9)).input_matrix[b]
+    context = context.astype(float)
+    outputs = np.zeros((2, 4))
+    words = 1800
+    for before in range(0, words, 3):
+        lr = 0.05 * (1 - before / words)
+        error = lr * ([1, 0] - 1 / (1 + np.exp(-outputs @ context)))
+        gradient = error @ outputs
+        outputs += np.outer(error, context)
+        context += gradient
+    np.testing.assert_allclose(trained.input_matrix[b], context, rtol=1e-3)
+    np.testing.assert_allclose(trained.output_matrix[[a, b]], outputs, rtol=0.01)
+
+
 def test_of_more_threads_than_cores_as_many_are_used_as_there_are_cores() -> None:
     assert preset("wiki-bigrams", threads=16, variant="paper").workers == min(
         16, cpu_count()
