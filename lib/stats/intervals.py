@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from lib.vectors import as_integers
 
 NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite
 METHODS = ("percentile", "normal", "fisher")
-ROUNDING = 1e-5  # an interval of less width has none
+AGREEMENT = 1e-12  # of the range of a measurement: draws that differ by no more agree
+ROUNDING = 1e-5  # relative to its bounds, an interval of no more width has none
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,15 @@ class Sampling:
     seed: int = 0
     repetitions: int = 1000
     confidence: float = 0.95
+
+    def for_family(self, members: int) -> Sampling:
+        """The same with as many draws as Holm's correction needs, where it needs more.
+
+        Its first step leaves out ``(1 - confidence) / 2 / members`` of the draws on
+        either side, which must be one draw at least.
+        """
+        needed = _draws_needed((1 - self.confidence) / 2 / members)
+        return replace(self, repetitions=max(self.repetitions, needed))
 
 
 class Interval(NamedTuple):
@@ -67,7 +78,8 @@ class Interval(NamedTuple):
         """
         columns = np.column_stack(list(map(np.ravel, self)))
         table = pd.DataFrame(columns, columns=["value", "low", "high"])
-        table["constant"] = table["high"] - table["low"] < ROUNDING
+        magnitude = table[["low", "high"]].abs().max(axis=1)
+        table["constant"] = table["high"] - table["low"] <= ROUNDING * magnitude
         if isinstance(name, str):
             table.index = pd.Index(list(index), name=name)
         else:
@@ -93,6 +105,7 @@ def bootstrap(
     method: str = "percentile",
     seeds: bool = False,
     holm: bool = False,
+    within: tuple[float, float] | None = None,
 ) -> Interval:
     """Bootstrap interval of a statistic of rows.
 
@@ -124,6 +137,14 @@ def bootstrap(
         The statistic's values are a family: the intervals that exclude 0 are those of
         the values that Holm's procedure rejects, with the smallest ``1 - confidence``
         at which an interval excludes 0 as the p-value.
+    within : (float, float), optional
+        The least and the greatest value that a row can have, if the statistic is their
+        mean: 0 and 1 for shares and overlaps. If n units all agree, no draw differs,
+        and others may still: as many as Wilson's score interval allows where none of n
+        does, a share of ``z**2 / (n + z**2)`` (Wilson 1927; 0.019 for 200 units at
+        95 %), which move the mean toward either end. Unlike the rule of three, 3 / n,
+        that share is below 1 for any n. By default such an interval has no width, which
+        is right for what is constant by construction.
 
     Returns
     -------
@@ -136,7 +157,8 @@ def bootstrap(
     ------
     InputError
         Columns of different lengths or without rows; a statistic that is NaN; an
-        interval that excludes the estimate; a single seed.
+        interval that excludes the estimate; a single seed; percentiles beyond which
+        there is not one of the draws (`Sampling.for_family`).
     """
     one_of("method", method, METHODS)
     columns = [np.asarray(column) for column in columns]
@@ -182,6 +204,12 @@ def bootstrap(
 
     def bounds(tail):
         low, high = _bounds(method, estimate, draws, tail)
+        if within is not None:
+            least, most = within
+            agree = np.ptp(draws, axis=0) <= AGREEMENT * (most - least)
+            share = norm.isf(tail) ** 2 / (len(units) + norm.isf(tail) ** 2)
+            low = np.where(agree, estimate - share * (estimate - least), low)
+            high = np.where(agree, estimate + share * (most - estimate), high)
         if not ((low <= estimate) & (estimate <= high)).all():
             raise InputError(
                 f"statistic: the interval from {len(draws)} resamples of {len(units)} "
@@ -209,7 +237,10 @@ def mean(values: np.ndarray) -> np.ndarray:
 
 
 def means(
-    columns: pd.DataFrame, sampling: Sampling, clusters: np.ndarray | None = None
+    columns: pd.DataFrame,
+    sampling: Sampling,
+    clusters: np.ndarray | None = None,
+    within: tuple[float, float] | None = None,
 ) -> pd.DataFrame:
     """The mean of each column with its bootstrap interval.
 
@@ -221,6 +252,8 @@ def means(
         Seed, repetitions, confidence.
     clusters : int[n], optional
         Equal for rows that are not independent.
+    within : (float, float), optional
+        The range of the columns, as for `bootstrap`.
 
     Returns
     -------
@@ -228,7 +261,8 @@ def means(
         Columns value, low, high and constant, as `Interval.table` has them; a row for
         each column, with its name.
     """
-    found = bootstrap(mean, columns, sampling=sampling, clusters=clusters)
+    options = {"sampling": sampling, "clusters": clusters, "within": within}
+    found = bootstrap(mean, columns, **options)
     table = found.table(range(columns.shape[1]), "column")
     return table.set_index(columns.columns)
 
@@ -258,9 +292,19 @@ def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarr
     return np.split(order, borders)
 
 
+def _draws_needed(tail):
+    """How many draws have one beyond the percentile that leaves out `tail`."""
+    return math.ceil(round(1 / tail, 6))
+
+
 def _bounds(method, estimate, draws, tail):
     """The two bounds that leave out `tail` on either side."""
     if method == "percentile":
+        if len(draws) < _draws_needed(tail):
+            raise InputError(
+                f"repetitions: {len(draws)} draws do not show what {tail:.2g} of them "
+                f"exceed; give {_draws_needed(tail)} or more"
+            )
         return tuple(np.nanquantile(draws, [tail, 1 - tail], axis=0))
     if method == "normal":
         half = norm.isf(tail) * np.nanstd(draws, axis=0, ddof=1)

@@ -38,12 +38,15 @@ class Measured:
         What a resample draws, numbered from 0: the two documents that a pair consists
         of, or one unit twice.
     sampling : Sampling
+    within : (float, float), optional
+        The range of the items' values, as for `bootstrap`, if the scores are means.
     """
 
     score: Callable[[np.ndarray], np.ndarray]
     axes: dict[str, list[str]]
     units: np.ndarray
     sampling: Sampling
+    within: tuple[float, float] | None = None
 
     @classmethod
     def means(
@@ -52,6 +55,7 @@ class Measured:
         axes: Axes,
         sampling: Sampling,
         clusters: np.ndarray | None = None,
+        within: tuple[float, float] | None = None,
     ) -> Measured:
         """The scores are means over the items.
 
@@ -64,6 +68,9 @@ class Measured:
         clusters : int[items] or int[items, 2], optional
             Equal for items that are not independent; of pairs of documents, both
             documents. By default every item is independent of all others.
+        within : (float, float), optional
+            The range of the values: see `bootstrap`. Scores that are computed of these,
+            such as differences, have none.
 
         Raises
         ------
@@ -76,7 +83,8 @@ class Measured:
             means = _weighted(counts, columns) / counts.sum()
             return means.reshape(shape)
 
-        return cls(score, _lists(axes), _numbered(len(columns), clusters), sampling)
+        units = _numbered(len(columns), clusters)
+        return cls(score, _lists(axes), units, sampling, within)
 
     @classmethod
     def correlations(
@@ -206,7 +214,8 @@ class Measured:
         """The interval of a statistic of the scores, by default the scores themselves.
 
         `statistic` keeps the last axis if that is "seed". `method` and `holm` are those
-        of `bootstrap`.
+        of `bootstrap`; percentiles of a family take as many draws as it needs
+        (`Sampling.for_family`).
         """
 
         def value(drawn):
@@ -214,7 +223,15 @@ class Measured:
             return scores if statistic is None else statistic(scores)
 
         seeds = "seed" in self.axes
-        return self._bootstrap(value, method=method, holm=holm, seeds=seeds)
+        sampling = self.sampling
+        if holm and method == "percentile":
+            found = value(np.arange(self.units.max() + 1))
+            members = found[..., 0] if seeds else found
+            sampling = sampling.for_family(np.size(members))
+        options = {"method": method, "holm": holm, "seeds": seeds}
+        if statistic is None:
+            options["within"] = self.within
+        return self._bootstrap(value, sampling=sampling, **options)
 
     def contrast(
         self,
@@ -259,7 +276,7 @@ class Measured:
                 found += [statistic(a, b), statistic(b, a)]
             return np.mean(found, axis=0)
 
-        return self._bootstrap(value, method=method)
+        return self._bootstrap(value, method=method, sampling=self.sampling)
 
     def table(self, method: str = "normal") -> pd.DataFrame:
         """A row for each score: its names, value, low, high, constant.
@@ -277,7 +294,7 @@ class Measured:
         def score(counts):
             return function(self.score(counts))
 
-        return replace(self, score=score, axes=axes)
+        return replace(self, score=score, axes=axes, within=None)
 
     def counts(self, drawn: np.ndarray) -> np.ndarray:
         """How often each item counts where some units are drawn, int64[items].
@@ -290,7 +307,7 @@ class Measured:
 
     def _bootstrap(self, statistic: Callable, **options: object) -> Interval:
         units = np.arange(self.units.max() + 1)
-        return bootstrap(statistic, units, sampling=self.sampling, **options)
+        return bootstrap(statistic, units, **options)
 
     def _place(self, axis: str) -> int:
         return list(self.axes).index(one_of("axis", axis, self.axes))

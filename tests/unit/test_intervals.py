@@ -41,7 +41,7 @@ def test_rank_correlations_agree_with_scipy(rng) -> None:
 )
 def test_an_interval_holds_its_estimate(values, method, holm) -> None:
     columns = np.column_stack([values, np.sort(values)]).astype(float)
-    sampling = Sampling(repetitions=50)
+    sampling = Sampling(repetitions=80)
     found = bootstrap(mean, columns, sampling=sampling, method=method, holm=holm)
     assert (found.low <= found.estimate).all()
     assert (found.estimate <= found.high).all()
@@ -83,18 +83,89 @@ def test_one_of_a_family_is_judged_as_if_alone_and_many_by_holms_steps(rng) -> N
     assert bootstrap(mean, alone, sampling=OFTEN, holm=True) == bootstrap(
         mean, alone, sampling=OFTEN
     )
-    # By the p-values of two-sided z tests, Holm rejects the first two, not the third.
+
+
+# The p-values of two-sided z tests are 0.00006; 0.021, or 0.036; 0.032, or 0.061. Holm
+# compares the least with 0.05 / 3, the next with 0.05 / 2, the last with 0.05, and
+# stops at the first that is larger. Without a correction, the last two of the second
+# row would be rejected, with Bonferroni's none but the first of each row.
+@pytest.mark.parametrize("method", ["normal", "percentile"])
+@pytest.mark.parametrize(
+    ("z", "rejected"),
+    [
+        ((4.0, 2.31, 2.14), [True, True, True]),
+        ((4.0, 2.1, 2.14), [True, False, False]),
+        ((4.0, 2.31, 1.87), [True, True, False]),
+    ],
+)
+def test_a_family_is_rejected_step_by_step(method, z, rejected, rng) -> None:
     values = rng.normal(size=(400, 3))
-    values += np.array([4.0, 2.4, 1.9]) / 20 - values.mean(axis=0)
-    values /= values.std(axis=0)
-    family = bootstrap(mean, values, sampling=OFTEN, method="normal", holm=True)
-    assert list(family.low > 0) == [True, True, False]
+    values = scipy_stats.zscore(values) + np.array(z) / 20
+    family = bootstrap(mean, values, sampling=OFTEN, method=method, holm=True)
+    assert (family.low > 0).tolist() == rejected
+
+
+@pytest.mark.parametrize(
+    ("members", "confidence", "needed"), [(3, 0.95, 120), (7, 0.9, 140)]
+)
+def test_a_family_needs_a_draw_beyond_each_percentile(
+    members, confidence, needed, rng
+) -> None:
+    values = rng.normal(size=(50, members))
+    few = Sampling(0, needed - 1, confidence)
+    with refused(f"repetitions: {needed - 1} draws do not show"):
+        bootstrap(mean, values, sampling=few, holm=True)
+    with refused(f"; give {needed} or more"):
+        bootstrap(mean, values, sampling=few, holm=True)
+    bootstrap(mean, values, sampling=few, holm=True, method="normal")
+    assert few.for_family(members) == Sampling(0, needed, confidence)
+    assert few.for_family(2) == few
+    bootstrap(mean, values, sampling=few.for_family(members), holm=True)
 
 
 def test_what_is_constantly_zero_is_the_last_of_a_family(rng) -> None:
     columns = np.column_stack([np.zeros(60), rng.normal(1, 0.1, 60), np.ones(60)])
     family = bootstrap(mean, columns, sampling=OFTEN, holm=True)
     assert (family.low > 0).tolist() == [False, True, True]
+
+
+# -- units that all agree --------------------------------------------------------------
+
+
+@settings(max_examples=30)
+@given(
+    st.integers(2, 300), st.booleans(), st.sampled_from([0.8, 0.95]), st.integers(1, 3)
+)
+def test_a_share_of_none_or_all_has_wilsons_interval(
+    n, all_do, confidence, size
+) -> None:
+    test = scipy_stats.binomtest(n * all_do, n)
+    wilson = test.proportion_ci(confidence, "wilson")
+    values, clusters = np.full(n * size, float(all_do)), np.arange(n * size) % n
+    options = {"sampling": Sampling(0, 80, confidence), "clusters": clusters}
+    for method in ("percentile", "normal"):
+        found = bootstrap(mean, values, within=(0, 1), method=method, **options)
+        np.testing.assert_allclose(found, [all_do, *wilson], atol=1e-12)
+        assert bootstrap(mean, values, method=method, **options)[1:] == (all_do, all_do)
+
+
+def test_as_many_may_differ_from_other_values_to_either_end_and_then_none_is_open(
+    rng,
+) -> None:
+    share = 1.959964**2 / (50 + 1.959964**2)
+    found = bootstrap(mean, np.full(50, 0.1), sampling=Sampling(), within=(-1, 1))
+    np.testing.assert_allclose(found, [0.1, 0.1 - 1.1 * share, 0.1 + 0.9 * share])
+    values = np.column_stack([np.ones(50), rng.random(50) < 0.5]).astype(float)
+    both = bootstrap(mean, values, sampling=Sampling(), within=(0, 1))
+    alone = bootstrap(mean, values, sampling=Sampling())
+    assert both.low[0] == pytest.approx(1 - share)
+    assert [each[1] for each in both] == [each[1] for each in alone]
+    by_seed = np.ones((50, 5))
+    seeds = {"sampling": Sampling(), "within": (0, 1), "seeds": True}
+    assert bootstrap(mean, by_seed, **seeds).low == pytest.approx(1 - share)
+
+
+# -- what else draws do ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", ["percentile", "normal", "fisher"])
@@ -213,6 +284,22 @@ def test_means_of_columns_keep_the_names_of_the_columns() -> None:
     assert table.index.equals(names)
     assert table["value"].tolist() == [0.5, 1]
     assert table["constant"].tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("interval", "constant"),
+    [
+        ((2e-6, 1e-6, 3e-6), False),  # seconds, slopes
+        ((-2e-9, -3e-9, 0), False),
+        ((1, 1 - 1e-16, 1 + 2e-16), True),
+        ((3e7, 3e7, 3e7 + 1e-8), True),
+        ((0, 0, 0), True),
+        ((0.9, 0.89999, 0.90001), False),
+    ],
+)
+def test_what_has_no_width_beside_its_own_size_is_constant(interval, constant) -> None:
+    found = Interval(*np.array(interval, float)[:, None]).table(["a"], "name")
+    assert found["constant"].tolist() == [constant]
 
 
 def test_single_intervals_and_families_are_joined_to_one_family() -> None:

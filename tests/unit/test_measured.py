@@ -122,6 +122,20 @@ def test_what_is_chosen_on_one_half_gains_nothing_on_the_other() -> None:
     assert values.mean(axis=0).max() - values.mean() > 0.1
 
 
+def test_a_family_has_the_draws_that_it_needs_and_shares_of_none_an_interval() -> None:
+    values = RNG.normal(size=(40, 20, 2))
+    axes = {"embedder": list("abcdefghijklmnopqrst"), "seed": ["1", "2"]}
+    more = Sampling(seed=1, repetitions=800)
+    for options in ({"method": "percentile", "holm": True}, {"method": "percentile"}):
+        sampling = more if "holm" in options else SAMPLING
+        found = Measured.means(values, axes, SAMPLING).interval(**options)
+        expected = Measured.means(values, axes, sampling).interval(**options)
+        np.testing.assert_array_equal(found, expected)
+    none = Measured.means(np.zeros((40, 3)), AXES, SAMPLING, within=(0, 1))
+    np.testing.assert_allclose(none.table()["high"], 0.0876, atol=1e-4)
+    assert not np.any(none.contrast("a", "b"))  # two that are alike, as an identity
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
