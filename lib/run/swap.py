@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import re
 import sys
@@ -23,6 +24,7 @@ RESULTS = "swap.json"  # written by the lesson
 LOST = "lost.csv"  # what every query loses and gains; written by it, too
 QUERIES = 1000  # drawn from the text, where none are given
 BELOW, UNDECIDED = 3, 4  # exit statuses
+FEWEST = 30  # independent queries of a verdict
 NAME_LENGTH = 40
 
 
@@ -32,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     0: the N2O was measured, and it is at least what was asked for, if anything was.
     1: the lesson failed. 2: bad parameters. 3: the interval lies below what was asked
-    for. 4: the interval does not tell.
+    for. 4: the interval does not tell, or there are too few queries.
     """
     options = _parser().parse_args(arguments)
     least = _least(options.at_least)
@@ -47,24 +49,37 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"report: {job.executed}, with {LOST} beside it")
     if least is None:
         return 0
-    status, verdict = judged(least, **found["numbers"]["n2o"])
+    status, verdict = judged(least, found["units"], **found["numbers"]["n2o"])
     print(verdict)
     return status
 
 
-def judged(least: float, value: float, low: float, high: float) -> tuple[int, str]:
+def judged(
+    least: float, units: int, value: float, low: float, high: float
+) -> tuple[int, str]:
     """The exit status for an N2O with its interval, and a sentence that says why.
 
-    A bound may be NaN: then the interval does not tell.
+    `units` are the independent queries. A bound may be NaN: then the interval does not
+    tell.
     """
     shown = f"N2O is {value:.3f} ({low:.3f} to {high:.3f})"
+    if units < FEWEST:
+        return UNDECIDED, (
+            f"UNDECIDED: {shown}, but a verdict needs {FEWEST} independent queries "
+            f"and there are {units}; use more (those of one document count as one)"
+        )
     if low >= least:
         return 0, f"OK: {shown}, at least {least:g}"
     if high < least:
         return BELOW, f"BELOW: {shown}, less than {least:g}"
+    half = value - low if value > least else high - value
+    needed = units * (half / (abs(value - least) or math.nan)) ** 2
+    enough = ""
+    if needed > 0:
+        enough = f", about {float(f'{needed:.2g}'):,.0f} if N2O stays the same"
     return UNDECIDED, (
         f"UNDECIDED: {shown}, which leaves open whether it is at least {least:g}; "
-        "use more queries"
+        f"use more queries{enough}"
     )
 
 
@@ -73,7 +88,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m lib.run.swap",
         description="Say what users notice if one embedder takes another's place.",
         epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
-        "does not tell; 1 if the lesson failed, 2 for bad parameters.",
+        f"does not tell or fewer than {FEWEST} queries are independent; 1 if the "
+        "lesson failed, 2 for bad parameters.",
     )
     what = "a name, an id of the model hub, a folder, or file.py:function"
     texts = "one sentence a line, or the name of a corpus"

@@ -260,7 +260,8 @@ def accuracy(right: pd.DataFrame, sampling: Sampling) -> Measured:
     if len(deals) == 1:
         values = values[..., 0]
         axes.pop("seed")
-    return Measured.means(values, axes, sampling, right.index.to_numpy())
+    groups = right.index.to_numpy()
+    return Measured.means(values, axes, sampling, groups, within=(0, 1))
 
 
 def mistakes(

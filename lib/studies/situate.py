@@ -314,8 +314,8 @@ def row(
     Returns
     -------
     DataFrame
-        Columns value, low, high, constant (whether all queries have one value); indexed
-        by the other's name.
+        Columns value, low, high, constant, as `stats.means` has them; indexed by the
+        other's name.
     """
     others = {}
     for other, found in ids.items():
@@ -375,5 +375,6 @@ def typical(placed: Neighborhoods, name: str, other: str) -> int:
 def _with_intervals(
     columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling
 ) -> pd.DataFrame:
-    table = stats.means(columns, sampling, clusters).rename_axis("embedder")
+    table = stats.means(columns, sampling, clusters, within=(0, 1))
+    table = table.rename_axis("embedder")
     return table.sort_values("value", ascending=False, kind="stable")

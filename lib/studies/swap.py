@@ -31,13 +31,14 @@ __all__ = ["Drift", "Swap", "ask", "between", "compare", "evaluator", "load", "s
 class Swap:
     """What changes when one embedder takes another's place.
 
-    `sampling` is that of the intervals.
+    `sampling` is that of the intervals. `same` says that the two are one embedder.
     """
 
     asked: Asked
     old: Searched
     new: Searched
     sampling: stats.Sampling
+    same: bool = False
 
     @property
     def k(self) -> int:
@@ -68,10 +69,19 @@ class Swap:
     def numbers(self) -> pd.DataFrame:
         """N2O and both shares of queries, with intervals.
 
-        Columns value, low, high, constant; rows n2o, first_changed, first_lost.
+        Columns value, low, high, constant; rows n2o, first_changed, first_lost. Where
+        all queries agree, an interval has a width, unless an embedder was compared with
+        itself.
         """
         shares = self.per_query.astype(float)
-        return stats.means(shares, self.sampling, self.asked.clusters)
+        within = None if self.same else (0, 1)
+        return stats.means(shares, self.sampling, self.asked.clusters, within)
+
+    @property
+    def units(self) -> int:
+        """How many queries are independent: those of one document count as one."""
+        clusters = self.asked.clusters
+        return len(self.asked.queries if clusters is None else np.unique(clusters))
 
     @property
     def chance(self) -> float:
@@ -139,7 +149,7 @@ class Swap:
     def write(self, folder: Path) -> None:
         """Write ``swap.json``, which `lib.run.swap` reads, and ``lost.csv``."""
         numbers = self.numbers[["value", "low", "high"]].to_dict("index")
-        summary = {"lines": self.lines(), "numbers": numbers}
+        summary = {"lines": self.lines(), "numbers": numbers, "units": self.units}
         with files.replacing(folder / "swap.json") as stream:
             stream.write(json.dumps(summary, indent=1, ensure_ascii=False).encode())
         changes = self.changes()
@@ -172,10 +182,11 @@ def between(
             f"k: {old.name} has {old.ids.shape[1]} neighbors of a query and {new.name} "
             f"{new.ids.shape[1]}; give both the same k"
         )
+    same = old.name == new.name and np.array_equal(old.ids, new.ids)
     if old.name == new.name:
         old = replace(old, name=f"{old.name} (old)")
         new = replace(new, name=f"{new.name} (new)")
-    return Swap(asked, old, new, sampling or stats.Sampling(SEED))
+    return Swap(asked, old, new, sampling or stats.Sampling(SEED), same)
 
 
 def compare(

@@ -141,10 +141,10 @@ def test_the_row_by_hand(few) -> None:
     assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
     assert list(row.index) == ["a", "b", "c"]
     # Over queries the overlaps with a are 1/2 and 1, with b 1/2 and 1/2, with c 0 and
-    # 1/2.
-    assert row["low"].to_list() == [0.5, 0.5, 0]
-    assert row["high"].to_list() == [1, 0.5, 0.5]
-    assert row["constant"].to_list() == [False, True, False]
+    # 1/2. Where both are the same, Wilson's 90 % interval of none of 2 is 0 to 0.575.
+    assert row["low"].to_list() == pytest.approx([0.5, 0.5 - 0.2875, 0], abs=1e-3)
+    assert row["high"].to_list() == pytest.approx([1, 0.5 + 0.2875, 0.5], abs=1e-3)
+    assert not row["constant"].any()
 
 
 def test_what_is_found_alone_by_hand(few) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import n2o, stats
+from lib.corpora.corpus import Record, assemble
 from lib.run import paths
 from lib.run import swap as command
 from lib.store import EmbeddingStore
@@ -45,9 +46,15 @@ def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng) -> None:
     rotation, _ = np.linalg.qr(rng.normal(size=(12, 12)))
     scales = rng.uniform(0.1, 9, size=(len(vectors), 1))
     found = swap.compare(vectors, scales * vectors @ rotation, SENTENCES)
+    numbers = found.numbers
     expected = {"n2o": 1, "first_changed": 0, "first_lost": 0}
+    assert numbers["value"].to_dict() == expected
+    # Wilson's interval of none of 120; an embedder and itself have none.
+    open_ends = [*numbers["high"][1:], 1 - numbers["low"].iloc[0]]
+    assert open_ends == pytest.approx([0.03102] * 3, abs=1e-5)
+    itself = swap.between(found.asked, found.old, found.old).numbers
     for column in ("value", "low", "high"):
-        assert found.numbers[column].to_dict() == expected
+        assert itself[column].to_dict() == expected
     assert (found.changes()["lost"].str.len() == 0).all()
     assert (found.found_by()["old"] == found.found_by()["new"]).all()
 
@@ -215,22 +222,52 @@ def test_sentence_transformers_takes_the_evaluator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("interval", "status", "verdict"),
+    ("units", "interval", "status", "verdict"),
     [
-        ((0.9, 0.85, 0.95), 0, "OK: N2O is 0.900 (0.850 to 0.950), at least 0.8"),
-        ((0.7, 0.65, 0.75), 3, "BELOW: N2O is 0.700 (0.650 to 0.750), less than 0.8"),
+        (30, (0.9, 0.85, 0.95), 0, "OK: N2O is 0.900 (0.850 to 0.950), at least 0.8"),
         (
+            30,
+            (0.7, 0.65, 0.75),
+            3,
+            "BELOW: N2O is 0.700 (0.650 to 0.750), less than 0.8",
+        ),
+        (
+            99,
             (0.8, 0.75, 0.85),
             4,
-            "UNDECIDED: N2O is 0.800 (0.750 to 0.850), which leaves",
+            "UNDECIDED: N2O is 0.800 (0.750 to 0.850), which leaves open whether it is "
+            "at least 0.8; use more queries",
         ),
-        ((0.9, np.nan, np.nan), 4, "UNDECIDED: "),
+        # An interval of a third of the width has three times three as many queries.
+        (
+            50,
+            (0.78, 0.71, 0.84),
+            4,
+            "UNDECIDED: N2O is 0.780 (0.710 to 0.840), which leaves open whether it is "
+            "at least 0.8; use more queries, about 450 if N2O stays the same",
+        ),
+        (
+            29,
+            (1, 0.9, 1),
+            4,
+            "UNDECIDED: N2O is 1.000 (0.900 to 1.000), but a verdict needs 30 "
+            "independent queries and there are 29; use more (those of one document "
+            "count as one)",
+        ),
+        (
+            1,
+            (0.1, np.nan, np.nan),
+            4,
+            "UNDECIDED: N2O is 0.100 (nan to nan), but a verdict needs 30 "
+            "independent queries and there are 1; use more (those of one document "
+            "count as one)",
+        ),
     ],
 )
-def test_the_exit_status_says_whether_it_is_enough(interval, status, verdict) -> None:
-    found, said = command.judged(0.8, *interval)
-    assert found == status
-    assert said.startswith(verdict)
+def test_the_exit_status_says_whether_it_is_enough(
+    units, interval, status, verdict
+) -> None:
+    assert command.judged(0.8, units, *interval) == (status, verdict)
 
 
 @pytest.fixture
@@ -283,6 +320,21 @@ def test_the_gate_measures_what_a_users_code_is_now(text, tmp_path, capsys) -> N
         expected = swap.compare(full, full[:, -kept:], SENTENCES, k=4).overlaps.mean()
         assert f": {expected:.3f} (" in capsys.readouterr().out
     assert expected < 0.9
+
+
+def test_queries_of_one_document_count_as_one_and_too_few_decide_nothing(
+    text, tmp_path, capsys
+) -> None:
+    records = [Record(each, i // 10) for i, each in enumerate(SENTENCES)]
+    corpus = assemble("toy", records)
+    found = swap.compare(Letters(), Letters(), corpus, k=4)
+    assert (len(found.asked.queries), found.units) == (120, 12)
+    name = write_letters(tmp_path / "mine.py")
+    (tmp_path / "two.txt").write_text("fish\nbread\n")
+    options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]
+    options += [f"--queries={tmp_path / 'two.txt'}", "--at-least=0.1"]
+    assert command.main([*options, "--name=x"]) == 4
+    assert "UNDECIDED: N2O is 1.000 (0.342 to 1.000), but" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
