@@ -206,7 +206,8 @@ def bootstrap(
         low, high = _bounds(method, estimate, draws, tail)
         if within is not None:
             least, most = within
-            agree = np.ptp(draws, axis=0) <= AGREEMENT * (most - least)
+            varies = np.ptp(draws, axis=0) + seed_error
+            agree = varies <= AGREEMENT * (most - least)
             share = norm.isf(tail) ** 2 / (len(units) + norm.isf(tail) ** 2)
             low = np.where(agree, estimate - share * (estimate - least), low)
             high = np.where(agree, estimate + share * (most - estimate), high)
