@@ -36,6 +36,8 @@ export $(GIVEN)
 
 BIN := .venv/bin
 READY := .venv/complete
+# Where the notebooks have their cache: SENTENCE_CACHE may begin with ~, and a relative one counts from this folder.
+CACHE = "$${PYTHON:-python3}" -E -c 'from os.path import normpath; from lib.run.paths import CACHE; print(normpath(CACHE))'
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
@@ -96,10 +98,10 @@ lock: ## resolve the direct pins again and rewrite requirements.lock and environ
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py lock
 
 cache: ## show where the cache is and how large it is
-	@du -hd1 "$${SENTENCE_CACHE:-.cache}" 2>/dev/null || echo "no cache in $${SENTENCE_CACHE:-.cache}"
+	@cache=$$($(CACHE)) && { du -hd1 "$$cache" 2>/dev/null || echo "no cache in $$cache"; }
 
 prune: ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@rm -rf "$${SENTENCE_CACHE:-.cache}"
+	@cache=$$($(CACHE)) && case "$$(pwd -P)/:$$HOME/" in "$$cache"/*|*:"$$cache"/*) echo "SENTENCE_CACHE: $$cache holds more than a cache; give a folder of its own" >&2; exit 2;; *) rm -rf "$$cache";; esac
 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ and the copies for a class stay)
 	@git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .

@@ -12,13 +12,22 @@ _ABOVE_LIB = Path(__file__).resolve().parent.parent.parent
 # Installed as a package, lib keeps its cache, figures and downloads in the folder that
 # Python was started in.
 ROOT = _ABOVE_LIB if (_ABOVE_LIB / "requirements.lock").exists() else Path.cwd()
+
+
+def from_root(path: str | Path) -> Path:
+    """A user's path; a relative one counts from ROOT, wherever the notebook runs."""
+    # Unlike Path.expanduser, this accepts an unknown user.
+    path = Path(os.path.expanduser(path))
+    return path if path.is_absolute() else ROOT / path
+
+
 NOTEBOOKS = ROOT / "notebooks"
 REPLICATION = "replication"  # the folder in it with one notebook for each paper
 PARAMS = ROOT / "params"
 FIGURES = ROOT / "figures"
 BENCHMARKS = ROOT / "docs" / "benchmarks"
 DATA = ROOT / "data"
-CACHE = Path(os.environ.get("SENTENCE_CACHE") or ROOT / ".cache")
+CACHE = from_root(os.environ.get("SENTENCE_CACHE") or ".cache")
 RUNS = CACHE / "runs"
 
 # Set by the runner for the notebook that it executes: where its figures are staged,
@@ -48,7 +57,7 @@ def figures_folder(notebook: str) -> Path:
     JupyterLab it is ``figures/interactive/<notebook>``, so that playing with parameters
     leaves published figures alone.
     """
-    folder = Path(
+    folder = from_root(
         os.environ.get(FIGURES_VARIABLE) or FIGURES / "interactive" / notebook
     )
     with files.writing(folder):
@@ -81,10 +90,3 @@ def check_notebooks() -> None:
             f"{NOTEBOOKS}: no such folder; run notebooks in a checkout of "
             "the project, with its own .venv"
         )
-
-
-def from_root(path: str | Path) -> Path:
-    """A user's path; a relative one counts from ROOT, wherever the notebook runs."""
-    # Unlike Path.expanduser, this accepts an unknown user.
-    path = Path(os.path.expanduser(path))
-    return path if path.is_absolute() else ROOT / path

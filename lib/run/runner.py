@@ -347,6 +347,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--output",
         default="",
+        type=os.path.expanduser,
         metavar="FOLDER",
         help="in figures/ (default: the profile)",
     )

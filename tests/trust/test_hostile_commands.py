@@ -13,6 +13,8 @@ import pytest
 
 from lib.run import errors, paths
 from lib.run import runner as run
+from tests.copies import copy_project
+from tests.copies import run as run_python
 from tools import data as fetching
 
 ROOT = paths.ROOT
@@ -138,3 +140,42 @@ def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
         "--set=neighbors_file=f",
         "--set=corpus_name=",
     ]
+
+
+# docs/swap.md: "The name may begin with `~`, and a relative one counts from ..."
+def test_the_cache_is_one_folder_for_programs_notebooks_and_make(tmp_path) -> None:
+    project = tmp_path / "project"
+    variables = copy_project(project) | {"HOME": str(tmp_path / "home")}
+
+    def make(target: str, given: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["make", "-s", "-o", ".venv/complete", target],
+            cwd=project,
+            env=variables | {"SENTENCE_CACHE": given},
+            capture_output=True,
+            text=True,
+        )
+
+    for given, folder in {
+        "~/mine": tmp_path / "home/mine",
+        "ci/mine": project / "ci/mine",
+        f"{tmp_path}/mine": tmp_path / "mine",
+        "": project / ".cache",
+    }.items():
+        (folder / "runs").mkdir(parents=True)
+        beside = folder.with_name("beside")
+        beside.mkdir()
+        assert make("cache", given).stdout.endswith(f"\t{folder}\n")
+        for place in (project, project / "notebooks"):
+            code = "from lib.run import paths; print(paths.CACHE)"
+            asked = variables | {"SENTENCE_CACHE": given}
+            assert run_python(place, asked, "-c", code).stdout == f"{folder}\n"
+        assert make("prune", given).returncode == 0
+        assert not folder.exists()
+        assert beside.exists()
+        assert make("cache", given).stdout == f"no cache in {folder}\n"
+    for given in (".", "..", "~"):
+        said = make("prune", given).stderr
+        assert "holds more than a cache; give a folder of its own" in said
+    assert (project / "lib").exists()
+    assert (tmp_path / "home").exists()

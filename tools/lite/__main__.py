@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 from lib.run import paths
 from lib.run.errors import command
@@ -17,7 +16,7 @@ OUTPUT = paths.ROOT / "build" / "lite"
 def main() -> int:
     """Build the site with the Pyodide that the variable PYODIDE names, if any."""
     given = os.environ.get("PYODIDE", "")
-    site.build(OUTPUT, Path(given) if given else None)
+    site.build(OUTPUT, paths.from_root(given) if given else None)
     shown = OUTPUT.relative_to(paths.ROOT)
     print(f"python3 -m http.server -b 127.0.0.1 -d {shown}, then open port 8000")
     return 0
