@@ -8,7 +8,6 @@ The lessons are executed once more, with the solutions at their ends, and
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sys
@@ -16,11 +15,10 @@ import tempfile
 from pathlib import Path
 
 import nbformat
-import papermill
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from lib.run import paths
+from lib.run import kernel, paths
 from lib.run.errors import command
 from lib.run.jobs import Job, select
 from tools.reference import page
@@ -70,10 +68,9 @@ def outputs(job: Job) -> str:
         file = Path(scratch) / job.notebook.name
         shutil.copy(job.notebook, file)
         append_solutions(file)
-        os.environ[paths.FIGURES_VARIABLE] = scratch
-        executed = papermill.execute_notebook(
-            file, file, job.changes, kernel_name="python3", cwd=paths.NOTEBOOKS
-        )
+        figures = {paths.FIGURES_VARIABLE: scratch}
+        kernel.execute(file, file, job.changes, figures, cwd=paths.NOTEBOOKS)
+        executed = nbformat.read(file, as_version=4)
     title = re.search(r"^# (.+)", executed.cells[0].source)[1]
     shown = [new_markdown_cell(f"## {title}")]
     for number, (question, solution) in enumerate(exercises(executed), start=1):

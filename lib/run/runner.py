@@ -1,4 +1,4 @@
-"""Execute notebooks with papermill: ``python -m lib.run``, called by ``make figures``.
+"""Execute notebooks: ``python -m lib.run``, called by ``make figures``.
 
 A notebook whose results are up to date is skipped. An execution writes to a staging
 folder, which replaces the old results only if it succeeds. Kernels end with this
@@ -13,7 +13,6 @@ import math
 import os
 import re
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from typing import TextIO
 import psutil
 from filelock import FileLock, Timeout
 
-from lib.run import files, parameters, paths, reference
+from lib.run import files, kernel, parameters, paths, reference
 from lib.run.errors import InputError, command
 from lib.run.jobs import Job, select
 
@@ -92,120 +91,24 @@ def _execute(job: Job, output: Path, lock: int, force: bool) -> None:
 
     If it fails, what was executed until then is kept beside its log.
     """
-    # jsonschema takes two seconds to build this grammar of addresses, which no notebook
-    # needs.
-    sys.modules.setdefault("rfc3987_syntax", None)
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
     job.log.write_text("", encoding="utf-8")
     job.code.unlink(missing_ok=True)
-    # The path of a socket may have some hundred characters, so that sockets cannot lie
-    # in the project's folder.
-    scratch_folder = tempfile.TemporaryDirectory(
-        prefix="sentence-", ignore_cleanup_errors=True
-    )
-    with (
-        scratch_folder as scratch,
-        _shown(job),
-        job.log.with_suffix(".err").open("w") as errors,
-    ):
-        variables = {
-            paths.FIGURES_VARIABLE: str(output.parent),
-            paths.LOG_VARIABLE: str(job.log),
-            paths.CODE_VARIABLE: str(job.code),
-            paths.FORCE_VARIABLE: "yes" if force else "",
-            "TMPDIR": scratch,
-            # A user's start-up files and backend would change the layout of figures.
-            "IPYTHONDIR": f"{scratch}/ipython",
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            # Threads that wait by spinning take the time of the notebook beside this
-            # one.
-            "OMP_WAIT_POLICY": "PASSIVE",
-        }
-        # What a kernel prints while it ends, now and then a traceback of its own, is
-        # kept beside the log.
-        options = {
-            "cwd": job.notebook.parent,
-            "env": os.environ | variables,
-            "pass_fds": [lock],
-            "stderr": errors,
-        }
-        failures: list[Exception] = []
-
-        def note(cell: dict, cell_index: int, execute_reply: dict) -> None:
-            said = {
-                name: execute_reply["content"][name]
-                for name in ("ename", "evalue", "traceback")
-            }
-            failures.append(
-                PapermillExecutionError(
-                    cell_index, cell["execution_count"], cell["source"], **said
-                )
-            )
-
+    variables = {
+        paths.FIGURES_VARIABLE: str(output.parent),
+        paths.LOG_VARIABLE: str(job.log),
+        paths.CODE_VARIABLE: str(job.code),
+        paths.FORCE_VARIABLE: "yes" if force else "",
+    }
+    # What a kernel prints while it ends, now and then a traceback of its own, is kept
+    # beside the log.
+    with _shown(job), job.log.with_suffix(".err").open("w") as errors:
+        options = {"cwd": job.notebook.parent, "pass_fds": [lock], "stderr": errors}
         try:
-            papermill.execute_notebook(
-                job.notebook,
-                output,
-                parameters=job.changes,
-                engine_name=_engine_that_saves_once(),
-                kernel_name="python3",
-                kernel_manager_class=_kernel_manager(scratch, options),
-                progress_bar=False,
-                on_cell_error=note,
-            )
-        except Exception as error:
+            kernel.execute(job.notebook, output, job.changes, variables, **options)
+        except Exception:
             with suppress(InputError):
                 files.move(output, job.failed)
-            if failures:  # saved before it is raised, which a full disk refuses
-                raise failures[0] from error
             raise
-
-
-def _engine_that_saves_once() -> str:
-    """The name of an engine that saves the notebook once, however its execution ends.
-
-    papermill's own saves it before and after each cell, which takes seconds in all.
-    """
-    from papermill.engines import NBClientEngine, papermill_engines
-    from papermill.iorw import write_ipynb
-
-    class Engine(NBClientEngine):
-        @classmethod
-        def execute_notebook(
-            cls, nb: dict, kernel_name: str, output_path: str, **options: object
-        ) -> dict:
-            try:
-                return super().execute_notebook(nb, kernel_name, **options)
-            finally:
-                write_ipynb(nb, output_path)
-
-    papermill_engines.register("saves once", Engine)
-    return "saves once"
-
-
-def _kernel_manager(folder: str, given: dict[str, object]) -> type:
-    from jupyter_client import AsyncKernelManager
-
-    class KernelManager(AsyncKernelManager):
-        """Talks to the kernel through socket files, not ports.
-
-        Only this user can open them.
-        """
-
-        transport = "ipc"
-
-        def _ip_default(self) -> str:
-            return f"{folder}/socket"
-
-        def _connection_file_default(self) -> str:
-            return f"{folder}/connection.json"
-
-        async def start_kernel(self, **options: object) -> None:
-            await super().start_kernel(**options | given)
-
-    return KernelManager
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -232,6 +232,46 @@ def test_a_kernel_that_dies_is_a_sentence(project) -> None:
     assert "no more room" in Path(file).read_text()
 
 
+SPECS = [
+    json.dumps({"argv": argv, "display_name": "Other", "language": "R"})
+    for argv in (["/bin/false", "{connection_file}"], ["/gone/python", "-m", "x"])
+]
+WHERE = (
+    "import os, sys\nfrom lib.run import paths\n"
+    "found = f\"{sys.executable}\\n{paths.ROOT}\\n{os.environ['TMPDIR']}\\n{k}\"\n"
+    "(paths.figures_folder('x') / 'table.csv').write_text(found)"
+)
+
+
+# CHANGELOG: "Notebooks run in the Python that runs the command, ... whatever kernels"
+@pytest.mark.parametrize("spec", [*SPECS, "{broken"])
+def test_a_notebook_runs_in_this_python_and_checkout_whatever_kernels_are_installed(
+    project, tmp_path, temporary, monkeypatch, spec
+) -> None:
+    for name in ("python3", "ir"):
+        (tmp_path / "kernels" / name).mkdir(parents=True)
+        (tmp_path / "kernels" / name / "kernel.json").write_text(spec)
+    (tmp_path / "other/lib").mkdir(parents=True)
+    (tmp_path / "other/lib/__init__.py").write_text("raise SystemExit('another lib')")
+    for name in ("JUPYTER_PATH", "JUPYTER_DATA_DIR"):
+        monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    project("01_good", WHERE)
+    notebook = json.loads(job("01").notebook.read_text())
+    named = {"name": "ir", "language": "R", "display_name": "R"}
+    notebook["metadata"] = {"kernelspec": named, "language_info": {"name": "R"}}
+    job("01").notebook.write_text(json.dumps(notebook))
+    write_profile("smoke", "01_good", "k: 7\n")
+    assert runner.run(job("01", "smoke")).startswith("done (")
+    python, checkout, scratch, k = (
+        (job("01", "smoke").results / "table.csv").read_text().split("\n")
+    )
+    assert [python, checkout, k] == [sys.executable, str(paths.ROOT), "7"]
+    assert Path(scratch).parent == temporary
+    assert not list(temporary.iterdir())
+
+
 # docs/troubleshooting.md: "never imported unless asked for: TensorFlow ... and NGT"
 def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wait_for_their_use() -> (  # noqa: E501
     None
@@ -371,13 +411,11 @@ def test_replications_run_after_the_lessons(project, monkeypatch) -> None:
 
 
 @pytest.fixture
-def temporary() -> Iterator[Path]:
-    """A temporary folder with a short name: a socket's path is limited in length.
-
-    The limit is about a hundred characters.
-    """
-    with tempfile.TemporaryDirectory(prefix="run-") as folder:
-        yield Path(folder)
+def temporary(tmp_path) -> Path:
+    """A temporary folder whose path is too long for a socket in it."""
+    folder = tmp_path / ("é" * 120)
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture
@@ -431,6 +469,8 @@ def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
         **{f"_0{i}_slow": "import time\ntime.sleep(600)" for i in range(notebooks)}
     )
     kernel = kernel_of(command)
+    connection = Path(kernel.cmdline()[kernel.cmdline().index("-f") + 1])
+    assert connection.parent.stat().st_mode & 0o777 == 0o700
     command.send_signal(number)
     out, err = command.communicate(timeout=120)
     assert command.returncode == status
@@ -438,6 +478,7 @@ def test_a_command_that_is_told_to_stop_ends_its_kernels_and_leaves_nothing(
     assert not kernel.is_running()
     assert not list((tmp_path / "figures").glob("*/.*"))
     assert not list(temporary.iterdir())
+    assert not connection.parent.exists()
 
 
 def test_the_kernel_of_a_killed_command_ends_and_the_next_run_finishes(
