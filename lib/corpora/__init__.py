@@ -31,7 +31,8 @@ name                      text
                           crosses, and starts a new document
 ========================  ==============================================================
 
-Segmented text is cached. spaCy's rules decide where a sentence ends; text that another
+Segmented text is cached. spaCy's rules decide where a sentence ends; in other scripts,
+their own marks do. Thai and others have none: that text is refused. Text that another
 program has segmented can be read with ``lines:PATH``.
 """
 
@@ -56,7 +57,7 @@ from lib.run.errors import InputError
 __all__ = ["UNKNOWN_GROUP", "Corpus", "load"]
 
 # Of cached corpora. Raise it when reading or segmenting gives other sentences.
-VERSION = 4
+VERSION = 5
 
 _FILE = "corpus.arrow"
 _GENSIM = "gensim/test/test_data"

@@ -11,21 +11,40 @@ from pathlib import Path
 
 from lib.corpora import reading
 from lib.corpora.corpus import Record
-from lib.corpora.segmentation import Passage, segment
-from lib.corpora.text import spaced, squeeze
+from lib.corpora.reading import Line
+from lib.corpora.segmentation import Passage, foreign_ends, segment
+from lib.corpora.text import shows, spaced, squeeze
 from lib.run.errors import InputError
 
 # Characters. A longer paragraph is cut, since a segmenter's memory grows with it.
 LONGEST = 100_000
+# Thai, Lao, Tibetan, Burmese and Khmer.
+UNMARKED = re.compile("[\u0e00-\u109f\u1780-\u17ff]+")
 
 # -- the user's own --------------------------------------------------------------------
+
+
+def user_lines(path: Path) -> Iterator[Line]:
+    """The lines of a user's text; LF, CR and CR LF end one.
+
+    A line of which nothing shows is empty. Raises InputError as `reading.lines` does,
+    and for NUL characters.
+    """
+    for place, text in reading.lines(path):
+        if "\0" in text:
+            raise InputError(
+                f"{place}: holds a NUL character, as UTF-16 and binary files do; "
+                "save it as utf-8"
+            )
+        for line in text.split("\r"):
+            yield Line(place, line if shows(line) else "")
 
 
 def lines(path: Path) -> Iterator[Record]:
     """A sentence a line; an empty line starts a new document."""
     document = -1
     ended = True
-    for _, line in reading.lines(path):
+    for _, line in user_lines(path):
         sentence = squeeze(line)
         if sentence:
             document += ended
@@ -37,11 +56,25 @@ def paragraphs(path: Path) -> Iterator[Passage]:
     """The paragraphs of a text file, each a document, separated by empty lines.
 
     One that is too long is cut after what looks like the end of a sentence; the parts
-    are one document.
+    are one document. Raises InputError if most of the text has no marks to cut at.
     """
+    size = unmarked = 0
+    for passage in _paragraphs(path):
+        size += len(passage.text)
+        if not foreign_ends().search(passage.text):
+            unmarked += len("".join(UNMARKED.findall(passage.text)))
+        yield passage
+    if unmarked > size / 2:
+        raise InputError(
+            f"{path}: is in a script without marks between sentences (Thai, Lao, "
+            f"Khmer, Burmese, Tibetan); give one sentence a line, as lines:{path}"
+        )
+
+
+def _paragraphs(path: Path) -> Iterator[Passage]:
     paragraph = ""
     opens = True
-    for _, line in chain(reading.lines(path), [("", "")]):
+    for _, line in chain(user_lines(path), [("", "")]):
         line = squeeze(line)
         if line:
             paragraph = f"{paragraph} {line}" if paragraph else line
@@ -63,7 +96,8 @@ def _cut(paragraph: str) -> list[str]:
         end = 1 + max(
             paragraph.rfind(mark, start, limit) for mark in (". ", "! ", "? ")
         )
-        end = end or limit
+        ends = foreign_ends().finditer(paragraph, start, limit)
+        end = max([end, *(match.end() for match in ends)]) or limit
         parts.append(paragraph[start:end])
         start = end
     return [*parts, paragraph[start:]]

@@ -6,14 +6,16 @@ only a few are in memory at a time.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lib.corpora.corpus import Record
-from lib.corpora.text import squeeze
+from lib.corpora.text import shows, squeeze
 from lib.run import progress
 
 CHUNK = 1 << 18  # characters
@@ -23,6 +25,13 @@ WORDS = 1 << 17
 LONG_WORK = 4_000_000
 # Bytes of files above which several processes pay, which take three seconds to start.
 POOL_PAYS = 30_000_000
+# Quotation marks and brackets that end a sentence.
+CLOSING = re.escape(
+    "\"')]}\u201d\u2019\u00bb\u300d\u300f\u3011\u3009\u300b\u3015\uff09\uff3d\uff5d"
+)
+# Letters of Chinese and Japanese, and of all scripts after Cyrillic.
+UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+OTHER = "\u0530-\u1dff\u3040-\ud7ff\uf900-\ufdff\uff66-\uffdc"
 
 
 class Passage(NamedTuple):
@@ -39,7 +48,7 @@ def records(
     name: str,
     files: Sequence[Path],
     read: Callable[[Path], Iterator[Passage]],
-    is_sentence: Callable[[str], bool] = bool,
+    is_sentence: Callable[[str], bool] = shows,
 ) -> Iterator[Record]:
     """The sentences of some files of running text.
 
@@ -130,18 +139,44 @@ def _segment_chunk(chunk: list[Passage]) -> list[tuple[bool, list[str]]]:
 def segment(text: str) -> list[str]:
     """Split a text into sentences with spaCy's rule-based sentencizer.
 
-    White space is squeezed. The sentencizer leaves the opening quotation mark of a
+    White space is squeezed. The text is first cut at `foreign_ends`, which English
+    tokens may have inside them. The sentencizer leaves the opening quotation mark of a
     sentence at the end of the one before; it is moved to where it belongs.
     """
     sentences: list[str] = []
     opening = ""
-    for span in _pipeline()(text).sents:
+    for span in chain.from_iterable(_pipeline()(part).sents for part in _parts(text)):
         sentence = opening + squeeze(span.text)
         opening = '"' if sentence.endswith(' "') else ""
         sentence = sentence.removesuffix(' "')
         if sentence:
             sentences.append(sentence)
     return sentences
+
+
+def _parts(text: str) -> Iterator[str]:
+    start = 0
+    for end in foreign_ends().finditer(text):
+        yield text[start : end.end()]
+        start = end.end()
+    yield text[start:]
+
+
+@lru_cache(maxsize=1)
+def foreign_ends() -> re.Pattern:
+    """Ends of sentences in scripts other than Latin, Greek and Cyrillic.
+
+    These are the sentencizer's own marks and two Khmer ones, also without a space after
+    them, and a full stop, ! or ? after a letter of these scripts. Closing quotation
+    marks and brackets are part of the sentence. Before a comma a mark ends none.
+    """
+    from spacy.pipeline import Sentencizer
+
+    marks = "".join(Sentencizer.default_punct_chars) + "\u17d4\u17d5"
+    marks = re.sub("[^\u0530-\u1fff\u3000-\uffff]|\uff0e", "", marks)
+    ascii_end = rf"(?<=[{OTHER}])[.!?]+(?=[{CLOSING}]*(?:\s|[{UNSPACED}]))"
+    end = rf"(?:[{marks}]|\uff0e(?!\d)|{ascii_end})"
+    return re.compile(rf"(?:{end}[.!?{CLOSING}]*+)++(?![,;:\u3001\uff0c\uff1a\uff1b])")
 
 
 @lru_cache(maxsize=1)

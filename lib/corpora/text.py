@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -21,6 +22,20 @@ from lib.run.errors import InputError
 def squeeze(text: str) -> str:
     """The text with every run of white space made one blank, and none at its ends."""
     return " ".join(text.split())
+
+
+# Categories of characters that do not show: white space, controls, marks of direction,
+# joiners, variation selectors; and the letters that are blank.
+_HIDDEN = {"Zs", "Zl", "Zp", "Cc", "Cf", "Mn", "Me"}
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+
+
+def shows(text: str) -> bool:
+    """Whether any character of a text can be seen."""
+    return any(
+        unicodedata.category(each) not in _HIDDEN and each not in _BLANK
+        for each in text
+    )
 
 
 _SPACE_LACKS = re.compile(r"(?<=[a-z])([,;?!])(?=[A-Za-z])")

@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from lib import corpora, embedders, n2o, tasks
-from lib.corpora import UNKNOWN_GROUP, Corpus, bible, reading, text
+from lib.corpora import UNKNOWN_GROUP, Corpus, bible, running_text, text
 from lib.embedders.base import Embedder
 from lib.run import paths
 from lib.run.errors import InputError
@@ -97,7 +97,7 @@ def draw(pairs: Pairs, count: int, limit: float, rng: np.random.Generator) -> Pa
     """
     below = np.flatnonzero(word_overlap(pairs) < limit)
     count = count or len(below)
-    why = f"the number of pairs with a word overlap below {limit:g}"
+    why = f"{len(below)} pairs have a word overlap below {limit:g}"
     in_range("pairs", count, 2, len(below), why)
     chosen = np.sort(rng.choice(below, count, replace=False))
     return Pairs(*([sentences[i] for i in chosen] for sentences in pairs))
@@ -328,9 +328,9 @@ def _of_sts_benchmark() -> Iterable[tuple[str, str]]:
 
 
 def _of_lines(path: str) -> Iterable[tuple[str, str]]:
-    for place, line in reading.lines(paths.from_root(path)):
+    for place, line in running_text.user_lines(paths.from_root(path)):
         cells = [text.squeeze(cell) for cell in line.split("\t")]
-        if len(cells) != 2 or not all(cells):
+        if len(cells) != 2 or not all(map(text.shows, cells)):
             raise InputError(
                 f"pairs_source: {place}: give a query, a tab and its paraphrase"
             )

@@ -34,6 +34,9 @@ def test_sentences_are_unique_and_clean_and_documents_have_ledes(name) -> None:
 # Bible translations, of which we know which sentences mean the same"
 def test_counts_of_the_default_texts() -> None:
     wikipedia = corpora.load("wikipedia-sample")
+    # The sentences that the committed results are of.
+    assert wikipedia.fingerprint == "712be1b76e0a7b481e6ff31f364b8c06"
+    assert corpora.load("lee").fingerprint == "cf01308ce6766da63cac0a3b84ba652b"
     assert round(len(wikipedia), -3) == 18_000
     left_by_templates = re.compile(r"\( *[,;)]|[ ,;]\)|, *,|^File:|\.jpg\|")
     assert list(filter(left_by_templates.search, wikipedia.sentences)) == []
@@ -215,12 +218,41 @@ def test_running_text_plain_and_gzip_by_paragraphs(write) -> None:
         assert corpus.ledes.tolist() == [0]  # the second one's was there before
 
 
+@pytest.mark.parametrize("kind", ["lines", "text"])
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_any_end_of_a_line_ends_one_and_a_line_of_which_nothing_shows_is_empty(
+    tmp_path, kind, end
+) -> None:
+    lines = ["It \u200brained.", "", "\U0001f600", "\u200b\ufeff", "It\u00adstopped."]
+    (tmp_path / "text.txt").write_bytes(end.join(lines).encode())
+    corpus = corpora.load(f"{kind}:{tmp_path / 'text.txt'}")
+    assert corpus.sentences == lines[::2]
+    assert corpus.ledes.tolist() == corpus.documents.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["นี่คือบ้าน นั่นคือแม่น้ำ", "ນີ້ແມ່ນເຮືອນ", "འདི་ཁང་པ་རེད།", "នេះជាផ្ទះ នោះជាទន្លេ (house)"],
+)
+def test_running_text_without_marks_between_sentences_is_refused(
+    tmp_path, content
+) -> None:
+    file = tmp_path / "text.txt"
+    file.write_text(f"{content}\n\nA word.\n", encoding="utf-8")
+    with refused(f"give one sentence a line, as lines:{file}"):
+        corpora.load(f"text:{file}")
+    assert len(corpora.load(f"lines:{file}")) == 2
+    file.write_text(f"{content}\n\n{'English words. ' * 9}\n", encoding="utf-8")
+    assert len(corpora.load(f"text:{file}")) == 2
+
+
 @pytest.mark.parametrize("end", [" ", "\n"])
 def test_a_paragraph_without_end_is_cut_between_sentences(
     write, monkeypatch, end
 ) -> None:
     monkeypatch.setattr(running_text, "LONGEST", 50)
     sentences = [f"Ship {i} came in{'!' if i % 5 else '.'}" for i in range(100)]
+    sentences[50:60] = [f"{i}船来了。" for i in range(10)]
     file, _ = write(f"{end.join(sentences)}\n\n{'o' * 120}")
     passages = list(running_text.paragraphs(file))
     assert max(len(passage.text) for passage in passages) <= 50
@@ -254,6 +286,12 @@ def test_translations_of_a_verse_are_one_cluster_and_no_other_sentence_is_in_it(
         (b"", "text.txt: the file is empty"),
         (b"\n \n", "holds no sentence"),
         (b"good\nbad \xff\n", "line 2: byte 0xff is not utf-8"),
+        (
+            "\u200b\n\ufeff\u200d \u00ad\n\u202e\ufe0f\u3164".encode(),
+            "holds no sentence",
+        ),
+        ("A sentence.\n".encode("utf-16-le"), "line 1: holds a NUL character"),
+        ("A sentence.\n".encode("utf-32-be"), "NUL character, as UTF-16"),
         (gzip.compress(b"a sentence\n" * 1000, mtime=0)[:-20], "cannot be read"),
     ],
 )
