@@ -332,12 +332,12 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--profile", default="default")
     parser.add_argument("--notebook", default="", metavar="PREFIX")
-    parser.add_argument("--jobs", default=2, type=int)
+    parser.add_argument("--jobs", default="2")
     options = parser.parse_args(arguments)
-    parameters.in_range("JOBS", options.jobs, 1, 64)
+    workers = parameters.in_range("JOBS", parameters.literal(options.jobs), 1, 64)
     jobs = select(options.notebook, options.profile)
     lessons = {worked(job): job for job in jobs if not job.is_replication}
-    failed = run_all(list(lessons), options.jobs, force=False)
+    failed = run_all(list(lessons), workers, force=False)
     for own, job in lessons.items():
         if own in failed:
             print(f"FAILED {job.name}: {failed[own]}", file=sys.stderr)

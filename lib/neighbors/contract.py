@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from lib.run.compiled import njit
 from lib.run.errors import InputError
+from lib.run.parameters import in_range
 from lib.vectors import as_integers, as_matrix
 
 Vectors = np.ndarray | sp.csr_array | sp.csr_matrix
@@ -118,11 +119,8 @@ def check(
     excluded = exclusions(exclude, q, n)
     most_excluded = int(excluded.sizes(q).max(initial=0))
     candidates = n - most_excluded
-    if not isinstance(k, int | np.integer) or not 1 <= k <= candidates:
-        raise InputError(
-            f"k: {k!r} is not accepted; give 1 to {candidates} "
-            f"(a corpus of {n} minus what a query may not return)"
-        )
+    why = f"a corpus of {n} minus what a query may not return"
+    in_range("k", k, 1, candidates, why)
     return queries, corpus, excluded
 
 

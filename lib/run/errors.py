@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -26,11 +27,14 @@ def command(main: Callable[..., int]) -> Callable[..., int]:
 
     This covers bad input, and files or standard output that cannot be read or written
     (exit status 2). As shells expect, an interrupt (Ctrl-C) gives 130, and a closed
-    standard output, as in ``| head -1``, gives 141.
+    standard output, as in ``| head -1``, gives 141. What the encoding of standard
+    output lacks is printed as an escape.
     """
 
     @functools.wraps(main)
     def wrapped(*arguments: object) -> int:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")
         try:
             status = main(*arguments)
             sys.stdout.flush()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, ClassVar
 
 from lib.run import paths
 from lib.run.errors import InputError, one_line
@@ -197,11 +197,9 @@ def _file(notebook: Path, profile: str) -> Path:
 def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
     """What texts such as ``k=10`` change in a notebook's parameters.
 
-    Values other than text are written as in YAML. Raises InputError for a parameter
-    that the notebook does not have, and for a value that is not accepted.
+    Values other than text are written as in a profile's file. Raises InputError for a
+    parameter that the notebook does not have, and for a value that is not accepted.
     """
-    import yaml
-
     known = of_notebook(notebook)
     bounds = bounds_of(paths.notebook_name(notebook))
     values = {}
@@ -209,27 +207,52 @@ def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
         name, _, text = assignment.partition("=")
         if name not in known:
             raise InputError(f"unknown parameter {shown(name)}; {nearest(name, known)}")
-        try:
-            values[name] = (
-                text if isinstance(known[name], str) else yaml.safe_load(text)
-            )
-        except yaml.YAMLError as error:
-            raise InputError(f"{name}: {one_line(error)}") from error
+        values[name] = text if isinstance(known[name], str) else _yaml(name, text)
         _check(name, values[name], known[name], bounds)
     return values
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
     """The ``name: value`` lines of a YAML file; InputError for anything else."""
-    import yaml
-
-    try:
-        given = yaml.safe_load(file.read_bytes()) or {}
-    except yaml.YAMLError as error:
-        raise InputError(f"{file}: {one_line(error)}") from error
+    given = _yaml(str(file), file.read_bytes()) or {}
     if not isinstance(given, dict):
         raise InputError(f"{file}: give lines of `name: value`")
     return given
+
+
+def _yaml(place: str, content: str | bytes) -> Any:
+    """The content of a YAML document whose plain words are read by `literal`.
+
+    YAML itself reads 010 as 8 and 12:30 as 750.
+    """
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """Leaves what a plain word means to `literal`."""
+
+        yaml_implicit_resolvers: ClassVar[dict] = {}
+
+        def scalar(self, node: yaml.ScalarNode) -> Any:
+            text = self.construct_scalar(node)
+            return text if node.style else literal(text)
+
+    Loader.add_constructor("tag:yaml.org,2002:str", Loader.scalar)
+    try:
+        return yaml.load(content, Loader)  # noqa: S506 - a SafeLoader
+    except yaml.YAMLError as error:
+        raise InputError(f"{place}: {one_line(error)}") from error
+
+
+def literal(text: str) -> Any:
+    """The number that Python reads in a text, True, False or None; else the text."""
+    words = {"true": True, "false": False, "": None, "~": None, "null": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        value = ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+    return value if isinstance(value, int | float) else text
 
 
 # -- checks of one value ---------------------------------------------------------------
@@ -270,9 +293,15 @@ def in_range(
 ) -> float:
     """Return `value` if low <= value <= high, or else raise InputError.
 
-    The message gives the reason `why`, if there is one. Where both bounds are whole
-    numbers, so must be the value. True and False are no numbers.
+    The message gives the reason `why`, if there is one; if low > high, it says that the
+    text is too short. Where both bounds are whole numbers, so must be the value. True
+    and False are no numbers.
     """
+    if low > high:
+        raise InputError(
+            f"{parameter}: {shown(value)} needs more text{f' ({why})' if why else ''}; "
+            "give a longer one"
+        )
     whole = isinstance(low, Integral) and isinstance(high, Integral)
     if (
         isinstance(value, Integral if whole else Real)

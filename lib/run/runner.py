@@ -260,8 +260,7 @@ def main(arguments: list[str] | None = None) -> int:
         help="execute even what is unchanged, and let your own code encode again",
     )
     options = parser.parse_args(arguments)
-    workers = int(options.jobs) if options.jobs.isdecimal() else options.jobs
-    parameters.in_range("JOBS", workers, 1, 64)
+    workers = parameters.in_range("JOBS", parameters.literal(options.jobs), 1, 64)
     jobs = select(options.notebook, options.profile, options.set, options.output)
     by_default = [
         job.name

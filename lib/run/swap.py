@@ -121,11 +121,8 @@ def _least(given: str) -> float | None:
     """The N2O that is enough; None if nothing is asked for."""
     if not given:
         return None
-    try:
-        least = float(given)
-    except ValueError:
-        least = -1.0
-    if not 0 <= least <= 1:
+    least = parameters.literal(given)
+    if type(least) not in (int, float) or not 0 <= least <= 1:
         raise InputError(f"AT_LEAST: {given!r} is not accepted; give 0 to 1")
     return least
 

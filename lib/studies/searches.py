@@ -174,7 +174,8 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
         numbers per sentence, or vectors that all have the same direction.
     """
     n = len(asked.sentences)
-    in_range("k", k, 1, asked.candidates, f"the text has {n} sentences")
+    why = f"the text has {n} sentence{'s' if n > 1 else ''}"
+    in_range("k", k, 1, asked.candidates, why)
     embedder = load(embedder) if isinstance(embedder, str) else embedder
     name = getattr(embedder, "name", name or type(embedder).__name__)
     with progress.noted() as told:

@@ -5,9 +5,11 @@ No shell reads what a user gives.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -16,6 +18,7 @@ from lib.run import runner as run
 from tests.copies import copy_project
 from tests.copies import run as run_python
 from tools import data as fetching
+from tools import student
 
 ROOT = paths.ROOT
 
@@ -23,6 +26,8 @@ REFUSED = [
     (run.main, ["--profile=smok"], "PROFILE: 'smok' is not known; did you mean smoke?"),
     (run.main, ["--notebook=1"], "NOTEBOOK: '1' is not known; did you mean 01?"),
     (run.main, ["--jobs=0"], "JOBS: 0 is not accepted; give 1 to 64"),
+    (run.main, ["--jobs=010"], "JOBS: '010' is not accepted; give 1 to 64"),
+    (student.main, ["--jobs=x"], "JOBS: 'x' is not accepted; give 1 to 64, a whole"),
     (run.main, ["--jobs=x"], "JOBS: 'x' is not accepted; give 1 to 64, a whole number"),
     (
         run.main,
@@ -67,6 +72,19 @@ def test_what_ends_a_command_is_a_sentence_and_the_shells_status(
 
     assert command() == status
     assert capsys.readouterr().err == message
+
+
+def test_what_standard_output_cannot_show_is_an_escape(monkeypatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+
+    @errors.command
+    def command() -> int:
+        print("caf\xe9 \u4e2d \udce9")
+        return 0
+
+    assert command() == 0
+    assert written.getvalue() == b"caf\\xe9 \\u4e2d \\udce9\n"
 
 
 @pytest.fixture

@@ -209,6 +209,12 @@ THREE = np.eye(3, dtype=np.float32)
     [
         ({"k": 0}, "k: 0 is not accepted; give 1 to 3"),
         ({"k": 3, "exclude": [0, 1, 2]}, "k: 3 is not accepted; give 1 to 2"),
+        ({"k": True}, "k: True is not accepted; give 1 to 3"),
+        (
+            {"queries": THREE[:1], "corpus": THREE[:1], "exclude": [0]},
+            "k: 1 needs more text (a corpus of 1 minus what a query may not return); "
+            "give a longer one",
+        ),
         ({"exclude": [0]}, "1 entries for 3 queries"),
         ({"exclude": [0, 1, 3]}, "exclude[2]: 3 is not an index of the corpus; give 0"),
         ({"device": "gpu"}, "device: 'gpu' is not known"),

@@ -126,6 +126,50 @@ def test_a_profiles_file_is_read(notebook, content, given) -> None:
     assert parameters.of_profile(notebook, "smoke") == given
 
 
+# As Python reads them, or not at all; YAML reads 010 as 8 and 12:30 as 750.
+WRITTEN = {
+    "k": {
+        **{"7": 7, "+7": 7, "0x10": 16, "1_000": 1000, "0b11": 3, "7 # seven": 7},
+        **dict.fromkeys(["010", "12:30", "1:0:0", "1e1", "1.0", "True", "yes", "on"]),
+        **dict.fromkeys(["'7'", "0x_g", "1__0", "", "null", ".inf", "2026-01-02", "٣"]),
+    },
+    "recall": {
+        **{".5": 0.5, "1e-3": 0.001, "1.5E+1": 15.0, "2": 2},
+        **dict.fromkeys([".inf", ".nan", "1:30.5", "0.5.", "inf", "1e999", "no", "y"]),
+    },
+    "on": {
+        **{"true": True, "False": False},
+        **dict.fromkeys(["yes", "off", "1", "0", "'true'"]),
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_value_is_what_python_reads_or_is_refused(notebook, name) -> None:
+    write_notebook(notebook.parent, notebook.stem, "", "k = 5\nrecall = 0.5\non = True")
+    file = paths.PARAMS / "smoke" / "07_test.yaml"
+    for written, value in WRITTEN[name].items():
+        file.write_text(f"{name}: {written}\n", encoding="utf-8")
+        for read in (
+            lambda: parameters.of_profile(notebook, "smoke"),
+            lambda text=written: parameters.of_texts(notebook, [f"{name}={text}"]),
+        ):
+            if value is None:
+                with refused(f"{name}: "):
+                    read()
+            else:
+                assert read() == {name: value}
+                assert type(read()[name]) is type(value)
+
+
+def test_a_word_is_a_text_where_the_notebook_has_one(notebook) -> None:
+    file = paths.PARAMS / "smoke" / "07_test.yaml"
+    for written in ("no", "on", "010", "12:30", "2026-01-02", ".inf", "'1'", '"true"'):
+        file.write_text(f"mine: {written}\n")
+        given = parameters.of_profile(notebook, "smoke")
+        assert given == {"mine": written.strip("'\"")}
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

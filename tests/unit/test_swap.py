@@ -156,6 +156,10 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
     [
         ({"sentences": []}, "sentences: empty, or one string; give a list"),
         ({"k": 0}, "k: 0 is not accepted; give 1 to 119"),
+        (
+            {"sentences": ["One."]},
+            "k: 10 needs more text (the text has 1 sentence); give a longer one",
+        ),
         ({"queries": 0}, "queries: 0 is not accepted"),
         ({"new": np.ones((7, 3))}, "new: has 7 vectors for 120 sentences"),
         ({"new": np.ones((120, 3))}, "new: every neighbor is as near as every other"),
@@ -342,7 +346,10 @@ def test_queries_of_one_document_count_as_one_and_too_few_decide_nothing(
     [
         ({"old": ""}, "OLD: is empty; give OLD, NEW and TEXT"),
         ({"at-least": "80"}, "AT_LEAST: '80' is not accepted; give 0 to 1"),
+        ({"at-least": "null"}, "AT_LEAST: 'null' is not accepted; give 0 to 1"),
+        ({"at-least": "00.5e"}, "AT_LEAST: '00.5e' is not accepted; give 0 to 1"),
         ({"k": "many"}, "k: 'many' is not accepted"),
+        ({"k": "010"}, "k: '010' is not accepted; give 1 to"),
         ({"text": "no.txt"}, "TEXT: no.txt: no such file"),
         ({"name": "../x"}, "NAME: '../x' is not accepted"),
         ({"new-pooling": "sum"}, "new, pooling: 'sum' is not known"),
