@@ -62,6 +62,11 @@ WHOLE = "10000000, a whole number"
         ),
         ("02", {"ks": [10, 5]}, "give two or more numbers in rising order"),
         ("replication/n2o", {"query_source": "lede"}, "did you mean ledes?"),
+        (
+            "10",
+            {"corpus_name": "lines:caf\udce9.txt"},
+            r"corpus_name: 'lines:caf\udce9.txt' is not accepted; give a text in UTF-8",
+        ),
         ("10", {"shrink": "yes"}, "'yes' is not accepted; give True or False"),
         (
             "replication/pitfalls",
