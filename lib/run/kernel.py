@@ -18,6 +18,17 @@ SOCKET = "socket"  # the first part of the names of a kernel's sockets
 LONGEST = 103 - len(f"/{SOCKET}-5")
 SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108
 
+# What a kernel executes first: `lib` is that of this checkout, whosever environment it
+# runs in, and a user's numpy.py beside it takes no package's place.
+FIRST = "; ".join(
+    (
+        "--IPKernelApp.exec_lines=import sys",
+        f"sys.path.insert(0, {str(paths.ROOT)!r})",
+        "import lib",
+        "sys.path.append(sys.path.pop(0))",
+    )
+)
+
 
 def execute(
     notebook: Path,
@@ -59,8 +70,6 @@ def execute(
 
     with _folders() as (scratch, sockets):
         variables = {
-            # This checkout comes first, whichever the environment belongs to.
-            "PYTHONPATH": f"{paths.ROOT}:{os.environ.get('PYTHONPATH', '')}",
             "TMPDIR": scratch,
             # A user's start-up files and backend would change the layout of figures.
             "IPYTHONDIR": f"{scratch}/ipython",
@@ -160,7 +169,8 @@ def _kernel_manager(folder: str, given: dict[str, object]) -> type:
         def _connection_file_default(self) -> str:
             return f"{folder}/connection.json"
 
-        async def start_kernel(self, **options: object) -> None:
+        async def start_kernel(self, **options: Any) -> None:
+            options["extra_arguments"] = [*options.get("extra_arguments", ()), FIRST]
             await super().start_kernel(**options | given)
 
     return KernelManager
