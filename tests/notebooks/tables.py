@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+
+from lib.run.reference import intervals
 
 
 def faults(file: Path) -> list[str]:
@@ -23,7 +24,7 @@ def faults(file: Path) -> list[str]:
     header = pd.read_csv(file, header=None, nrows=1, dtype=str).loc[0]
     if header.isna().any() or header.duplicated().any():
         found.append(f"{file}: a column without a name of its own")
-    for estimate, low, high in intervals(table):
+    for estimate, low, high in intervals(list(table.columns)):
         numbers = table[[estimate, low, high]].apply(pd.to_numeric, errors="coerce")
         known = numbers.dropna()
         outside = (known[estimate] < known[low]) | (known[estimate] > known[high])
@@ -43,13 +44,3 @@ def faults(file: Path) -> list[str]:
                 f"{file}: {low} equals {high} in {narrow.sum()} of {len(table)} rows"
             )
     return found
-
-
-def intervals(table: pd.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """Each interval of a table as the names of its columns: estimate, low, high."""
-    columns = list(table.columns)
-    for low in columns:
-        if low == "low":
-            yield columns[columns.index(low) - 1], low, "high"
-        elif low.endswith("_low"):
-            yield low.removesuffix("_low"), low, low.removesuffix("low") + "high"
