@@ -382,7 +382,7 @@ def entry(name: str) -> HubEntry:
 
 table = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=False)
 # That mteb measures, too; the branch "main" of the others.
-REVISIONS = dict(zip(table["name"], table["revision"].replace("", None), strict=True))
+REVISIONS = {row.name: row.revision or None for row in table.itertuples()}
 for row in table.itertuples():
     is_static = row.architecture == STATIC_AVERAGE
     options = {"pooling": row.pooling, "prompt": row.prompt}

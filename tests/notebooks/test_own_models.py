@@ -32,10 +32,10 @@ def encode(sentences):
 """
 EMBEDDERS = {
     "two": ["glove-6b-50d", "wordllama"],
-    "two with an own": ["wordllama", "numpy.py:encode"],
+    "two with an own": ["wordllama", "mine.py:encode"],
     "two that count": ["tfidf", "bow"],
-    "three": ["glove-6b-50d", "tfidf", "numpy.py:encode"],
-    "five": ["wordllama", "bow", "w2v-corpus", "minilm-avg", "numpy.py:encode"],
+    "three": ["glove-6b-50d", "tfidf", "mine.py:encode"],
+    "five": ["wordllama", "bow", "w2v-corpus", "minilm-avg", "mine.py:encode"],
 }
 # Little of each lesson.
 SEARCHED = {"corpus_name": TEXT, "repetitions": 100}
@@ -54,7 +54,7 @@ LESSONS = {
     "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
     "09_situate_your_own": {
         "corpus_name": TEXT,
-        "embedder": "numpy.py:encode",
+        "embedder": "mine.py:encode",
         "embedder_name": "new",
         "queries": 30,
         "k": 5,
@@ -62,7 +62,7 @@ LESSONS = {
     "10_swap_or_shrink": {"corpus_name": TEXT, "queries": 30, "k": 5, "pairs": 15},
 }
 GLOVE = {"glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif"}
-ALSO_ENCODED = {"numpy.py:encode", "new", "tfidf", *GLOVE}
+ALSO_ENCODED = {"mine.py:encode", "new", "tfidf", *GLOVE}
 MATRIX = list(product(LESSONS, EMBEDDERS))
 TRIED = MATRIX if NIGHTLY else [("01_n2o", "two with an own")]
 
@@ -76,8 +76,7 @@ def project(tmp_path_factory) -> tuple[Path, dict[str, str]]:
     folder = tmp_path_factory.mktemp("own") / "project"
     variables = copy_project(folder)
     (folder / "own.txt").write_text("\n".join(sentences()) + "\n")
-    # Its name must not hide NumPy.
-    (folder / "numpy.py").write_text(MINE)
+    (folder / "mine.py").write_text(MINE)
     return folder, variables
 
 

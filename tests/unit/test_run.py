@@ -238,7 +238,9 @@ SPECS = [
 ]
 WHERE = (
     "import os, sys\nfrom lib.run import paths\n"
-    "found = f\"{sys.executable}\\n{paths.ROOT}\\n{os.environ['TMPDIR']}\\n{k}\"\n"
+    "last = sys.path[-1]  # a user's numpy.py there takes no package's place\n"
+    "scratch = os.environ['TMPDIR']\n"
+    "found = '\\n'.join(map(str, (sys.executable, paths.ROOT, last, scratch, k)))\n"
     "(paths.figures_folder('x') / 'table.csv').write_text(found)"
 )
 
@@ -264,10 +266,10 @@ def test_a_notebook_runs_in_this_python_and_checkout_whatever_kernels_are_instal
     job("01").notebook.write_text(json.dumps(notebook))
     write_profile("smoke", "01_good", "k: 7\n")
     assert runner.run(job("01", "smoke")).startswith("done (")
-    python, checkout, scratch, k = (
+    python, checkout, last, scratch, k = (
         (job("01", "smoke").results / "table.csv").read_text().split("\n")
     )
-    assert [python, checkout, k] == [sys.executable, str(paths.ROOT), "7"]
+    assert [python, checkout, last, k] == [sys.executable, *2 * [str(paths.ROOT)], "7"]
     assert Path(scratch).parent == temporary
     assert not list(temporary.iterdir())
 
