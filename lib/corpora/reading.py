@@ -6,6 +6,7 @@ An error in a file becomes a sentence that names file and line.
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,32 +27,33 @@ class Line(NamedTuple):
 
 
 def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[Line]:
-    """The lines of a file; only a line feed ends one, with or without a CR before it.
+    """The lines of a file; LF, CR and CR LF end one.
 
-    A file in another encoding than UTF-8 may have been converted: if all of it is valid
-    UTF-8, it is read as that.
+    All or some of a file in another encoding than UTF-8 may have been converted: a line
+    that is valid UTF-8 is read as that. A byte order mark that begins it is left out.
 
     Raises InputError for a file that cannot be read to its end (a truncated gzip, say),
-    that is empty, or that has a line in another encoding.
+    that is empty, or that has a line in another encoding; and, where errors are not
+    replaced, for NUL characters.
     """
     place = str(path)
     try:
         with path.open("rb") as file:
-            stream = (
-                gzip.GzipFile(fileobj=file) if file.peek().startswith(GZIP) else file
-            )
-            if encoding != UTF8 and _is_utf8(stream):
-                encoding = UTF8
-            for number, line in enumerate(stream, start=1):
+            is_packed = file.peek().startswith(GZIP)
+            ended = _ended(gzip.GzipFile(fileobj=file) if is_packed else file)
+            for number, line in enumerate(ended, start=1):
                 place = f"{path}, line {number}"
-                content = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
-                text = content.removesuffix(b"\n").decode(encoding, errors)
-                yield Line(place, text.removesuffix("\r"))
+                content = line.removeprefix(BYTE_ORDER_MARK)
+                if b"\0" in content and errors == "strict":
+                    raise InputError(
+                        f"{place}: holds a NUL character, as UTF-16 and binary files "
+                        "do; save it as utf-8"
+                    )
+                yield Line(place, _decoded(content, encoding, errors))
     except UnicodeDecodeError as error:
         byte = f"{error.object[error.start]:#04x}"
         raise InputError(
-            f"{place}: byte {byte} is not {encoding}; save it "
-            f"as {encoding}, or get it again"
+            f"{place}: byte {byte} is not {encoding}; save it as utf-8, or get it again"
         ) from error
     except (EOFError, OSError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
@@ -64,15 +66,22 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
         )
 
 
-def _is_utf8(stream: IO[bytes]) -> bool:
+def _ended(stream: IO[bytes]) -> Iterator[bytes]:
+    for line in stream:
+        yield from line.removesuffix(b"\n").removesuffix(b"\r").split(b"\r")
+
+
+def _decoded(line: bytes, encoding: str, errors: str) -> str:
     try:
-        for line in stream:
-            line.decode()
+        text = line.decode()
     except UnicodeDecodeError:
-        return False
-    finally:
-        stream.seek(0)
-    return True
+        return line.decode(encoding, errors)
+    if encoding == UTF8:
+        return text
+    # What a conversion from Latin-1 has made of the quotation marks of Windows-1252.
+    return re.sub(
+        "[\x80-\x9f]", lambda c: c[0].encode("latin-1").decode(encoding), text
+    )
 
 
 def elements(

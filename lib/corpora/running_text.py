@@ -25,19 +25,9 @@ UNMARKED = re.compile("[\u0e00-\u109f\u1780-\u17ff]+")
 
 
 def user_lines(path: Path) -> Iterator[Line]:
-    """The lines of a user's text; LF, CR and CR LF end one.
-
-    A line of which nothing shows is empty. Raises InputError as `reading.lines` does,
-    and for NUL characters.
-    """
-    for place, text in reading.lines(path):
-        if "\0" in text:
-            raise InputError(
-                f"{place}: holds a NUL character, as UTF-16 and binary files do; "
-                "save it as utf-8"
-            )
-        for line in text.split("\r"):
-            yield Line(place, line if shows(line) else "")
+    """The lines of a user's text; one of which nothing shows is empty."""
+    for place, line in reading.lines(path):
+        yield Line(place, line if shows(line) else "")
 
 
 def lines(path: Path) -> Iterator[Record]:

@@ -25,8 +25,8 @@ from lib.run.parameters import one_of
 
 # What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes
 # and quotation marks. Read as Latin-1 they would be control characters, one of which
-# (0x85) Python takes for white space and for a line's end. A set that somebody has
-# converted to UTF-8 is read as that (`lib.corpora.reading`).
+# (0x85) Python takes for white space and for a line's end. Lines that somebody has
+# converted to UTF-8 are read as that (`lib.corpora.reading`).
 WESTERN = "cp1252"
 LARGEST_ID = 10**12
 SHOWN = 20  # characters

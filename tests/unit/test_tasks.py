@@ -217,14 +217,25 @@ PECULIAR = {
 def test_a_western_set_converted_to_utf8_has_the_same_sentences(
     folder, name, files
 ) -> None:
+    written = "".join(files.values())
     for encoding in ("cp1252", "utf-8", "utf-8-sig"):
-        folder(files, encoding)
-        written = "".join(files.values())
-        for sentence in tasks.load(name).sentences:
-            assert sentence in written
+        for end in ("\n", "\r", "\r\n"):
+            ended = {file: files[file].replace("\n", end) for file in files}
+            folder(ended, encoding)
+            for sentence in tasks.load(name).sentences:
+                assert sentence in written
     (file, content), *_ = files.items()
+    western = content.encode("cp1252")
+    as_latin = western.decode("latin-1")  # as SentEval reads it
+    mixed = (western + content.encode()).decode("utf-8", "surrogateescape")
+    for converted in (as_latin, mixed):
+        folder({file: converted})
+        assert all(sentence in written for sentence in tasks.load(name).sentences)
     folder({file: content + content.replace(" ", " \udc81", 1)}, "cp1252")
-    with refused("byte 0x81 is not cp1252"):
+    with refused("byte 0x81 is not cp1252; save it as utf-8"):
+        tasks.load(name)
+    folder({file: content}, "utf-16-le")
+    with refused("line 1: holds a NUL character, as UTF-16"):
         tasks.load(name)
 
 
