@@ -18,8 +18,10 @@ from lib.run.errors import InputError
 
 # Characters. A longer paragraph is cut, since a segmenter's memory grows with it.
 LONGEST = 100_000
-# Thai, Lao, Tibetan, Burmese and Khmer.
+# Thai, Lao, Tibetan, Burmese and Khmer, and the marks of the last two. A full stop in
+# Thai belongs to an abbreviation.
 UNMARKED = re.compile("[\u0e00-\u109f\u1780-\u17ff]+")
+MARKS = re.compile("[\u104a\u104b\u17d4\u17d5]")
 
 # -- the user's own --------------------------------------------------------------------
 
@@ -51,7 +53,7 @@ def paragraphs(path: Path) -> Iterator[Passage]:
     size = unmarked = 0
     for passage in _paragraphs(path):
         size += len(passage.text)
-        if not foreign_ends().search(passage.text):
+        if not MARKS.search(passage.text):
             unmarked += len("".join(UNMARKED.findall(passage.text)))
         yield passage
     if unmarked > size / 2:

@@ -167,15 +167,18 @@ def foreign_ends() -> re.Pattern:
     """Ends of sentences in scripts other than Latin, Greek and Cyrillic.
 
     These are the sentencizer's own marks and two Khmer ones, also without a space after
-    them, and a full stop, ! or ? after a letter of these scripts. Closing quotation
-    marks and brackets are part of the sentence. Before a comma a mark ends none.
+    them, and a full stop, ! or ? after a letter of these scripts. A colon after an
+    Armenian letter and two Ethiopic word separators are full stops, as many type them.
+    Closing quotation marks and brackets are part of the sentence. Before a comma a mark
+    ends none.
     """
     from spacy.pipeline import Sentencizer
 
     marks = "".join(Sentencizer.default_punct_chars) + "\u17d4\u17d5"
     marks = re.sub("[^\u0530-\u1fff\u3000-\uffff]|\uff0e", "", marks)
-    ascii_end = rf"(?<=[{OTHER}])[.!?]+(?=[{CLOSING}]*(?:\s|[{UNSPACED}]))"
-    end = rf"(?:[{marks}]|\uff0e(?!\d)|{ascii_end})"
+    ascii_end = rf"(?:(?<=[{OTHER}])[.!?]+|(?<=[\u0561-\u0587]):)"
+    ascii_end += rf"(?=[{CLOSING}]*(?:\s|[{UNSPACED}]))"
+    end = rf"(?:[{marks}]|\u1361\u1361|\uff0e(?!\d)|{ascii_end})"
     return re.compile(rf"(?:{end}[.!?{CLOSING}]*+)++(?![,;:\u3001\uff0c\uff1a\uff1b])")
 
 
