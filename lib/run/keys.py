@@ -143,8 +143,8 @@ class _Digests:
         self._kept: list[Any] = []  # so that no other value gets the same id
 
     def of(self, value: Any, names: frozenset[str] = frozenset()) -> bytes:
-        """16 bytes; of a module only the attributes with these names count."""
-        key = id(value), names
+        """16 bytes; of a module only the attributes with these names count, if any."""
+        key = id(value), names if isinstance(value, ModuleType) else frozenset()
         if key in self._open:
             return b"%d levels up" % (len(self._open) - self._open[key])
         if key not in self._known:
@@ -201,18 +201,19 @@ class _Digests:
         of = version_of(module.__name__)
         yield f"{module.__name__}{of or ''}"
         if of is None:
-            for name in sorted(names & vars(module).keys()):
+            public = {name for name in vars(module) if not name.startswith("__")}
+            for name in sorted(names & vars(module).keys() if names else public):
                 yield name
                 yield self.of(vars(module)[name], names)
 
     def _of_function(self, function: FunctionType) -> Iterator[Any]:
+        names = frozenset(_names(function.__code__))
         yield function.__code__
         yield function.__defaults__
         yield function.__kwdefaults__
         yield vars(function)
         for cell in function.__closure__ or ():
-            yield cell.cell_contents
-        names = frozenset(_names(function.__code__))
+            yield self.of(cell.cell_contents, names)
         for name, is_import in sorted(set(_reached(function.__code__))):
             yield name
             if is_import:
@@ -224,6 +225,7 @@ class _Digests:
 
     def _of_class(self, kind: type) -> Iterator[Any]:
         yield kind.__qualname__
+        yield type(kind)
         yield from kind.__bases__
         for name, member in sorted(vars(kind).items()):
             if name not in OF_EVERY_CLASS:
@@ -252,8 +254,10 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _names(code: CodeType) -> Iterator[str]:
+    """The names in some code; text may be one, as in ``getattr(module, "name")``."""
     for part in _codes(code):
         yield from part.co_names
+        yield from (text for text in part.co_consts if isinstance(text, str))
 
 
 def _reached(code: CodeType) -> Iterator[tuple[str, bool]]:

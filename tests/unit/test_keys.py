@@ -120,6 +120,10 @@ PAIRS = {
         "from functools import wraps\nfrom lib.corpora import text\n"
         "@wraps(text.word_tokens)\ndef tokenize(s): return s.lower()",
     ),
+    "the class of a class": (
+        "class M(type):\n def __call__(c, s): return 1\nclass tokenize(metaclass=M): 0",
+        "class M(type):\n def __call__(c, s): return 2\nclass tokenize(metaclass=M): 0",
+    ),
     "an array": (
         "from numpy import add, ones\nA = ones(2)\ndef tokenize(s): return add(A, 1)",
         "from numpy import add, ones\nA = ones(3)\ndef tokenize(s): return add(A, 1)",
@@ -141,14 +145,23 @@ def test_a_module_that_a_function_names_counts_as_far_as_it_is_named(
     (tmp_path / "its_helper.py").write_text("N = 1\nOTHER = 1\n")
     its_helper = importlib.import_module("its_helper")
 
+    def enclosing(module):
+        return lambda s: module.N
+
     scope = {"__name__": "__main__", "its_helper": its_helper}
     exec("def f(s): return its_helper.N", scope)
     exec("def g(s):\n from its_helper import N\n return N", scope)
-    before = [key(scope[name]) for name in "fg"]
+    exec("def h(s): return getattr(its_helper, 'N')", scope)
+    exec("ALL = [its_helper]\ndef i(s): return ALL[0].N", scope)
+    exec("def j(s, given=its_helper): return given.N", scope)
+    by_name = [*(scope[name] for name in "fgh"), enclosing(its_helper)]
+    functions = [*by_name, scope["i"], scope["j"]]
+    before = [key(function) for function in functions]
     its_helper.OTHER = 2
-    assert [key(scope[name]) for name in "fg"] == before
+    assert [key(function) for function in by_name] == before[: len(by_name)]
+    its_helper.OTHER = 1
     its_helper.N = 2
-    assert not set(before) & {key(scope[name]) for name in "fg"}
+    assert not set(before) & {key(function) for function in functions}
 
 
 def test_an_installed_function_is_its_name_and_version() -> None:
