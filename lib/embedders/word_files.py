@@ -16,8 +16,8 @@ All but the folder may be packed by gzip, and begin with a byte order mark. In l
 text blanks or tabs separate fields, and the last d fields are the numbers, so that the
 words of glove.840B with blanks in them (". . .", "at name@domain.com") are read right.
 Without a first line that says it, d is what most of the first lines have. A word that
-ends in a blank and a number like those that follow it ("the 0.1") is refused. A word
-whose bytes are not UTF-8 is read as Latin-1.
+ends in a blank and a number like those that follow it ("the 0.1") is refused, and so is
+a table's head, 0 to d - 1. A word whose bytes are not UTF-8 is read as Latin-1.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ def _vectors(stream: IO[bytes], path: Path) -> Vectors:
         blocks = _text(lines, dim, count) if found else _word2vec(stream, count, dim)
         return Vectors(dim, count, blocks)
     found, lines = _laid_out(stream, stream.tell() - len(first))
-    if first.strip(ENDS) and not found:
+    is_head = found > 2 and first.split()[-found:] == [b"%d" % i for i in range(found)]
+    if first.strip(ENDS) and (not found or is_head):
         raise ValueError(f"line 1 is not a word and numbers: {first[:40]!r}")
     return Vectors(_checked(found), None, _text(lines, found))
 
@@ -172,13 +173,16 @@ def _usual(lines: Iterable[bytes]) -> int:
 
 
 def _numbers(line: bytes) -> int:
-    """How many of the last fields are numbers, the first field left out."""
+    """How many of the last fields are numbers, the first field left out.
+
+    A single number after other fields is none, as in "the, 0.1, 0.2" and "in May 2001".
+    """
     fields = line.split(b" ")[1:]
     for count, field in enumerate(reversed(fields)):
         try:
             float(field)
         except ValueError:
-            return count
+            return count if count > 1 else 0
     return len(fields)
 
 
@@ -228,12 +232,13 @@ def _row(line: bytes, dim: int, number: int) -> tuple[bytes, np.ndarray]:
     """The word and the numbers of a line, float32[dim].
 
     Raises ValueError with the line's number if its last fields are not numbers, or if
-    there is one more, written like them.
+    there is one more, written like them, or a carriage return before them.
     """
     word, *numbers = line.rstrip(ENDS).rsplit(b" ", dim)
     last = word.split(b" ")[-1]
     try:
-        if _numbers(word) and (b"." in last) == (b"." in b"".join(numbers)):
+        is_number = _numbers(word) and (b"." in last) == (b"." in b"".join(numbers))
+        if is_number or b"\r" in word:
             raise ValueError(f"{dim + 1} numbers")
         return word.strip(b" "), np.array(numbers, np.float32).reshape(dim)
     except ValueError as error:

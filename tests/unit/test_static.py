@@ -321,6 +321,22 @@ BAD = {
         "line 1 is not a word and numbers: b'0\\tabandon",
     ),
     "text, commas": (text("a,1,2\n"), "line 1 is not a word and numbers: b'a,1,2"),
+    "text, commas and blanks": (
+        text("the, 0.1, 0.2\nof, 0.3, 0.4\n"),
+        "line 1 is not a word and numbers: b'the, 0.1,",
+    ),
+    "text, sentences": (
+        text("It was 1999\nWe met in 2001\n"),
+        "line 1 is not a word and numbers: b'It was",
+    ),
+    "text, columns of a table": (
+        text("word\t0\t1\t2\nthe\t0.1\t0.2\t0.3\nof\t0.1\t0.2\t0.3\n"),
+        "line 1 is not a word and numbers: b'word\\t0",
+    ),
+    "text, carriage returns": (
+        text("2 2\rthe 0.1 0.2\rof 0.3 0.4\r"),
+        "line 1 is not a word and 2 numbers: b'2 2\\rthe",
+    ),
     "binary, header of fewer": (
         announced(b"50 2\n"),
         "holds more than the 50 words of 2 numbers that its header announces",
