@@ -116,7 +116,7 @@ def _check_one(name: str, value: Any, own: bool | str | float, limits: Bounds) -
     """Check a value that is no list and no table."""
     # As in a file's name in another encoding: no notebook can be written with it.
     if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
-        raise _refused(name, value, "a text in UTF-8")
+        raise _refused(name, value, "a text in UTF-8, in a locale of UTF-8")
     if limits.choices:
         one_of(name, value, limits.accepted())
     elif isinstance(own, bool | str):

@@ -65,7 +65,8 @@ WHOLE = "10000000, a whole number"
         (
             "10",
             {"corpus_name": "lines:caf\udce9.txt"},
-            r"corpus_name: 'lines:caf\udce9.txt' is not accepted; give a text in UTF-8",
+            r"corpus_name: 'lines:caf\udce9.txt' is not accepted; "
+            "give a text in UTF-8, in a locale of UTF-8",
         ),
         ("10", {"shrink": "yes"}, "'yes' is not accepted; give True or False"),
         (
