@@ -21,8 +21,19 @@ from typing import Any
 from lib.run.errors import InputError, one_line
 
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
-# With these a function reaches what its code does not name.
-UNSEEN = {"__import__", "compile", "eval", "exec", "globals", "input", "open"}
+# With these a function reaches what its code does not name: those of Python itself,
+UNSEEN = {"__import__", "compile", "eval", "exec", "globals", "input"}
+# and those of any module or object.
+READS = {
+    "environ",
+    "getenv",
+    "import_module",
+    "open",
+    "read_bytes",
+    "read_csv",
+    "read_text",
+    "urlopen",
+}
 OF_CODE = (
     "co_code",
     "co_exceptiontable",
@@ -64,7 +75,10 @@ def of_function(parameter: str, function: Callable) -> str:
     if name := _installed(function):
         return name
     try:
-        return f"{_name(function)} {_Digests().of(function).hex()}"
+        digests = _Digests()
+        digest = digests.of(function).hex()
+        digests.check(getattr(function, "__name__", ""))
+        return f"{_name(function)} {digest}"
     except Exception as error:  # somebody else's objects can raise anything
         raise InputError(
             f"{parameter}: {_name(function)} cannot be told from another function "
@@ -141,6 +155,8 @@ class _Digests:
         self._known: dict[tuple[int, frozenset], bytes] = {}
         self._open: dict[tuple[int, frozenset], int] = {}
         self._kept: list[Any] = []  # so that no other value gets the same id
+        self._named: set[str] = set()
+        self._reading: dict[str, str] = {}  # by the name that calls a method
 
     def of(self, value: Any, names: frozenset[str] = frozenset()) -> bytes:
         """16 bytes; of a module only the attributes with these names count, if any."""
@@ -157,6 +173,16 @@ class _Digests:
             del self._open[key]
             self._known[key] = total.digest()
         return self._known[key]
+
+    def check(self, called: str) -> None:
+        """Raise ValueError if a method that may be called reads something.
+
+        An object has been made already: what its class reads to make one, or in a
+        method that nothing names, does not count.
+        """
+        for name, used in self._reading.items():
+            if name in {called, *self._named} or name.startswith("__"):
+                raise ValueError(f"it uses {used}")
 
     def _encoded(self, part: Any) -> bytes:
         if type(part) in PLAIN:
@@ -184,6 +210,7 @@ class _Digests:
         if kind is FunctionType:
             return self._of_function(value)
         if kind is MethodType:
+            self._named.add(value.__name__)
             return ["method", value.__self__, value.__func__]
         if kind is BuiltinFunctionType:
             return [value.__qualname__, value.__self__]
@@ -207,21 +234,35 @@ class _Digests:
                 yield self.of(vars(module)[name], names)
 
     def _of_function(self, function: FunctionType) -> Iterator[Any]:
-        names = frozenset(_names(function.__code__))
+        names = frozenset(_names(function.__code__, or_texts=True))
         yield function.__code__
         yield function.__defaults__
         yield function.__kwdefaults__
         yield vars(function)
         for cell in function.__closure__ or ():
             yield self.of(cell.cell_contents, names)
+        used = READS & {*_names(function.__code__)}
         for name, is_import in sorted(set(_reached(function.__code__))):
             yield name
             if is_import:
                 yield self.of(import_module(name), names)
             elif name in function.__globals__:
-                yield self.of(function.__globals__[name], names)
-            elif name in UNSEEN and hasattr(builtins, name):
-                raise ValueError(f"it calls {name}")
+                found = function.__globals__[name]
+                yield self.of(found, names)
+                used |= {getattr(found, "__name__", name)} & READS
+            elif hasattr(builtins, name):
+                used |= {name} & UNSEEN
+        if used:
+            self._note_reading(function, min(used))
+        else:
+            self._named |= names
+
+    def _note_reading(self, function: FunctionType, used: str) -> None:
+        owner, _, name = function.__qualname__.rpartition(".")
+        if not owner or owner.endswith("<locals>"):
+            raise ValueError(f"it uses {used}")
+        is_making = name in ("__init__", "__new__", "__post_init__")
+        self._reading[owner.rpartition(".")[2] if is_making else name] = used
 
     def _of_class(self, kind: type) -> Iterator[Any]:
         yield kind.__qualname__
@@ -253,11 +294,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(constant)
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def _names(code: CodeType, or_texts: bool = False) -> Iterator[str]:
     """The names in some code; text may be one, as in ``getattr(module, "name")``."""
     for part in _codes(code):
         yield from part.co_names
-        yield from (text for text in part.co_consts if isinstance(text, str))
+        if or_texts:
+            yield from (text for text in part.co_consts if isinstance(text, str))
 
 
 def _reached(code: CodeType) -> Iterator[tuple[str, bool]]:

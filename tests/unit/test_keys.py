@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
+import os
 import re
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -186,6 +188,31 @@ def test_a_key_is_the_same_in_another_process() -> None:
     assert found.pop().startswith("__main__.tokenize ")
 
 
+READING = """
+from pathlib import Path
+class T:
+    def __init__(self, file): self.words = set(open(file).read().split())
+    def save(self, file): open(file, 'w').write(' '.join(self.words))
+    def tokenize(self, s): return [w for w in s.split() if w in self.words]
+class Lazy:
+    def more(self): return Path('more').read_text()
+    def tokenize(self, s): return self.more()
+"""
+
+
+def test_what_an_object_was_made_from_is_in_it(tmp_path) -> None:
+    found = set()
+    for words in ("a b", "a c"):
+        (tmp_path / "words").write_text(words)
+        made = defined(READING, "T")(tmp_path / "words")
+        found.add(key(made.tokenize))
+    assert len(found) == 2
+    with refused("it uses read_text"):
+        key(defined(READING, "Lazy")().tokenize)
+    with refused("it uses open"):
+        key(defined(f"{READING}def tokenize(s): return T('words').tokenize(s)"))
+
+
 class Holding:
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -202,8 +229,10 @@ class Holding:
             functools.partial(Holding().tokenize, "a"),
             "cannot pickle '_thread.lock' object",
         ),
-        (lambda sentence: eval(sentence), "it calls eval"),
-        (lambda sentence: list(open(sentence)), "it calls open"),  # noqa: SIM115
+        (lambda sentence: eval(sentence), "it uses eval"),
+        (lambda sentence: list(open(sentence)), "it uses open"),  # noqa: SIM115
+        (lambda sentence: Path(sentence).read_text(), "it uses read_text"),
+        (lambda sentence: os.environ[sentence], "it uses environ"),
         (np.frompyfunc(operator.not_, 1, 1), "its builtins.ufunc has no state"),
     ],
 )
