@@ -15,7 +15,14 @@ from functools import _lru_cache_wrapper, cache, cached_property
 from importlib import import_module
 from importlib.metadata import packages_distributions, version
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MappingProxyType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from lib.run.errors import InputError, one_line
@@ -56,6 +63,8 @@ OF_EVERY_CLASS = {
     "__doc__",
     "__firstlineno__",
     "__module__",
+    "__orig_bases__",
+    "__parameters__",
     "__static_attributes__",
     "__weakref__",
     "_abc_impl",
@@ -194,15 +203,19 @@ class _Digests:
         if kind in PLAIN:
             return [value]
         if kind in (set, frozenset):
-            return [kind.__name__, *sorted(map(self.of, value))]
+            return [kind.__name__, *sorted(map(self._encoded, value))]
         if kind in (list, tuple):
             return [kind.__name__, *value]
-        if kind is dict:
+        if kind in (dict, MappingProxyType):
             return ["dict", *(part for item in value.items() for part in item)]
+        if hasattr(kind, "detach") or kind.__name__ == "ndarray":
+            return self._of_array(value)
         if isinstance(value, ModuleType):
             return self._of_module(value, names)
         if name := _installed(value):
             return [name]
+        if kind.__name__ == "CPUDispatcher":  # what Numba compiles
+            return [kind.__name__, value.py_func, value.targetoptions]
         if isinstance(fingerprint := getattr(value, "fingerprint", None), str):
             return [fingerprint]
         if kind is CodeType:
@@ -223,6 +236,15 @@ class _Digests:
         if kind is cached_property:
             return [kind.__name__, value.func]
         return self._reduced(value)
+
+    def _of_array(self, value: Any) -> Iterable[Any]:
+        """The parts of an array or a tensor, whose pickle names its place in memory."""
+        if hasattr(value, "detach"):
+            array = value.detach().cpu().flatten().view(sys.modules["torch"].uint8)
+            return [str(value.dtype), *value.shape, array.numpy().tobytes()]
+        if value.dtype.hasobject:
+            return self._reduced(value)
+        return [str(value.dtype), *value.shape, value.tobytes()]
 
     def _of_module(self, module: ModuleType, names: frozenset[str]) -> Iterator[Any]:
         of = version_of(module.__name__)

@@ -130,6 +130,30 @@ PAIRS = {
         "from numpy import add, ones\nA = ones(2)\ndef tokenize(s): return add(A, 1)",
         "from numpy import add, ones\nA = ones(3)\ndef tokenize(s): return add(A, 1)",
     ),
+    "a tensor": (
+        "import torch\nT = torch.ones(2).bfloat16()\ntokenize = lambda s: T",
+        "import torch\nT = torch.zeros(2).bfloat16()\ntokenize = lambda s: T",
+    ),
+    "a model": (
+        "import torch\nM = torch.nn.PReLU(2)\ntokenize = lambda s: M(s)",
+        "import torch\nM = torch.nn.PReLU(3)\ntokenize = lambda s: M(s)",
+    ),
+    "a compiled function": (
+        "import numba\n@numba.njit\ndef tokenize(s): return s",
+        "import numba\n@numba.njit\ndef tokenize(s): return s + 1",
+    ),
+    "a mapping that cannot change": (
+        "from types import MappingProxyType as M\nD = M({'a': 1})\n"
+        "def tokenize(s): return D[s]",
+        "from types import MappingProxyType as M\nD = M({'a': 2})\n"
+        "def tokenize(s): return D[s]",
+    ),
+    "a generic class": (
+        "from typing import Generic, TypeVar\nT = TypeVar('T')\n"
+        "class tokenize(Generic[T]): size = 1",
+        "from typing import Generic, TypeVar\nT = TypeVar('T')\n"
+        "class tokenize(Generic[T]): size = 2",
+    ),
 }
 
 
