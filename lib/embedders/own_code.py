@@ -17,7 +17,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module, invalidate_caches
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec, resolve_name, spec_from_file_location
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -178,9 +178,11 @@ def _specs(name: str) -> Iterator[tuple[str, ModuleSpec]]:
     """Where Python finds a module and the packages around it, the outermost first."""
     places = None
     parts = name.split(".")
-    for end in range(1, len(parts) + 1):
+    for end, part in enumerate(parts, 1):
         full = ".".join(parts[:end])
-        found = (finder.find_spec(full, places) for finder in sys.meta_path)
+        # By its full name, a namespace would be looked for in an imported parent.
+        finders = sys.meta_path if places is None else [PathFinder]
+        found = (finder.find_spec(part, places) for finder in finders)
         spec = next(filter(None, found), None)
         if spec is None:
             return

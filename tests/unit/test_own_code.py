@@ -58,6 +58,10 @@ IMPORTS = {
     "a module of a module": ("import between\nN = between.other.N\n", "other.py"),
     "a package's module": ("import whole.other as it\nN = it.N\n", "whole/other.py"),
     "a folder's module": ("from plain.other import N\n", "plain/other.py"),
+    "a folder's folder's module": (
+        "from level.deep.other import N\n",
+        "level/deep/other.py",
+    ),
     "a relative import": ("from whole import N\n", "whole/inner.py"),
 }
 
