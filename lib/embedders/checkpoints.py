@@ -90,6 +90,24 @@ def _web_page_in(source: Path) -> str:
     return ""
 
 
+def has_weights(folder: Path) -> bool:
+    """Whether a module's folder has its weights in one file, or all of their parts."""
+    for name in ("model.safetensors", "pytorch_model.bin", "adapter_model.safetensors"):
+        index = folder / f"{name}.index.json"
+        parts = {name}
+        if index.is_file() and not (folder / name).is_file():
+            parts = set(read_json(index)["weight_map"].values())
+        if all((folder / part).is_file() for part in parts):
+            return True
+    return False
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Whether a module's folder has a file of a tokenizer."""
+    patterns = ("*token*", "vocab*", "*.model")
+    return any(path for pattern in patterns for path in folder.glob(pattern))
+
+
 def digest_of_model(folder: Path, pattern: str = "*") -> str:
     """32 hexadecimal digits that identify a model's files.
 
@@ -197,11 +215,7 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
             folder, local_files_only=True
         )
     tokenizer = whole.backend_tokenizer
-    known = 1 + max(tokenizer.get_vocab().values())
-    rows = model.get_input_embeddings().num_embeddings
-    # Other files are lines, which could be cut anywhere.
-    if known > rows or (known + PADDED <= rows and not is_whole):
-        raise ValueError(f"the tokenizer knows {known} tokens, the weights {rows}")
+    check_vocabulary(tokenizer, model, is_whole)
     if model.config.model_type == GPT:
         # Its words go to the byte-pair encoding as they are; the file's rules would
         # split them again.
@@ -215,6 +229,20 @@ def _tokenizer(folder: Path, model: PreTrainedModel) -> Any:
     if longest:
         tokenizer.enable_truncation(longest)
     return tokenizer
+
+
+def check_vocabulary(
+    tokenizer: Any, model: PreTrainedModel, is_whole: bool = False
+) -> None:
+    """Raise ValueError if a tokenizer and a model's weights do not go together.
+
+    One that `is_whole` may know fewer tokens. Others are read from lines, which could
+    be cut anywhere, or missing: then all words would be unknown.
+    """
+    known = 1 + max(tokenizer.get_vocab().values(), default=-1)
+    rows = model.get_input_embeddings().num_embeddings
+    if known > rows or (known + PADDED <= rows and not is_whole):
+        raise ValueError(f"the tokenizer knows {known} tokens, the weights {rows}")
 
 
 def table_size(model: PreTrainedModel) -> int | None:

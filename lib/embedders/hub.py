@@ -24,9 +24,12 @@ from lib.embedders import kinds
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import (
     as_input_error,
+    check_vocabulary,
     count_cut,
     digest_of_model,
     finite,
+    has_tokenizer,
+    has_weights,
     quiet,
     similarity,
     table_size,
@@ -35,7 +38,7 @@ from lib.embedders.checkpoints import (
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, FORMS, STATIC, CatalogEntry
 from lib.embedders.transformer import POOLINGS, Transformer
-from lib.run import files, paths
+from lib.run import paths
 from lib.run.errors import InputError, one_line
 
 SECONDS = 5  # that the hub has to answer
@@ -43,8 +46,9 @@ COMMAND = "nothing: fetched from the model hub when it is first loaded"
 ID = r"[\w.-]+/[\w.-]+"
 REVISION = r"[\w.-]+"
 ROOTS = ["modules.json", "config.json"]  # one of them says what else there is
-# Modules of sentence-transformers, by their class, that have weights.
-WEIGHTED = {"Transformer", "StaticEmbedding", "WordEmbeddings", "LSTM", "CNN", "Dense"}
+# Modules of sentence-transformers, by their class, that have a tokenizer, and weights.
+READING = {"Transformer", "StaticEmbedding", "WordEmbeddings"}
+WEIGHTED = READING | {"LSTM", "CNN", "Dense"}
 REMEDY = (
     "give the folder of a SentenceTransformer without code of its own; if the hub's "
     "cache has it, delete it there"
@@ -168,6 +172,8 @@ def _read(folder: Path, digest: str, with_weights: bool = True) -> Any:
             trust_remote_code=False,
             model_kwargs=kwargs,
         )
+        if model.transformers_model and not any(folder.rglob("tokenizer.json")):
+            check_vocabulary(model.tokenizer, model.transformers_model)
         positions = table_size(model.transformers_model)
         if positions and positions < model.max_seq_length:
             model.max_seq_length = positions
@@ -210,7 +216,7 @@ def _of(model: str) -> dict[str, str | None]:
 
 
 def cached(model: str) -> Path | None:
-    """The folder of a model in the hub's cache, if all of its weights are there."""
+    """Its folder in the hub's cache, if its weights and tokenizers are there."""
     from huggingface_hub import snapshot_download
 
     with suppress(OSError, ValueError):  # it is not there, or cannot be read
@@ -221,21 +227,10 @@ def cached(model: str) -> Path | None:
         folder = Path(found)
         modules = _modules(folder) or [("", "Transformer")]
         weighted = [folder / path for path, kind in modules if kind in WEIGHTED]
-        if all(map(_has_weights, weighted)):
+        reading = [folder / path for path, kind in modules if kind in READING]
+        if all(map(has_weights, weighted)) and all(map(has_tokenizer, reading)):
             return folder
     return None
-
-
-def _has_weights(folder: Path) -> bool:
-    """Whether a module's folder has its weights in one file, or all of their parts."""
-    for name in ("model.safetensors", "pytorch_model.bin", "adapter_model.safetensors"):
-        index = folder / f"{name}.index.json"
-        parts = {name}
-        if index.is_file() and not (folder / name).is_file():
-            parts = set(files.read_json(index)["weight_map"].values())
-        if all((folder / part).is_file() for part in parts):
-            return True
-    return False
 
 
 def missing(model: str) -> str:

@@ -277,14 +277,25 @@ def test_what_a_download_lacks_is_fetched_and_nothing_else(
     assert hub.cached("a/b") == cached
     assert hub.cached(f"a/b@{40 * 'c'}") == cached
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
-    for name in (weights[0], weights[-1], "3_Dense/pytorch_model.bin"):
-        blob = (cached / name).resolve()
-        (cached / name).unlink()
-        blob.unlink()
+    tokenizer = ["tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+    ends = [weights[0], weights[-1], "3_Dense/pytorch_model.bin"]
+    for lacking in (*([name] for name in ends), tokenizer):
+        for name in lacking:
+            (cached / name).resolve().unlink()
+            (cached / name).unlink()
         asked.clear()
         assert hub.cached("a/b") is None
         assert hub.find("a/b") == cached == hub.cached("a/b")
-        assert asked == [name]
+        assert sorted(asked) == lacking
+
+
+def test_a_model_without_its_tokenizer_is_refused(tmp_path) -> None:
+    folder = write_model(tmp_path / "model")
+    for name in ("tokenizer.json", "tokenizer_config.json", "vocab.txt"):
+        (folder / name).unlink()
+    # Five special tokens; 94 characters, alone and inside words, and three words
+    with refused("the tokenizer knows 5 tokens, the weights 196"):
+        embedders.load(str(folder)).encode(SENTENCES)
 
 
 # -- how much of a sentence it reads ---------------------------------------------------
