@@ -49,6 +49,7 @@ ROOTS = ["modules.json", "config.json"]  # one of them says what else there is
 # Modules of sentence-transformers, by their class, that have a tokenizer, and weights.
 READING = {"Transformer", "StaticEmbedding", "WordEmbeddings"}
 WEIGHTED = READING | {"LSTM", "CNN", "Dense"}
+CHECK = "check its name and the network"
 REMEDY = (
     "give the folder of a SentenceTransformer without code of its own; if the hub's "
     "cache has it, delete it there"
@@ -252,7 +253,9 @@ def missing(model: str) -> str:
         revision = _of(model)["revision"]
         which = f" (revision {revision})" if revision else ""
         absent = f"{model} is not in the model hub's cache and cannot be fetched"
-        return f"{absent}{which} ({one_line(error)}); check its name and the network"
+        other = f"{model.partition('@')[0]}@main"
+        remedy = f"give {other}, which is there" if cached(other) else CHECK
+        return f"{absent}{which} ({one_line(error)}); {remedy}"
     return ""
 
 
