@@ -87,7 +87,8 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
             "give one that a model was saved in"
         )
     if pooling:
-        model = Transformer(name, folder, pooling, prompt=prompt)
+        inside = {kind: path for path, kind in _modules(folder)}.get("Transformer", "")
+        model = Transformer(name, folder / inside, pooling, prompt=prompt)
         model.is_foreign = True
         model.similarity_fn_name = similarity(folder)
         return model

@@ -394,6 +394,14 @@ def test_the_limit_is_where_the_vector_stops_changing(
     assert embedder.cut([]) == embedder.cut(["a"])
 
 
+def test_our_own_pooling_finds_the_network_in_a_folder_of_its_own(tmp_path) -> None:
+    folder = in_a_folder(tmp_path / "model")
+    ours = Transformer("plain", folder / "0_Transformer", "cls").encode(SENTENCES)
+    np.testing.assert_array_equal(
+        embedders.load(str(folder), pooling="cls").encode(SENTENCES), ours
+    )
+
+
 @pytest.mark.parametrize("padding", [0, 1])
 def test_our_own_pooling_counts_as_it_cuts(tmp_path, own_cache, padding) -> None:
     folder = write_any(tmp_path / "model", roberta(padding))
