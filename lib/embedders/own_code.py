@@ -16,9 +16,8 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module, invalidate_caches
+from importlib import import_module, invalidate_caches, util
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec, resolve_name, spec_from_file_location
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
@@ -35,13 +34,12 @@ MEND = "fix it, or give another embedder"
 VERSION = "VERSION"  # what a user's module calls its version
 PROBE = ["A sentence."]
 # Python opens the files that these read, so that it can be seen.
-SEEN = {"lib", "nltk", "numpy", "pandas", "regex", "scipy", "sklearn"}
+SEEN = {"gensim", "lib", "nltk", "numpy", "pandas", "regex", "scipy", "sklearn", "tqdm"}
 # With these, code reaches what its text does not name.
 UNNAMED = {
-    "__import__": "imports modules by a computed name",
-    "environ": "reads the environment",
-    "getenv": "reads the environment",
-    "import_module": "imports modules by a computed name",
+    **dict.fromkeys(["environ", "getenv"], "reads the environment"),
+    **dict.fromkeys(["__import__", "import_module"], "imports modules by other names"),
+    **dict.fromkeys(["read_feather", "read_hdf", "read_parquet"], "reads a file"),
 }
 CONNECTS, STARTS = "connects to another computer", "starts another process"
 # What Python reports, and what it means. The first argument of "opens" is a file.
@@ -59,6 +57,7 @@ EVENTS = {
     "subprocess.Popen": STARTS,
 }
 OF_IMPORT = ("<frozen importlib", "<frozen zipimport")
+LIBRARY = str(Path(keys.__file__).parents[1])
 WRITTEN = os.O_WRONLY | os.O_TRUNC | os.O_EXCL
 OF_SYSTEM = ("/dev/", "/etc/", "/lib/", "/proc/", "/sys/", "/usr/lib/", "/usr/share/")
 
@@ -106,12 +105,16 @@ def load(spec: str) -> OwnCode:
             and known.opened == _states(known.opened)
         ):
             return known
+        _forget(known.opened if known else ())
         with _watched(sources) as seen:
             module = _run(name, file, sources)
             thing = getattr(module, attribute)
             thing = thing() if isinstance(thing, type) else thing
             with suppress(Exception):  # whoever encodes a text will hear of it
                 getattr(thing, "encode", thing)(list(PROBE))
+        sources = _sources(name, file)  # it may have added to Python's path
+    for known_file in map(str, sources.files.values()):
+        seen.pop(f"opens {known_file}", None)
     reasons = [*seen, *sources.reasons]
     version = getattr(module, VERSION, None)
     if reasons and version is None:
@@ -202,15 +205,12 @@ class _Sources(NamedTuple):
     ----------
     files : dict of str to Path
         The modules that are not installed.
-    packages : set of str
-        The installed ones that these import.
     reasons : list of str
         Why its vectors may depend on more.
     digest : str
     """
 
     files: dict[str, Path]
-    packages: set[str]
     reasons: list[str]
     digest: str
 
@@ -235,12 +235,10 @@ def _sources(name: str, file: Path | None) -> _Sources:
             reasons[f"imports {name}, which may read files"] = None
     contents = {name: files.sha256(file) for name, file in sorted(modules.items())}
     if "lib" in packages:
-        library = Path(keys.__file__).parents[1]
-        contents |= {
-            str(file): files.sha256(file) for file in sorted(library.rglob("*.py"))
-        }
+        library = sorted(Path(LIBRARY).rglob("*.py"))
+        contents |= {str(file): files.sha256(file) for file in library}
     digest = hashlib.blake2b(f"{contents} {versions}".encode(), digest_size=16)
-    return _Sources(modules, packages, list(reasons), digest.hexdigest())
+    return _Sources(modules, list(reasons), digest.hexdigest())
 
 
 def _own(name: str, packages: set[str]) -> Iterator[tuple[str, Path, str]]:
@@ -269,16 +267,15 @@ def _imports(file: Path, package: str, reasons: dict[str, None]) -> Iterator[str
     except (SyntaxError, ValueError):  # it will fail when it runs, or is compiled
         return
     for node in nodes:
-        name = getattr(node, "id", getattr(node, "attr", None))
-        if name in UNNAMED:
-            reasons[UNNAMED[name]] = None
+        named = {getattr(node, kind, None) for kind in ("id", "attr", "name")}
+        reasons.update({UNNAMED[name]: None for name in UNNAMED.keys() & named})
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
                 with suppress(ImportError):
-                    base = resolve_name("." * node.level + base, package)
+                    base = util.resolve_name("." * node.level + base, package)
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
@@ -310,8 +307,15 @@ def _run(name: str, file: Path | None, sources: _Sources) -> ModuleType:
     return module
 
 
+def _forget(opened: Iterable[str]) -> None:
+    """Have Python import anew what it has from these files."""
+    for name, module in list(sys.modules.items()):
+        if getattr(module, "__file__", None) in opened:
+            del sys.modules[name]
+
+
 def _executed(name: str, file: Path) -> ModuleType:
-    module = module_from_spec(spec_from_file_location(name, file))
+    module = util.module_from_spec(util.spec_from_file_location(name, file))
     sys.modules[name] = module
     try:
         exec(compile(file.read_bytes(), str(file), "exec"), vars(module))
@@ -361,24 +365,27 @@ def _note(event: str, arguments: tuple) -> None:
     if threading.get_ident() in others:
         return
     said, file = EVENTS[event], ""
+    frame = sys._getframe(1)
     if said == "opens":
         file = _read(*arguments)
         if not file or file in files:
             return
         said = f"opens {file}"
-    if not _is_import(sys._getframe(1), files):
+        if frame.f_code.co_filename.startswith(OF_IMPORT):  # as a module
+            frame = None
+    if not _is_import(frame, files):
         seen[said] = file
 
 
-def _read(name: Any, mode: Any = None, flags: int = 0, *_: Any) -> str:
+def _read(name: Any, _: Any = None, flags: int = 0, *__: Any) -> str:
     """The file that is opened to be read; empty for Python's and the system's own."""
     if not isinstance(name, str | bytes | os.PathLike) or flags & WRITTEN:
         return ""
-    text = os.fsdecode(name)
-    if "/" not in text and mode is None:  # a library that the system finds
-        return ""
-    file = os.path.abspath(text)
+    file = os.path.abspath(os.fsdecode(name))
+    with suppress(ValueError):  # it is no stored bytecode
+        file = util.source_from_cache(file)
     is_own = file.startswith(OF_SYSTEM) or keys.is_installed(file)
+    is_own |= file.endswith(".py") and file.startswith(LIBRARY)
     return "" if is_own or not os.path.exists(file) else file
 
 

@@ -90,6 +90,46 @@ def test_a_module_that_a_function_imports_when_it_is_called_counts(
         assert embedded(file, tmp_path / "store") == [[number, number]] * 2
 
 
+# How code imports the file `found/other.py` that its text does not name.
+UNNAMED = {
+    "Python's path": (
+        "import sys\nsys.path.append(str(HERE / 'found'))\nimport other\n",
+        1,
+    ),
+    "a computed name": (
+        "import sys\nfrom importlib import import_module as load\n"
+        "sys.path.append(str(HERE / 'found'))\nother = load('oth' + 'er')\n",
+        0,
+    ),
+    "a file": (
+        "from importlib import util\n"
+        "spec = util.spec_from_file_location('it', HERE / 'found' / 'other.py')\n"
+        "other = util.module_from_spec(spec)\nspec.loader.exec_module(other)\n",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("what", UNNAMED)
+def test_a_module_that_is_found_when_code_runs_counts(what, write, tmp_path) -> None:
+    code, is_kept = UNNAMED[what]
+    count = "with open(HERE / 'runs', 'a') as runs: runs.write('x')\n"
+    file = write("mine.py", HEAD + count + code + ENCODE.format("other.N"))
+    path = [*sys.path]
+    for number in (1, 2):
+        if is_kept:  # as a new process begins
+            sys.path[:] = path
+            sys.modules.pop("other", None)
+        write("found/other.py", f"N = {number}\n")
+        mine = own.load(f"{file}:encode", "mine")
+        assert bool(mine.cached_as) == is_kept
+        vectors = EmbeddingStore(tmp_path / "store").embed(
+            mine, SENTENCES, mine.cached_as
+        )
+        assert vectors.tolist() == [[number, number]] * 2
+    assert (tmp_path / "runs").read_text() == "xx"
+
+
 def test_files_of_one_name_in_two_folders_do_not_mix(write, tmp_path) -> None:
     for number in (1, 2, 1):
         write(f"{number}/beside.py", f"N = {number}\n")
@@ -98,21 +138,19 @@ def test_files_of_one_name_in_two_folders_do_not_mix(write, tmp_path) -> None:
         assert embedded(file, tmp_path / "store") == [[number, number]] * 2
 
 
+SIZE = "(HERE / 'size').stat().st_size"  # which cannot be seen
 READS = {
     "when it is read": ("N = np.load(HERE / 'n.npy')\n", "N"),
     "when it is called": ("", "np.load(HERE / 'n.npy')"),
-    "a database": ("import sqlite3\nsqlite3.connect(HERE / 'n.npy')\n", "n()"),
-    "another process": ("", "n()"),
-    "a computed import": ("import importlib\nimportlib.import_module('re')\n", "n()"),
-    "the environment": ("import os\nos.environ.get('NONE')\n", "n()"),
-    "a package that may read": ("import tokenizers\n", "n()"),
+    "a database": ("import sqlite3\nsqlite3.connect('n.npy')\n", SIZE),
+    "a module's file": ("import pkgutil\npkgutil.get_data('between', 'size')\n", SIZE),
+    "by pandas": ("import pandas as pd\nif 0: pd.read_parquet('n')\n", SIZE),
+    "another process": ("import subprocess\nsubprocess.run(['true'])\n", SIZE),
+    "a computed import": ("import importlib\nimportlib.import_module('re')\n", SIZE),
+    "the environment": ("import os\nos.environ.get('NONE')\n", SIZE),
+    "it by another name": ("from os import getenv as get\nget('NONE')\n", SIZE),
+    "a package that may read": ("import tokenizers\n", SIZE),
 }
-OUTSIDE = """
-def n():
-    import subprocess, sys
-    code = f"import numpy; print(numpy.load({str(HERE / 'n.npy')!r})[()])"
-    return float(subprocess.check_output([sys.executable, "-c", code]))
-"""
 
 
 @pytest.mark.parametrize("what", READS)
@@ -120,14 +158,17 @@ def test_code_that_reaches_further_encodes_again_unless_it_states_a_version(
     what, write, tmp_path, capsys, monkeypatch
 ) -> None:
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    write("between.py", "")
     first, number = READS[what]
-    code = HEAD + OUTSIDE + first + ENCODE.format(number)
+    code = HEAD + first + ENCODE.format(number)
     found = {}
     for name, version in {"unstated": "", "stated": "VERSION = 1\n"}.items():
         file = write(f"{name}.py", code + version)
         found[name] = []
         for value in (1.0, 2.0):
             np.save(tmp_path / "n.npy", value)
+            write("size", "x" * int(value))
             next_run()
             (vector, _) = embedded(file, tmp_path / "store")
             found[name].append(vector[0])
