@@ -147,10 +147,11 @@ class Transformer(Embedder):
         if tokenizer.truncation is None:
             return 0, 0
         longest = tokenizer.truncation["max_length"]
-        # ASCII has at most a token for each character, and those around the sentence.
+        # ASCII has at most a token for each character, one before the first (XLM-R: its
+        # mark of a blank), and those around the sentence.
         room = longest - tokenizer.num_special_tokens_to_add(is_pair=False)
         given = [self.prompt + sentence for sentence in sentences]
-        long = [each for each in given if len(each) > room or not each.isascii()]
+        long = [each for each in given if len(each) >= room or not each.isascii()]
         encodings = self._encodings(long, tokenizer)
         return longest, sum(bool(encoding.overflowing) for encoding in encodings)
 

@@ -412,6 +412,17 @@ def test_our_own_pooling_counts_as_it_cuts(tmp_path, own_cache, padding) -> None
     np.testing.assert_allclose(just, more, atol=1e-6)
 
 
+def test_a_token_that_the_tokenizer_puts_before_the_text_counts(
+    tmp_path, own_cache
+) -> None:
+    file = write_model(tmp_path / "model") / "tokenizer.json"
+    normalizer = {"normalizer": {"type": "Prepend", "prepend": "c "}}
+    file.write_text(json.dumps(json.loads(file.read_text()) | normalizer))
+    embedder = embedders.load(str(file.parent), pooling="avg")
+    # [CLS], c, [SEP], and a token for each letter
+    assert embedder.cut(["a" * 37, "a" * 38]) == (40, 1)
+
+
 # -- what a reader must know -----------------------------------------------------------
 
 
