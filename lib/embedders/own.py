@@ -12,7 +12,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from inspect import isfunction
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -175,10 +175,13 @@ def _find(spec: str | Path | Any, pooling: str, prompt: str) -> _Found:
 
 
 def _of_function(thing: Any) -> str:
-    """What a function is; empty if it is none, or cannot be told from another."""
-    with suppress(InputError):
-        return keys.of_function("embedder", thing) if isfunction(thing) else ""
-    return ""
+    """What a function is, or at least its code; empty for an object."""
+    if not isfunction(thing):
+        return ""
+    try:
+        return keys.of_function("embedder", thing)
+    except InputError:  # it depends on more, a model, say
+        return keys.of_code(thing)
 
 
 def _settings(embedder: Embedder) -> str:

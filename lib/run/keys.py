@@ -95,6 +95,11 @@ def of_function(parameter: str, function: Callable) -> str:
         ) from error
 
 
+def of_code(function: FunctionType) -> str:
+    """A digest of a function's code alone, whatever else it depends on."""
+    return _Digests().of(function.__code__).hex()
+
+
 def _name(thing: Any) -> str:
     name = getattr(thing, "__qualname__", type(thing).__qualname__)
     return f"{getattr(thing, '__module__', None) or 'builtins'}.{name}"

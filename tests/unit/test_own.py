@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import time
+from threading import Lock
 
 import numpy as np
 import pytest
@@ -124,6 +125,16 @@ def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
     assert named.sentences == len(SENTENCES)  # the second time they came from the store
     assert own.load(f"{code}:encode", "named").cached_as == named.cached_as
     assert own.load(f"{code}:Model", "named").cached_as != named.cached_as
+
+
+def test_a_function_defined_anew_under_the_same_name_gives_new_vectors(
+    tmp_path,
+) -> None:
+    store = EmbeddingStore(tmp_path)
+    lock = Lock()  # has no key: then the code alone tells them apart
+    first = store.embed(lambda s: [[1, lock.locked()]] * len(s), SENTENCES, "mine")
+    second = store.embed(lambda s: [[2, lock.locked()]] * len(s), SENTENCES, "mine")
+    assert (first[0].tolist(), second[0].tolist()) == ([1, 0], [2, 0])
 
 
 # -- what is refused -------------------------------------------------------------------
