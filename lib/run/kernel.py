@@ -73,6 +73,7 @@ def execute(
             "TMPDIR": scratch,
             # A user's start-up files and backend would change the layout of figures.
             "IPYTHONDIR": f"{scratch}/ipython",
+            "PYTHONSTARTUP": "",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             # Threads that wait by spinning take the time of the notebook beside this
             # one.

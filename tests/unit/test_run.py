@@ -258,6 +258,8 @@ def test_a_notebook_runs_in_this_python_and_checkout_whatever_kernels_are_instal
     for name in ("JUPYTER_PATH", "JUPYTER_DATA_DIR"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "other"))
+    (tmp_path / "start.py").write_text("import sys; sys.executable = 'another'")
+    monkeypatch.setenv("PYTHONSTARTUP", str(tmp_path / "start.py"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     project("01_good", WHERE)
     notebook = json.loads(job("01").notebook.read_text())
