@@ -130,7 +130,8 @@ def _changed_verdicts(table: Path, reference: Path) -> list[str]:
 
 
 def _read(file: Path) -> list[list[str]]:
-    return list(csv.reader(StringIO(file.read_text(encoding="utf-8"))))
+    rows = csv.reader(StringIO(file.read_text(encoding="utf-8")))
+    return [row for row in rows if row]
 
 
 def differences(table: Path, reference: Path) -> dict[str, float]:
@@ -151,6 +152,8 @@ def differences(table: Path, reference: Path) -> dict[str, float]:
     if not (table.exists() and reference.exists()):
         return {OTHERWISE: 1}
     rows, expected = _read(table), _read(reference)
+    if rows == expected:
+        return {}
     if [*map(len, rows)] != [*map(len, expected)] or rows[0] != expected[0]:
         return {OTHERWISE: 1}
     header, expected = rows[0], expected[1:]

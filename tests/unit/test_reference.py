@@ -89,6 +89,8 @@ COUNTS = "name,mistakes,right\na,14,1\nb,20,1\n"
     ("text", "changes", "expected"),
     [
         (TABLE, {}, {}),
+        ("", {}, {}),
+        ("a,b\n1,2\n", {"1,2\n": "\n1,2\n\n"}, {}),
         # 1 % of 0.505 is 0.00505.
         (TABLE, {"0.5": "0.5049"}, {}),
         (TABLE, {"0.5": "0.5051"}, {"number": 0.0051}),
