@@ -25,8 +25,13 @@ ENCODE = "def encode(sentences):\n    return np.full((len(sentences), 2), {})\n"
 @pytest.fixture
 def write(tmp_path, monkeypatch):
     """A function that writes a file and returns its path."""
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    # Without what other tests have left.
+    path = [folder for folder in sys.path if folder not in own_code._folders]
+    monkeypatch.setattr(sys, "path", path)
     monkeypatch.setattr(own_code, "_folders", [])
+    for name in own_code._imported:
+        sys.modules.pop(name, None)
+    own_code._imported.clear()
 
     def write(name: str, text: str) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
