@@ -37,7 +37,7 @@ export $(GIVEN)
 BIN := .venv/bin
 READY := .venv/complete
 # Where the notebooks have their cache: SENTENCE_CACHE may begin with ~, and a relative one counts from this folder.
-CACHE = "$${PYTHON:-python3}" -E -c 'from os.path import normpath; from lib.run.paths import CACHE; print(normpath(CACHE))'
+CACHE = "$${PYTHON:-python3}" -E -c 'from os.path import normpath; from lib.base.paths import CACHE; print(normpath(CACHE))'
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 .DEFAULT_GOAL := help
@@ -47,7 +47,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01|replication/n2o] [PROFILE=default|smoke|hub|paper] [JOBS=2] [FORCE=yes]
-	@$(BIN)/python -m lib.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS" $${FORCE:+--force}
+	@$(BIN)/python -m tools.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS" $${FORCE:+--force}
 
 reference: $(READY) ## keep the last results, of a run without SENTENCE_DATA, as the reference  [NOTEBOOK=01] [PROFILE=default|paper]
 	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
@@ -65,13 +65,13 @@ data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here
 	@$(BIN)/python -m tools.data --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder] [FORCE=yes]
-	@$(BIN)/python -m lib.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name= $${FORCE:+--force}
+	@$(BIN)/python -m tools.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name= $${FORCE:+--force}
 
 swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=] [FORCE=yes]
-	@$(BIN)/python -m lib.run.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
+	@$(BIN)/python -m tools.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
-	@$(BIN)/python -m lib.embedders.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
+	@$(BIN)/python -m tools.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
 bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/ except scale.md: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done

@@ -20,10 +20,10 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import measure
 from lib import corpora, embedders
+from lib.base.errors import InputError
 from lib.neighbors import Neighbors, approximate, tuning
 from lib.neighbors.brute_force import choose, nearest
 from lib.neighbors.contract import exclusions
-from lib.run.errors import InputError
 from lib.store import EmbeddingStore
 
 EMBEDDERS = [

@@ -22,8 +22,8 @@ import psutil
 from joblib import cpu_count
 
 from lib import corpora
-from lib.run import paths
-from lib.run.environment import computes_in_bfloat16, processor
+from lib.base import paths
+from lib.base.environment import computes_in_bfloat16, processor
 from tools.pages import table
 
 RUNS = 5

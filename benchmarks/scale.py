@@ -27,8 +27,8 @@ import psutil
 
 from benchmarks import measure
 from lib import corpora, embedders
+from lib.base import cluster, paths
 from lib.neighbors import Neighbors, brute_force, distributed
-from lib.run import cluster, paths
 from lib.store import EmbeddingStore, shards
 from lib.vectors import unit
 

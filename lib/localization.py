@@ -21,10 +21,10 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from lib.base.compiled import njit
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
 from lib.corpora.closure import groups_from_pairs
-from lib.run.compiled import njit
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
 from lib.vectors import Embeddings, as_matrix, check_finite, narrow
 
 __all__ = [

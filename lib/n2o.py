@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 from lib.vectors import Embeddings, as_integers
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 from lib.vectors import as_integers, unit
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from scipy.stats import ConstantInputWarning, pearsonr, spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.vectors import Embeddings, as_column, as_matrix, check_finite, narrow, unit
 
 LEAST_PAIRS = 3

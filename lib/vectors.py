@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 Embeddings = np.ndarray | sp.csr_array
 

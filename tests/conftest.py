@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from lib.run import paths
+from lib.base import paths
 from tests.sizes import EXAMPLES
 
 # Workers share the cores, and small arrays are no work for several threads. Set before

@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lib.run import paths
+from lib.base import paths
 
 PARTS = (
     "lib",
+    "audit",
     "notebooks",
     "params",
     "docs",

@@ -83,7 +83,7 @@ class Elsewhere:
         }
         own = {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.project)}
         others = DIFFERENT | decimal_comma(self.folder / "locales")
-        options = ["-m", "lib.run", "--profile", profile, "--jobs", "2"]
+        options = ["-m", "tools.run", "--profile", profile, "--jobs", "2"]
         return run(self.folder, passed | own | others, *options, umask=0o077)
 
 

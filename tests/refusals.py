@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 
 @contextmanager

@@ -1,4 +1,3 @@
-"""What builds and documents the project; no notebook imports it.
+"""Programs of a checkout, which ``make`` calls; `lib` and notebooks know none."""
 
-The environment, the site, and generated pages.
-"""
+import lib  # noqa: F401 - it comes first: see there what it does to the path

@@ -17,9 +17,10 @@ from operator import attrgetter
 import pandas as pd
 
 from lib import catalog
-from lib.catalog import Asset, download
-from lib.run import paths
-from lib.run.errors import InputError, command
+from lib.base import paths
+from lib.base.errors import InputError, command
+from lib.catalog import Asset
+from tools import download
 
 ALL = "all"
 LIMIT = 200e6  # bytes that are fetched without being asked for by name

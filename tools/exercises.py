@@ -18,10 +18,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from lib.run import kernel, paths
-from lib.run.errors import command
-from lib.run.jobs import Job, select
+from lib.base import paths
+from lib.base.errors import command
 from tools.reference import page
+from tools.run import kernel
+from tools.run.jobs import Job, select
 
 OPENING = """# Exercises and what their solutions print
 

@@ -14,9 +14,9 @@ import pandas as pd
 from PIL import Image
 
 from lib import catalog, embedders
+from lib.base import parameters, paths
+from lib.base.errors import command
 from lib.catalog import published
-from lib.run import parameters, paths
-from lib.run.errors import command
 
 DATA = """# Data
 

@@ -24,12 +24,13 @@ import pandas as pd
 from nbconvert import MarkdownExporter
 
 from lib import corpora, embedders, tasks
+from lib.base import markdown, parameters, paths
+from lib.base.errors import InputError, command
 from lib.ledger import CLAIMS, SEEN, UNTESTED, WORDS
-from lib.run import markdown, parameters, paths, reference
-from lib.run.errors import InputError, command
-from lib.run.jobs import Job, select
 from tools.multiplicity import paragraph
 from tools.pages import between, image, table
+from tools.run import comparison
+from tools.run.jobs import Job, select
 
 REFERENCE = paths.FIGURES / "reference"
 PROFILES = ("default", "paper")
@@ -80,17 +81,17 @@ def renew(job: Job) -> Path:
     """
     if not job.is_up_to_date():
         raise InputError(f"{job.results}: not up to date; run make figures first")
-    folder, instead = reference.folder(job), _instead(job)
+    folder, instead = comparison.folder(job), _instead(job)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for file in reference.kept(job.results, ".png"):
+    for file in comparison.kept(job.results, ".png"):
         shutil.copy(file, folder)
-    for file in reference.kept(job.results, ".csv"):
+    for file in comparison.kept(job.results, ".csv"):
         (folder / file.name).write_text(
             withhold(file.read_text(encoding="utf-8"), instead), encoding="utf-8"
         )
     text = json.dumps(job.parameters, indent=1, ensure_ascii=False)
-    (folder / reference.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
+    (folder / comparison.PARAMETERS).write_text(f"{text}\n", encoding="utf-8")
     text = page(nbformat.read(job.executed, as_version=4), job.name, job.profile)
     (folder / "README.md").write_text(withhold(text, instead), encoding="utf-8")
     return folder
@@ -211,7 +212,7 @@ def gallery() -> str:
     ]
     for profile in PROFILES:
         parts.append(f"## The {profile} profile")
-        for folder in reference.results_of(REFERENCE / profile).values():
+        for folder in comparison.results_of(REFERENCE / profile).values():
             text = (folder / "README.md").read_text(encoding="utf-8")
             title = re.search(r"^# (.+)", text, re.MULTILINE)[1]
             figures = [
@@ -449,7 +450,7 @@ def tables() -> str:
     """Every table of the results with its columns and its rows in each profile."""
     found: dict[str, dict[str, object]] = {}
     for profile in PROFILES:
-        for study, folder in reference.results_of(REFERENCE / profile).items():
+        for study, folder in comparison.results_of(REFERENCE / profile).items():
             short = study if study.startswith(paths.REPLICATION) else study[:2]
             for file in folder.glob("*.csv"):
                 frame = pd.read_csv(file)
@@ -509,7 +510,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     for job in select(options.notebook, options.profile):
         print(f"{job.name}  kept in {renew(job)}")
-    reference.gather_claims(REFERENCE / options.profile)
+    comparison.gather_claims(REFERENCE / options.profile)
     write_pages()
     return 0
 

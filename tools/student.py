@@ -30,12 +30,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from lib.run import files, parameters, paths
-from lib.run.errors import command
-from lib.run.exercises import Checks, hashes
-from lib.run.jobs import Job, select
-from lib.run.runner import run_all
+from lib.base import files, parameters, paths
+from lib.base.errors import command
+from lib.base.exercises import Checks, hashes
 from tools.exercises import FENCED, exercises
+from tools.run.jobs import Job, select
+from tools.run.runner import run_all
 
 STUDENT, TEACHER = "student", "teacher"  # the folders of the copies in notebooks/
 ANSWER, SOLUTION = "answer", "solution"  # tags of cells, and ANSWER of metadata
@@ -257,9 +257,8 @@ def checks_of(job: Job, values: Mapping[str, float]) -> Right:
 def source_of(right: Right) -> str:
     """The code that makes `check`."""
     entries = json.dumps(right).replace("]], ", "]],\n    ").strip("{}")
-    return (
-        f"from lib.run.exercises import Checks\n\ncheck = Checks({{\n    {entries}\n}})"
-    )
+    imported = "from lib.base.exercises import Checks"
+    return f"{imported}\n\ncheck = Checks({{\n    {entries}\n}})"
 
 
 def with_checks(executed: NotebookNode, right: Right) -> NotebookNode:

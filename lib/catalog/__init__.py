@@ -15,9 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from lib.run import files, paths
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base import files, paths
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 
 FILE = Path(__file__).with_name("catalog.toml")
 

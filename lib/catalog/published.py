@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 
 FOLDER = Path(__file__).with_suffix("")
 

@@ -48,11 +48,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lib import catalog
+from lib.base import files, parameters, paths
+from lib.base.cache import CacheEntry
+from lib.base.errors import InputError
 from lib.corpora import bible, newswire, running_text, segmentation
 from lib.corpora.corpus import UNKNOWN_GROUP, Corpus, Record, Sentences, assemble
-from lib.run import files, parameters, paths
-from lib.run.cache import CacheEntry
-from lib.run.errors import InputError
 
 __all__ = ["UNKNOWN_GROUP", "Corpus", "load"]
 

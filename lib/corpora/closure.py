@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from scipy.cluster.hierarchy import DisjointSet
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 
 def groups_from_pairs(

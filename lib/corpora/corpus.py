@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.corpora.closure import groups_from_pairs
-from lib.run.errors import InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa

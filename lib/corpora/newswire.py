@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lib import catalog
+from lib.base.errors import InputError
 from lib.corpora import reading
 from lib.corpora.segmentation import Passage
-from lib.run.errors import InputError
 
 LEAST_WORDS = 4
 _END = re.compile(r"[.!?][\"')\]>]*$")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 UTF8 = "utf-8"
 GZIP = b"\x1f\x8b"

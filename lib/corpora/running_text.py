@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from lib.base.errors import InputError
 from lib.corpora import reading
 from lib.corpora.corpus import Record
 from lib.corpora.reading import Line
 from lib.corpora.segmentation import Passage, foreign_ends, segment
 from lib.corpora.text import shows, spaced, squeeze
-from lib.run.errors import InputError
 
 # Characters. A longer paragraph is cut, since a segmenter's memory grows with it.
 LONGEST = 100_000

@@ -14,9 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lib.base import progress
 from lib.corpora.corpus import Record
 from lib.corpora.text import shows, squeeze
-from lib.run import progress
 
 CHUNK = 1 << 18  # characters
 # Words that spaCy remembers; with more, those of a chunk are forgotten after it.
@@ -108,7 +108,7 @@ def segmented(
     processes : int
         How many to use; 0 for one for each core.
     """
-    from lib.run.cluster import in_processes
+    from lib.base.cluster import in_processes
 
     chunks = ((chunk,) for chunk in _chunks(passages))
     for part in in_processes(_segment_chunk, chunks, processes):

@@ -15,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lib.base.errors import InputError
 from lib.corpora import reading
-from lib.run.errors import InputError
 
 
 def squeeze(text: str) -> str:

@@ -24,6 +24,9 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from lib.base import paths
+from lib.base.errors import InputError
+from lib.base.parameters import nearest, one_of, texts
 from lib.embedders import hub, stored
 from lib.embedders.base import Embedder
 from lib.embedders.kinds import UNKNOWN, Kind
@@ -38,14 +41,10 @@ from lib.embedders.registry import (
     expand,
 )
 from lib.embedders.words import Concatenation
-from lib.run import paths
-from lib.run.errors import InputError
-from lib.run.parameters import nearest, one_of, texts
 
 # They register nothing, and import much; they are imported where they are used.
 WITHOUT_ENTRIES = {
     "bert",
-    "finetuning",
     "notes",
     "own",
     "own_code",

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base import files, keys, progress
+from lib.base.errors import InputError
 from lib.corpora import text
-from lib.run import files, keys, progress
-from lib.run.errors import InputError
 from lib.vectors import Embeddings, stack
 
 Tokenizer = Callable[[str], list[str]]

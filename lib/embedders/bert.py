@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lib.run.compiled import njit
+from lib.base.compiled import njit
 
 if TYPE_CHECKING:
     import torch

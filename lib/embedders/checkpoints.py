@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base import environment, files, paths
+from lib.base.cache import CacheEntry
+from lib.base.errors import InputError, one_line
+from lib.base.files import read_json
 from lib.corpora import text
 from lib.embedders.base import Embedder, mended
-from lib.run import environment, files, paths
-from lib.run.cache import CacheEntry
-from lib.run.errors import InputError, one_line
-from lib.run.files import read_json
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -11,15 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from lib import catalog
+from lib.base import progress
+from lib.base.errors import InputError
+from lib.base.parameters import in_range, one_of
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer, described
 from lib.embedders.kinds import NO_TRAINING, POOLED_WORDS, STATIC_AVERAGE
 from lib.embedders.registry import composition
 from lib.embedders.trained import WordTraining
 from lib.embedders.words import WordComposition
-from lib.run import progress
-from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
 
 POOLED = {"architecture": POOLED_WORDS, "objective": NO_TRAINING, "reads_order": False}
 PLAIN = POOLED | {"architecture": STATIC_AVERAGE}

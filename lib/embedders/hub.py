@@ -20,6 +20,8 @@ import numpy as np
 import pandas as pd
 from tokenizers import Tokenizer
 
+from lib.base import paths
+from lib.base.errors import InputError, one_line
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import (
@@ -38,8 +40,6 @@ from lib.embedders.checkpoints import (
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, TRANSFORMER, Kind
 from lib.embedders.registry import CONTEXTUAL, ENTRIES, FORMS, STATIC, CatalogEntry
 from lib.embedders.transformer import POOLINGS, Transformer
-from lib.run import paths
-from lib.run.errors import InputError, one_line
 
 SECONDS = 5  # that the hub has to answer
 COMMAND = "nothing: fetched from the model hub when it is first loaded"

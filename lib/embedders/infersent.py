@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer, longest_first
 from lib.embedders.checkpoints import as_input_error, finite
@@ -15,7 +16,6 @@ from lib.embedders.kinds import INFERENCE, RECURRENT, Kind
 from lib.embedders.registry import ENCODER, embedder
 from lib.embedders.static import WordVectors
 from lib.embedders.words import max_over_time
-from lib.run.errors import InputError
 
 if TYPE_CHECKING:
     import torch

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lib.base import progress
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
 from lib.embedders.own import Checked, Own
-from lib.run import progress
 
 # As sentence-transformers calls them in a model's configuration.
 SIMILARITIES = {

@@ -20,6 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm.std import tqdm
 
+from lib.base import keys, paths
+from lib.base.errors import InputError
+from lib.base.parameters import OWN_NAME
 from lib.embedders import form_of, hub, kinds, own_code, parse
 from lib.embedders.base import (
     CONTRACT,
@@ -35,9 +38,6 @@ from lib.embedders.checkpoints import as_input_error
 from lib.embedders.kinds import Kind
 from lib.embedders.own_code import WAYS
 from lib.embedders.registry import ENTRIES, CatalogEntry
-from lib.run import keys, paths
-from lib.run.errors import InputError
-from lib.run.parameters import OWN_NAME
 from lib.vectors import Embeddings
 
 FAMILY = "your own"

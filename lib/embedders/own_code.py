@@ -22,9 +22,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any, NamedTuple
 
+from lib.base import files, keys, paths, progress
+from lib.base.errors import InputError
 from lib.embedders.checkpoints import as_input_error
-from lib.run import files, keys, paths, progress
-from lib.run.errors import InputError
 
 WAYS = (
     "a model's folder, its id on the model hub (intfloat/e5-small-v2), "

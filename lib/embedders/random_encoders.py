@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Tokenizer
 from lib.embedders.kinds import NO_TRAINING, RANDOM
 from lib.embedders.registry import composition
 from lib.embedders.trained import WordTraining
 from lib.embedders.words import WordComposition, max_over_time
-from lib.run.errors import InputError
 
 DIM = 4096  # as in the paper
 WIETING = "Wieting and Kiela 2019"

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from lib import catalog
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.catalog import published
 from lib.embedders.kinds import Kind, composed
-from lib.run import paths
-from lib.run.errors import InputError
 
 SPARSE = "sparse"
 STATIC = "static"

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.kinds import CONTEXT, HERE, NGRAM_AVERAGE, STATIC_AVERAGE, Kind
 from lib.embedders.registry import CORPUS, ENCODER, embedder
-from lib.run.errors import InputError
 
 if TYPE_CHECKING:  # the compiler is imported when a model is
     from lib.sent2vec import Sent2Vec

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base.errors import InputError
 from lib.embedders.base import Embedder, inside, taken_out
 from lib.embedders.registry import form
-from lib.run.errors import InputError
 from lib.vectors import Embeddings
 
 ROWS = 1 << 14  # vectors at a time, so that a large text needs little memory

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
 from lib.embedders.kinds import (
@@ -21,8 +23,6 @@ from lib.embedders.kinds import (
     Kind,
 )
 from lib.embedders.registry import CORPUS, SPARSE, embedder
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
 
 DIM = 300
 GENSIM = "LGPL-2.1 (program)"

@@ -1,6 +1,6 @@
 """Static word vectors: mappings from words to vectors over a memory-mapped matrix.
 
-A published file is converted once, into an entry of the cache (`lib.run.cache`)::
+A published file is converted once, into an entry of the cache (`lib.base.cache`)::
 
     matrix.npy               float32[v, d]
     buckets.npy              float32[b, d], fastText's character n-grams, if it has any
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from lib.base import paths, progress
+from lib.base.cache import CacheEntry
 from lib.corpora import text
 from lib.embedders import word_files
-from lib.run import paths, progress
-from lib.run.cache import CacheEntry
 
 # Files of an entry of the cache.
 MATRIX = "matrix.npy"

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.kinds import CONTRASTIVE, STATIC_AVERAGE, Kind
 from lib.embedders.registry import ENTRIES, STATIC, embedder
 from lib.embedders.static import WordVectors
-from lib.run.errors import InputError
 
 TOKENIZERS = {
     "lower": text.lower_word_tokens,

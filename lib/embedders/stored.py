@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
-from lib.run.errors import InputError
 
 FILE = Path(__file__).with_name("stored.npz")
 

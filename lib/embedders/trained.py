@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from lib.base import paths, progress
+from lib.base.cache import CacheEntry
+from lib.base.errors import InputError
+from lib.base.parameters import in_range, one_of
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer, packed, unpacked
 from lib.embedders.kinds import CONTEXT, HERE, PARAGRAPH, STATIC_AVERAGE, Kind
 from lib.embedders.registry import CORPUS, embedder
 from lib.embedders.static import WordVectors, of_entry, write
 from lib.embedders.word_files import Vectors
-from lib.run import paths, progress
-from lib.run.cache import CacheEntry
-from lib.run.errors import InputError
-from lib.run.parameters import in_range, one_of
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent
 # words by `sample`.

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base.files import read_json
+from lib.base.parameters import one_of
 from lib.corpora import text
 from lib.embedders.base import Embedder, longest_first, mended
 from lib.embedders.checkpoints import (
@@ -35,8 +37,6 @@ from lib.embedders.kinds import (
     Kind,
 )
 from lib.embedders.registry import CONTEXTUAL, embedder
-from lib.run.files import read_json
-from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

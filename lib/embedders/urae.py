@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base import progress
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.corpora import text
 from lib.embedders.base import Tokenizer
 from lib.embedders.kinds import HERE, RECONSTRUCTION, RECURSIVE, Kind
 from lib.embedders.registry import CORPUS, composition, embedder
 from lib.embedders.trained import WordTraining
 from lib.embedders.words import WordComposition
-from lib.run import progress
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
 
 if TYPE_CHECKING:
     from torch import Tensor

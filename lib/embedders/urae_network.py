@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import linear
 
-from lib.run.compiled import njit
-from lib.run.environment import single_threaded
+from lib.base.compiled import njit
+from lib.base.environment import single_threaded
 
 LONGEST = 128  # words of a sentence that has a greedy tree, or is trained on
 # Two pairs whose errors differ by less than this share count as equal, and the left one

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count
 
+from lib.base.environment import single_threaded
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import as_input_error, digest_of_model
 from lib.embedders.kinds import (
@@ -27,7 +28,6 @@ from lib.embedders.kinds import (
     Kind,
 )
 from lib.embedders.registry import ENCODER, embedder
-from lib.run.environment import single_threaded
 
 SENTENCES_PER_BATCH = 64
 SENTENCES_PER_THREAD = 128

@@ -35,11 +35,11 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.corpora.reading import BYTE_ORDER_MARK
 from lib.corpora.text import decoded
 from lib.embedders.checkpoints import as_input_error
-from lib.run import paths
-from lib.run.errors import InputError
 
 BLOCK = 1 << 22  # bytes read at a time
 ROWS = 4096  # words in a block

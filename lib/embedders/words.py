@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer, inside, taken_out
 from lib.embedders.trained import WordTraining
-from lib.run.errors import InputError
 
 
 class KnownWords(NamedTuple):

@@ -15,6 +15,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from lib import plotting
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.ledger.conditions import Condition
 from lib.ledger.verdicts import (
     DECIDED,
@@ -27,8 +29,6 @@ from lib.ledger.verdicts import (
     regions,
     worded,
 )
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
 from lib.stats import Interval
 
 __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]

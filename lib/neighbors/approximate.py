@@ -21,10 +21,10 @@ import faiss
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.neighbors.brute_force import exact
 from lib.neighbors.contract import Exclude, Neighbors, check, nearest_first, rounded
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
 from lib.vectors import as_matrix, unit
 
 ADD_BLOCK = 8192  # corpus vectors; part of what an HNSW graph depends on

@@ -20,6 +20,10 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import cpu_count
 
+from lib.base import progress
+from lib.base.compiled import njit
+from lib.base.environment import computes_in_bfloat16, single_threaded
+from lib.base.parameters import one_of
 from lib.neighbors.contract import (
     Best,
     Exclude,
@@ -33,10 +37,6 @@ from lib.neighbors.contract import (
 )
 from lib.neighbors.dense import Bfloat16, Float32, Gpu, available
 from lib.neighbors.sparse import Sparse
-from lib.run import progress
-from lib.run.compiled import njit
-from lib.run.environment import computes_in_bfloat16, single_threaded
-from lib.run.parameters import one_of
 from lib.vectors import unit
 
 # Below so many products of two numbers, loading torch takes longer than it saves.

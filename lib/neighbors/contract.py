@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from lib.run.compiled import njit
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
+from lib.base.compiled import njit
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.vectors import as_integers, as_matrix
 
 Vectors = np.ndarray | sp.csr_array | sp.csr_matrix

@@ -43,10 +43,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from joblib import cpu_count
 
+from lib.base.compiled import njit
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
 from lib.neighbors.contract import places
-from lib.run.compiled import njit
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
 from lib.vectors import check_finite_rows
 
 if TYPE_CHECKING:

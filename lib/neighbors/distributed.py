@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base import cluster, progress
+from lib.base.errors import InputError
 from lib.neighbors import brute_force
 from lib.neighbors.contract import (
     Best,
@@ -24,8 +26,6 @@ from lib.neighbors.contract import (
     check,
     nearest_first,
 )
-from lib.run import cluster, progress
-from lib.run.errors import InputError
 from lib.vectors import slice_rows
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def exact(
     Parameters
     ----------
     client : distributed.Client, optional
-        Of a cluster (`lib.run.cluster.connect`); None to search here.
+        Of a cluster (`lib.base.cluster.connect`); None to search here.
     shards : int, optional
         How many pieces the corpus is cut into; None for as many as suit its size and
         the cluster.

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base.compiled import njit
 from lib.neighbors.contract import put
-from lib.run.compiled import njit
 from lib.vectors import slice_rows, unit
 
 LEAST_ROWS = 4096  # of a block; the sums of so many take 32 KiB

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lib.base.errors import InputError
 from lib.neighbors.approximate import Index
 from lib.neighbors.brute_force import exact
 from lib.neighbors.contract import Exclude, Neighbors
-from lib.run.errors import InputError
 
 
 def recall_by_ids(ids: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lib import embedders
+from lib.base.errors import InputError
 from lib.embedders.kinds import (
     PRETRAINED,
     STATIC_AVERAGE,
@@ -16,7 +17,6 @@ from lib.embedders.kinds import (
     WORD_COUNTS,
 )
 from lib.plotting.style import look
-from lib.run.errors import InputError
 
 AVERAGE = "pretrained, words averaged"
 NETWORK = "pretrained network"

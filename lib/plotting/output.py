@@ -11,8 +11,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lib.base import files, markdown, paths
 from lib.plotting.style import STYLE
-from lib.run import files, markdown, paths
 
 _PART = re.compile(
     rb'(?<=["#])([mp])[0-9a-f]{10}(?=[")])'

@@ -32,10 +32,10 @@ import numpy as np
 import pandas as pd
 
 from lib import catalog
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.corpora import Corpus, reading
 from lib.probing import recipes
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
 from lib.tasks import ClassificationTask
 
 FILES = {

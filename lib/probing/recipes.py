@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.random import Generator
 
 from lib import stats
+from lib.base.errors import InputError
 from lib.corpora import Corpus, text
-from lib.run.errors import InputError
 
 # Words; Conneau et al. take sentences of 5 to 28, here the corpus sets the upper end.
 SHORTEST = 5

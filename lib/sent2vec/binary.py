@@ -22,7 +22,7 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 from lib.sent2vec.text import Dictionary
 
 MAGIC = 793712314

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.run.compiled import njit
+from lib.base.compiled import njit
 from lib.sent2vec.primitives import STEP, below, njit_inline, uniform
 
 Array = np.ndarray

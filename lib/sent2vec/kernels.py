@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.run.compiled import njit
+from lib.base.compiled import njit
 from lib.sent2vec import contexts
 from lib.sent2vec.contexts import ABSENT
 from lib.sent2vec.primitives import (

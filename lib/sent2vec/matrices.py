@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 LINE = 16  # float32 in a line of the processor's cache
 CHUNK = 1 << 20  # numbers that are worked on at once

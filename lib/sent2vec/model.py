@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from lib.base import files
+from lib.base.compiled import njit
+from lib.base.errors import InputError
 from lib.corpora.text import decoded, mend
-from lib.run import files
-from lib.run.compiled import njit
-from lib.run.errors import InputError
 from lib.sent2vec import binary
 from lib.sent2vec.binary import Header, ModelFile
 from lib.sent2vec.contexts import input_rows

@@ -14,7 +14,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from lib.run.compiled import njit
+from lib.base.compiled import njit
 
 njit_inline = njit(nogil=True, forceinline=True)
 # Sums may be reordered and products added unrounded, so that loops run in vector

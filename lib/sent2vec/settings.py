@@ -10,8 +10,8 @@ from typing import Any
 
 from joblib import cpu_count
 
+from lib.base.parameters import in_range, one_of
 from lib.catalog import published
-from lib.run.parameters import in_range, one_of
 
 # Where both ends are whole numbers, the value must be one.
 RANGES = {

@@ -22,9 +22,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from lib.base import progress
+from lib.base.errors import InputError, one_line
 from lib.corpora.text import mend
-from lib.run import progress
-from lib.run.errors import InputError, one_line
 
 PLACEHOLDER = b"<PLACEHOLDER>"
 END_OF_LINE = b"</s>"

@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lib.run import files, paths, progress
-from lib.run.cache import CacheEntry
-from lib.run.errors import InputError
+from lib.base import files, paths, progress
+from lib.base.cache import CacheEntry
+from lib.base.errors import InputError
 from lib.sent2vec.contexts import Method, workspace_for
 from lib.sent2vec.kernels import Model, learn_block
 from lib.sent2vec.matrices import packed, padded, randomize

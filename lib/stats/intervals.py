@@ -12,8 +12,8 @@ import pandas as pd
 import scipy.stats
 from scipy.stats import norm, rankdata, t
 
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.vectors import as_integers
 
 NEAR_ONE = 1 - 1e-9  # Fisher's z of 1 is infinite

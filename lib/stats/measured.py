@@ -9,8 +9,8 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.stats.intervals import Interval, Sampling, bootstrap, clusters
 
 DEALS = 3  # of the units into random halves

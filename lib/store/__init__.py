@@ -17,16 +17,16 @@ import numpy as np
 from joblib import cpu_count
 
 from lib import embedders
+from lib.base import paths, progress
+from lib.base.cache import CacheEntry
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
 from lib.corpora import Corpus, text
 from lib.embedders import notes, own
 from lib.embedders.base import Embedder
 from lib.embedders.own import Checked
 from lib.embedders.registry import CORPUS
 from lib.embedders.shrunk import Shrunk
-from lib.run import paths, progress
-from lib.run.cache import CacheEntry
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
 from lib.store import shards
 from lib.vectors import Embeddings
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from lib.base import cluster, progress
+from lib.base.cache import CacheEntry
 from lib.embedders import own
 from lib.embedders.base import Embedder
 from lib.embedders.own import Checked
-from lib.run import cluster, progress
-from lib.run.cache import CacheEntry
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:

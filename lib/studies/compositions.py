@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lib import embedders, similarity, tasks
+from lib.base import progress
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average
-from lib.run import progress
-from lib.run.errors import InputError
 from lib.stats import Measured, Sampling
 from lib.studies.scores import ItemSet, by_group, classified
 

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
 from lib.stats import Interval, Measured, Sampling
 from lib.studies.transfer import (
     Jobs,

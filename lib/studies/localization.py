@@ -21,11 +21,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
 from lib import corpora, tasks
+from lib.base import progress
+from lib.base.cluster import in_processes
 from lib.corpora import Corpus, text
 from lib.embedders.sparse import BagOfWords
 from lib.localization import GRID, classify, double, svm
-from lib.run import progress
-from lib.run.cluster import in_processes
 from lib.stats import Measured, Sampling
 from lib.studies.transfer import encoder
 from lib.tasks import local

@@ -15,6 +15,7 @@ import pandas as pd
 from joblib import cpu_count
 
 from lib import embedders, n2o, store
+from lib.base.environment import single_threaded
 from lib.corpora import Corpus
 from lib.embedders.kinds import (
     POOLED_WORDS,
@@ -25,7 +26,6 @@ from lib.embedders.kinds import (
     UNKNOWN,
 )
 from lib.neighbors import exact
-from lib.run.environment import single_threaded
 from lib.stats import Interval, Measured, Sampling
 from lib.vectors import Embeddings
 

@@ -29,11 +29,11 @@ import numpy as np
 import pandas as pd
 
 from lib import corpora, embedders, n2o, tasks
+from lib.base import paths
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.corpora import UNKNOWN_GROUP, Corpus, bible, running_text, text
 from lib.embedders.base import Embedder
-from lib.run import paths
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.stats import Interval, Sampling, spearman
 from lib.store import EmbeddingStore, fit
 from lib.vectors import Embeddings

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 from lib import corpora, embedders, similarity, tasks
+from lib.base.cluster import in_processes
+from lib.base.errors import InputError
 from lib.embedders.kinds import STATIC_AVERAGE
-from lib.run.cluster import in_processes
-from lib.run.errors import InputError
 from lib.stats import Measured, Sampling
 from lib.vectors import Embeddings
 

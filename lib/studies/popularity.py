@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 
 from lib import stats
+from lib.base import parameters
+from lib.base.errors import InputError
 from lib.corpora import Corpus, text
-from lib.run import parameters
-from lib.run.errors import InputError
 
 # The neighbors of the same queries under each embedder, int64[q, k], nearest first.
 Ids = Mapping[str, np.ndarray]

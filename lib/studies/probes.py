@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 
 from lib import catalog, probing, stats
+from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.run.errors import InputError
 from lib.stats import Measured
 from lib.studies.transfer import Splits, stratified_sample
 

@@ -14,9 +14,9 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from lib import n2o, stats
+from lib.base import paths, progress
 from lib.corpora import Corpus
 from lib.neighbors import approximate, exact, tuning
-from lib.run import paths, progress
 from lib.stats import Interval, Sampling, intervals
 from lib.vectors import Embeddings
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from lib import embedders
+from lib.base import environment
 from lib.corpora import Corpus
 from lib.embedders import notes
-from lib.run import environment
 
 
 def opening(

@@ -16,11 +16,11 @@ import numpy as np
 import pandas as pd
 
 from lib import corpora, similarity, tasks, transfer
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.retrieval import ranks
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.stats import Measured, Sampling
 from lib.vectors import Embeddings, unit
 

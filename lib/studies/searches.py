@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lib import embedders
+from lib.base import paths, progress
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.corpora import Corpus, text
 from lib.embedders import notes, own
 from lib.embedders.base import Embedder, mended
 from lib.neighbors import Neighbors, exact
-from lib.run import paths, progress
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.store import EmbeddingStore, fit
 from lib.vectors import Embeddings, as_matrix, check_finite_rows
 

@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 
 from lib import embedders
+from lib.base import paths, progress
+from lib.base.cache import CacheEntry
+from lib.base.cluster import in_processes
 from lib.corpora import text
 from lib.embedders.composition import Average
-from lib.run import paths, progress
-from lib.run.cache import CacheEntry
-from lib.run.cluster import in_processes
 from lib.sent2vec import Sent2Vec
 from lib.sent2vec import training as trainer
 from lib.sent2vec.settings import Settings

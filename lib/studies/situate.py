@@ -19,12 +19,12 @@ import pandas as pd
 from scipy.stats import poisson
 
 from lib import corpora, embedders, n2o, stats
+from lib.base import files
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.corpora import Corpus
 from lib.embedders.own import FAMILY, Checked
 from lib.neighbors import Neighbors
-from lib.run import files
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
 from lib.studies.searches import ranked

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from lib import n2o, stats
+from lib.base import files
+from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder
-from lib.run import files
-from lib.run.errors import InputError
 from lib.studies.searches import QUERIES, SEED, Asked, Searched, ask, load, search
 
 __all__ = ["Drift", "Swap", "ask", "between", "compare", "evaluator", "load", "search"]
@@ -147,7 +147,7 @@ class Swap:
         return table.reset_index(drop=True)
 
     def write(self, folder: Path) -> None:
-        """Write ``swap.json``, which `lib.run.swap` reads, and ``lost.csv``."""
+        """Write ``swap.json``, which `tools.swap` reads, and ``lost.csv``."""
         numbers = self.numbers[["value", "low", "high"]].to_dict("index")
         summary = {"lines": self.lines(), "numbers": numbers, "units": self.units}
         with files.replacing(folder / "swap.json") as stream:

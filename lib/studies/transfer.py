@@ -18,6 +18,9 @@ import scipy.sparse as sp
 from joblib import cpu_count
 
 from lib import embedders, tasks, transfer
+from lib.base import progress
+from lib.base.cluster import in_processes
+from lib.base.environment import single_threaded
 from lib.corpora import Corpus
 from lib.embedders.kinds import (
     POOLED_WORDS,
@@ -26,9 +29,6 @@ from lib.embedders.kinds import (
     WORD_COUNTS,
 )
 from lib.embedders.registry import CORPUS
-from lib.run import progress
-from lib.run.cluster import in_processes
-from lib.run.environment import single_threaded
 from lib.stats import Measured, Sampling
 from lib.store import EmbeddingStore, fit
 from lib.tasks import ClassificationTask

@@ -15,9 +15,9 @@ import numpy as np
 from scipy.special import logsumexp, softmax
 
 from lib import corpora
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.composition import named_probabilities
-from lib.run.errors import InputError
 
 # Sines below it: the discourse vector lies on a word's direction, where the angle has a
 # cusp.

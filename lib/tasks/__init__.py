@@ -61,8 +61,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from lib import catalog
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.tasks import local, readers
 from lib.tasks.readers import (
     WESTERN,

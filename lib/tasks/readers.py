@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.corpora import reading
 from lib.corpora.closure import groups_from_pairs
 from lib.corpora.reading import UTF8
-from lib.run.errors import InputError
-from lib.run.parameters import one_of
 
 # What passes for Latin-1 in these sets is Windows-1252: bytes 0x80 to 0x9f are dashes
 # and quotation marks. Read as Latin-1 they would be control characters, one of which

@@ -22,9 +22,9 @@ import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 
 from lib import stats
-from lib.run.environment import single_threaded
-from lib.run.errors import InputError
-from lib.run.parameters import in_range
+from lib.base.environment import single_threaded
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
 from lib.similarity import Features, Sides, checked
 from lib.tasks import PairTask, Task
 from lib.transfer.classifiers import MLP, SVM, Classifier, Logistic, Setting

@@ -12,7 +12,7 @@ import pytest
 from papermill.iorw import load_notebook_node, write_ipynb
 from papermill.parameterize import parameterize_notebook
 
-from lib.run import parameters, paths
+from lib.base import parameters, paths
 from tests.sizes import NIGHTLY
 
 NOTEBOOKS = [file.stem for file in paths.lessons()]

@@ -17,8 +17,8 @@ from threading import Thread
 import pandas as pd
 import pytest
 
+from lib.base import paths
 from lib.embedders import stored
-from lib.run import paths
 from tests.browser.lesson import Lesson
 from tests.sizes import NIGHTLY
 from tools.lite import site, wheel

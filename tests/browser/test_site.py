@@ -19,7 +19,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from lib import plotting
-from lib.run import paths
+from lib.base import paths
 from tests.browser.conftest import local_page
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.run import parameters
+from lib.base import parameters
 
 JUDGING = ("judge", "identity", "missing")
 MOST_LINES = 12  # of a cell

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.run.reference import intervals
+from tools.run.comparison import intervals
 
 
 def faults(file: Path) -> list[str]:

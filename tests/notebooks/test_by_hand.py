@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lib.run import paths
+from lib.base import paths
 
 LR = 0.3
 

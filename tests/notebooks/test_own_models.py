@@ -100,7 +100,7 @@ def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> N
     profile.mkdir(exist_ok=True)
     (profile / f"{lesson}.yaml").write_text(yaml.safe_dump(values))
     options = ["--profile", chosen, "--notebook", lesson]
-    ended = run(folder, variables, "-m", "lib.run", *options)
+    ended = run(folder, variables, "-m", "tools.run", *options)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     results = folder / "figures" / chosen / lesson
     assert [fault for file in results.glob("*.csv") for fault in faults(file)] == []

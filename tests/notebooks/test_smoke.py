@@ -18,8 +18,8 @@ import nbformat
 import pandas as pd
 import pytest
 
+from lib.base import paths
 from lib.ledger import CLAIMS
-from lib.run import paths
 from tests.copies import run
 from tests.differences import PLAIN, Elsewhere, results
 from tests.notebooks.lesson import failure
@@ -36,7 +36,7 @@ EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
 KERNEL = """
 import json, os
 from ipykernel.connect import get_connection_file
-from lib.run import paths
+from lib.base import paths
 file = get_connection_file()
 modes = [os.stat(path).st_mode for path in (os.environ["TMPDIR"], file)]
 found = {"transport": json.load(open(file))["transport"], "modes": modes}
@@ -102,7 +102,7 @@ def test_from_scratch_here_the_bytes_are_the_same_and_then_nothing_is_run_again(
     smoke, scratch, name
 ) -> None:
     variables = os.environ | PLAIN | {"SENTENCE_CACHE": str(scratch)}
-    options = ["-m", "lib.run", "--profile", "smoke", "--notebook", name]
+    options = ["-m", "tools.run", "--profile", "smoke", "--notebook", name]
     printed = []
     for _ in range(2):
         ended = run(paths.ROOT, variables, *options)

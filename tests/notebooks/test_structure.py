@@ -12,7 +12,7 @@ import nbformat
 import pandas as pd
 import pytest
 
-from lib.run import parameters, paths
+from lib.base import parameters, paths
 from tests.notebooks import replication as rules
 from tests.notebooks.lesson import (
     FOLDED,

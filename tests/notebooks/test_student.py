@@ -15,11 +15,12 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from lib.run import jobs, paths
+from lib.base import paths
 from tests.copies import copy_project, run
 from tests.notebooks.lesson import tagged
 from tests.sizes import NIGHTLY
 from tools import student as tool
+from tools.run import jobs
 
 LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
 RUN = LESSONS if NIGHTLY else ["00_start_here"]

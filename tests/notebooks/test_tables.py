@@ -8,7 +8,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from lib.run import paths
+from lib.base import paths
 from tests.notebooks.tables import faults
 
 REFERENCE = paths.FIGURES / "reference"

@@ -13,15 +13,15 @@ import gensim.models  # noqa: F401 - what the jobs import in their functions is 
 import numpy as np
 
 from lib import catalog, corpora, embedders, store
-from lib.catalog import download
+from lib.base import cache, paths
 from lib.corpora import segmentation
 from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
-from lib.run import cache, paths
 from lib.sent2vec import Sent2Vec, training
 from tests.letters import letters
 from tests.unit.test_download import asset
 from tools import data as fetching
+from tools import download
 
 SENTENCES = [
     f"{'abcdefgh'[i % 8]} sentence {i * i % 97} of number {i}" for i in range(300)

@@ -125,7 +125,7 @@ def files_of_at_most(size: int) -> Any:
 
 
 def _work(job: str, folder: Path, plan: Plan, printed: Path, answering: Any) -> None:
-    from lib.run.errors import InputError
+    from lib.base.errors import InputError
     from tests.trust import jobs
 
     jobs.prepare(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lib.run import cache
+from lib.base import cache
 from tests.sizes import KILLS, NIGHTLY
 from tests.trust.jobs import FOLDERS, JOBS
 from tests.trust.launcher import Plan, Run, empty, tree

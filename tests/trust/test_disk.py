@@ -19,12 +19,13 @@ import pandas as pd
 import pytest
 
 from lib import plotting
-from lib.run import files, jobs, paths, runner
+from lib.base import files, paths
 from lib.sent2vec import Sent2Vec
 from tests.refusals import refused
 from tests.trust.launcher import files_of_at_most
 from tests.unit.test_run import BAD, BROKEN, GOOD, write_notebook
 from tests.unit.test_situate import IDS, QUERIES, hoods
+from tools.run import jobs, runner
 
 
 def figure(folder: Path) -> None:
@@ -75,7 +76,7 @@ FULL = (
 )
 # Fills the disk of the figures, and says nothing about it.
 FILL = (
-    "import os\nfrom lib.run import paths\n"
+    "import os\nfrom lib.base import paths\n"
     "with open(paths.figures_folder('x') / 'fill', 'wb', buffering=0) as stream:\n"
     "    try:\n        while True: stream.write(bytes(4096))\n"
     "    except OSError: pass\n"

@@ -13,12 +13,12 @@ import sys
 
 import pytest
 
-from lib.run import errors, paths
-from lib.run import runner as run
+from lib.base import errors, paths
 from tests.copies import copy_project
 from tests.copies import run as run_python
 from tools import data as fetching
 from tools import student
+from tools.run import runner as run
 
 ROOT = paths.ROOT
 
@@ -113,7 +113,7 @@ def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(
     for text in (f'"; touch {touched}; "', f"$(shell touch {touched})", "a  b", "é"):
         given = make("figures", f"NOTEBOOK={text}", f"PROFILE={text}", "JOBS=2")
         options = [f"--profile={text}", f"--notebook={text}", "--jobs=2"]
-        assert given == ["-m", "lib.run", *options]
+        assert given == ["-m", "tools.run", *options]
     assert not touched.exists()
 
 
@@ -126,10 +126,10 @@ OF_SWAP += ["new-pooling", "old-prompt", "new-prompt"]
     ("target", "module", "names"),
     [
         ("data", "tools.data", ["asset"]),
-        ("finetune", "lib.embedders.finetuning", ["task", "model", "output"]),
+        ("finetune", "tools.finetuning", ["task", "model", "output"]),
         (
             "swap",
-            "lib.run.swap",
+            "tools.swap",
             OF_SWAP,
         ),
     ],
@@ -148,7 +148,7 @@ def test_every_variable_of_situate_becomes_a_parameter(make) -> None:
     given = ["EMBEDDER=e", "POOLING=p", "PROMPT=q: ", "NAME=n", "NEIGHBORS=f"]
     assert make("situate", *given) == [
         "-m",
-        "lib.run",
+        "tools.run",
         "--notebook=09",
         "--output=situated/n",
         "--set=embedder=e",
@@ -185,7 +185,7 @@ def test_the_cache_is_one_folder_for_programs_notebooks_and_make(tmp_path) -> No
         beside.mkdir()
         assert make("cache", given).stdout.endswith(f"\t{folder}\n")
         for place in (project, project / "notebooks"):
-            code = "from lib.run import paths; print(paths.CACHE)"
+            code = "from lib.base import paths; print(paths.CACHE)"
             asked = variables | {"SENTENCE_CACHE": given}
             assert run_python(place, asked, "-c", code).stdout == f"{folder}\n"
         assert make("prune", given).returncode == 0

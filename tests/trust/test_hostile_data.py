@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lib import corpora, probing, tasks
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.corpora import text
-from lib.run import paths
-from lib.run.errors import InputError
 from lib.studies import paraphrases, situate
 from tests.sizes import CASES, NIGHTLY
 from tests.unit.test_situate import IDS, QUERIES, hoods

@@ -11,11 +11,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 
 from lib import corpora, embedders
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.corpora.segmentation import segment
 from lib.embedders import own
-from lib.run import paths
-from lib.run.errors import InputError
 from tests.copies import new_cache
 from tests.sizes import CASES, NIGHTLY
 from tests.trust import wild

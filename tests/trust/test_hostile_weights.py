@@ -22,13 +22,13 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.embedders import hub, own
 from lib.embedders.elmo import Elmo
 from lib.embedders.infersent import InferSent
 from lib.embedders.static import WordVectors
 from lib.embedders.transformer import Transformer
-from lib.run import paths
-from lib.run.errors import InputError
 from lib.sent2vec import Sent2Vec
 from lib.studies import situate
 from tests.official.elmo import write_elmo

@@ -55,7 +55,7 @@ class Project:
             [
                 sys.executable,
                 "-m",
-                "lib.run",
+                "tools.run",
                 "--profile",
                 "smoke",
                 "--notebook",

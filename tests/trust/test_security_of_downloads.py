@@ -19,10 +19,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lib.catalog import download
 from tests.sizes import CASES, KILLS
 from tests.trust.launcher import Plan, Run, empty, tree
 from tests.unit.test_download import TEXT, Server, tarred, zipped
+from tools import download
 
 
 def unpack(content: bytes, folder: Path) -> Path:

@@ -10,11 +10,11 @@ import re
 import pytest
 
 from lib import catalog
-from lib.catalog import download
-from lib.run import paths
-from lib.run.errors import InputError
+from lib.base import paths
+from lib.base.errors import InputError
 from tests.refusals import refused
 from tools import data as command
+from tools import download
 
 ASSETS = list(catalog.assets().values())
 BIBLIOGRAPHY = (paths.ROOT / "references.bib").read_text(encoding="utf-8")

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from lib.run import paths
+from lib.base import paths
 from tests.sizes import KILLS
 
 LOOPS = {
     "inner": (
-        "from collections import namedtuple\nfrom lib.run.compiled import njit\n"
+        "from collections import namedtuple\nfrom lib.base.compiled import njit\n"
         "Line = Line{factor} = namedtuple('Line{factor}', 'x')\n@njit\ndef times(x):\n"
         "    return {factor} * x\n"
     ),
     "outer": (
-        "from inner import times\nfrom lib.run.compiled import njit\n"
+        "from inner import times\nfrom lib.base.compiled import njit\n"
         "@njit\ndef total(line):\n    s = line.x[0] * 0\n    for x in line.x:\n"
         "        s += times(x)\n    return s\n"
     ),
@@ -27,7 +27,7 @@ LOOPS = {
 # cache.
 PROGRAM = """
 import pathlib, sys
-from lib.run import compiled
+from lib.base import compiled
 compiled.LIBRARY = pathlib.Path(sys.argv[1])
 sys.path.insert(0, sys.argv[1])
 sys.dont_write_bytecode = True

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from lib.run import paths
+from lib.base import paths
 from tests.copies import copy_project, run
 
 

@@ -16,8 +16,8 @@ import pytest
 import scipy.sparse as sp
 
 from lib import neighbors, store
+from lib.base import cluster, parameters, paths
 from lib.neighbors import distributed
-from lib.run import cluster, parameters, paths
 from tests.refusals import refused
 from tests.trust.launcher import tree
 from tests.unit.test_store import SENTENCES, Letters, dense

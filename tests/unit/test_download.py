@@ -16,9 +16,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from lib import catalog
-from lib.catalog import download
 from tests.refusals import refused
 from tests.trust.launcher import files_of_at_most
+from tools import download
 
 TEXT = b"a line of text\n" * 200_000  # three megabytes: several chunks
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.run.exercises import Checks, hashes
+from lib.base.exercises import Checks, hashes
 from tests.refusals import refused
 
 RIGHT = {

@@ -17,12 +17,12 @@ import pytest
 import torch
 import transformers
 
-from lib.embedders import finetuning
-from lib.embedders.finetuning import REPORT, TASKS, finetune, main, score
+from lib.base import paths
 from lib.embedders.transformer import Transformer
-from lib.run import paths
 from tests.copies import run
 from tests.refusals import refused
+from tools import finetuning
+from tools.finetuning import REPORT, TASKS, finetune, main, score
 
 CLASSES = TASKS["multinli"].classes
 # The word that gives a class away.
@@ -163,7 +163,7 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(
     program = textwrap.dedent(
         """
         import os, signal, sys, torch, transformers
-        from lib.embedders import finetuning
+        from tools import finetuning
         from tests.unit.test_finetuning import QUICK
 
         class Deadly(transformers.TrainerCallback):

@@ -19,9 +19,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
 from lib import embedders
+from lib.base import progress
 from lib.embedders import hub, notes, own
 from lib.embedders.transformer import Transformer
-from lib.run import progress
 from lib.store import EmbeddingStore
 from lib.studies import swap
 from tests.official.transformers import CHARACTERS, SPECIAL, write_bert

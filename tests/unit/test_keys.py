@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from nltk.tokenize import RegexpTokenizer
 
+from lib.base import keys
 from lib.corpora import text
 from lib.embedders.composition import SIF
-from lib.run import keys
 from lib.store import EmbeddingStore
 from tests.refusals import refused
 
@@ -199,7 +199,7 @@ def test_an_installed_function_is_its_name_and_version() -> None:
 
 def test_a_key_is_the_same_in_another_process() -> None:
     code = PAIRS["a global"][0] + "\ntokenize.d = {'a': {1, 2, 'x'}, 'b': T(1)}"
-    code = f"from lib.run import keys\n{CLASS}{code}\n"
+    code = f"from lib.base import keys\n{CLASS}{code}\n"
     code += "print(keys.of_function('t', tokenize))"
     found = set()
     for seed in "12":

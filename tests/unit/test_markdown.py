@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib.run import markdown
+from lib.base import markdown
 
 
 def shown(source: str) -> str:

@@ -15,9 +15,9 @@ import scipy.sparse as sp
 import torch
 
 from lib import embedders
+from lib.base import paths, progress
 from lib.embedders import own
 from lib.embedders.checkpoints import as_input_error
-from lib.run import paths, progress
 from lib.store import EmbeddingStore
 from tests.refusals import refused
 

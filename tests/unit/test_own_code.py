@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 from lib import embedders, store
+from lib.base import paths
 from lib.embedders import own, own_code
-from lib.run import jobs, paths
 from lib.store import EmbeddingStore
 from tests.refusals import refused
+from tools.run import jobs
 
 SENTENCES = ["one", "two fish"]
 HEAD = "import numpy as np\nfrom pathlib import Path\nHERE = Path(__file__).parent\n"
@@ -281,7 +282,7 @@ def test_code_that_ends_or_fails_gets_a_sentence(write, code, message) -> None:
 def test_a_file_in_the_projects_folder_takes_no_packages_place(write, tmp_path) -> None:
     for name in ("numpy", "pandas", "psutil"):
         write(f"{name}.py", "raise SystemExit('taken')\n")
-    for module in ("lib.run", "lib.run.swap"):
+    for module in ("tools.run", "tools.swap"):
         ended = subprocess.run(
             [sys.executable, "-m", module, "--help"],
             cwd=tmp_path,

@@ -17,14 +17,14 @@ from pathlib import Path
 import pytest
 
 from lib import corpora
-from lib.run import paths
+from lib.base import paths
 from tests.copies import run
 
 PROGRAM = """
 import json
 from lib import catalog, corpora, embedders, ledger
 from lib.catalog import published
-from lib.run import paths
+from lib.base import paths
 from lib.store import EmbeddingStore
 
 corpus = corpora.load("lee")
@@ -119,7 +119,7 @@ def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
 def test_without_notebooks_its_runner_and_a_notebook_say_so_in_a_sentence(
     folder, python
 ) -> None:
-    opened = "from lib.run import parameters; parameters.check_notebook('01_n2o', {})"
-    for options in (["-m", "lib.run"], ["-c", opened]):
+    opened = "from lib.base import parameters; parameters.check_notebook('01_n2o', {})"
+    for options in (["-m", "tools.run"], ["-c", opened]):
         said = python(*options).stderr.splitlines()[-1]
         assert f"{folder}/notebooks: no such folder; run notebooks in a check" in said

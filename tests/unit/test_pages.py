@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lib.run import paths
+from lib.base import paths
 from tools import pages
 
 

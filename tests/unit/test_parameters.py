@@ -10,8 +10,8 @@ import math
 import pytest
 
 from lib import tasks
-from lib.run import parameters, paths
-from lib.run.errors import InputError
+from lib.base import parameters, paths
+from lib.base.errors import InputError
 from tests.refusals import refused
 from tests.unit.test_run import write_notebook
 

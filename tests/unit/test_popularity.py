@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import corpora
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 from lib.studies import popularity
 
 # One query; the sentences are 1 to 5.

@@ -14,15 +14,15 @@ import time
 import psutil
 import pytest
 
-from lib.run import paths
-from lib.run.cluster import in_processes
+from lib.base import paths
+from lib.base.cluster import in_processes
 from tests.refusals import refused
 from tests.sizes import NIGHTLY
 
 # Two processes are busy while more work is on its way to them.
 SCRIPT = """
 import os, time
-from lib.run.cluster import in_processes
+from lib.base.cluster import in_processes
 
 def busy(seconds, load):
     time.sleep(seconds)

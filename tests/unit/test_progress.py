@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lib.run import paths, progress
+from lib.base import paths, progress
 
 
 def test_plain_lines_in_the_log(tmp_path, monkeypatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from packaging.specifiers import SpecifierSet
 
-from lib.run import paths
+from lib.base import paths
 from tools import bootstrap
 
 ROOT = paths.ROOT

@@ -18,9 +18,9 @@ import pandas as pd
 import pytest
 
 from lib import embedders
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.ledger import CLAIMS
-from lib.run import jobs, paths, reference
-from lib.run.errors import InputError
 from tests.refusals import refused
 from tools.pages import between
 from tools.reference import (
@@ -33,6 +33,7 @@ from tools.reference import (
     renew,
     withhold,
 )
+from tools.run import comparison, jobs
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
 TABLE = "name,score,n\na,0.5,1000\nb,nan,3\n"
@@ -72,7 +73,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 
 def differences(made: Path, committed: Path) -> dict[str, float] | str:
     """What the comparison finds, to five digits; "otherwise" stands for all."""
-    found = reference.differences(made, committed)
+    found = comparison.differences(made, committed)
     if "otherwise" in found:
         return "otherwise"
     return {kind: round(size, 5) for kind, size in found.items()}
@@ -170,8 +171,8 @@ def test_at_most_two_sentences_of_a_list_give_way_to_others(
 def test_text_that_the_reference_withholds_agrees_with_any(tmp_path) -> None:
     made = write(tmp_path, "made.csv", 'sentence,n\n"Gold, up 2",1\n')
     committed = write(tmp_path, "committed.csv", "sentence,n\n[reuters 12],1\n")
-    assert reference.differences(made, committed) == {}
-    assert reference.differences(committed, made) == {"sentences": 1}
+    assert comparison.differences(made, committed) == {}
+    assert comparison.differences(committed, made) == {"sentences": 1}
 
 
 def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
@@ -198,22 +199,23 @@ def test_renewing_copies_tables_and_figures_and_removes_what_is_no_longer_made(
 # "`make reference` puts the last run in their place"
 def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None:
     nothing = f"no reference to compare with in {paths.FIGURES}/reference/default"
-    assert reference.compare([job]) == nothing
+    assert comparison.compare([job]) == nothing
     renew(job)
-    assert reference.compare([job]) == f"2 of 2 {AGREE}"
+    assert comparison.compare([job]) == f"2 of 2 {AGREE}"
     other = jobs.Job(job.notebook.with_name("02_toy.ipynb"), "default", {})
-    said = reference.compare([job, other])
+    said = comparison.compare([job, other])
     assert said == f"2 of 2 {AGREE}; without a reference: {other.name}"
     write(job.results, "one.csv", "x\n")
     write(job.results, "three.csv", "x\n")
-    said = reference.compare([job])
+    said = comparison.compare([job])
     assert said == (
         f"1 of 3 {AGREE}; 2 differ otherwise: "
         f"{job.name}/one.csv, {job.name}/three.csv; no verdict changed"
     )
     job.changes["k"] = 8
     assert (
-        reference.compare([job]) == f"not compared, since parameters differ: {job.name}"
+        comparison.compare([job])
+        == f"not compared, since parameters differ: {job.name}"
     )
 
 
@@ -229,12 +231,12 @@ def test_the_line_tells_differences_of_processors_from_others_and_names_new_verd
         f"0 of 2 {AGREE}; 2 differ as processors do "
         "(at most 0.09 of an interval's width, 1 in a count); no verdict changed"
     )
-    assert reference.compare([job]) == said
+    assert comparison.compare([job]) == said
     claims = "id,ours,verdict\nx,0.5 (0.4 to 0.6),holds\ny,1,fails\n"
     write(committed, "claims.csv", claims)
     write(job.results, "claims.csv", claims.replace("holds", "undecided"))
     said = said.replace("of 2", "of 3").partition("; no verdict")[0]
-    assert reference.compare([job]) == (
+    assert comparison.compare([job]) == (
         f"{said}; 1 differs otherwise: {job.name}/claims.csv; "
         "verdicts that changed: x (holds to undecided)"
     )
@@ -286,7 +288,7 @@ def test_training_with_other_instructions_differs_only_as_processors_do(
         made, committed = (tmp_path / name / file for name in ("made", "committed"))
         assert made.read_bytes() != committed.read_bytes()
     made, committed = (tmp_path / name / "n2o.csv" for name in ("made", "committed"))
-    assert reference.differences(made, committed).keys() <= {"share", "count"}
+    assert comparison.differences(made, committed).keys() <= {"share", "count"}
 
 
 def test_the_verdicts_of_all_notebooks_come_together_and_a_replication_s_stands(
@@ -301,7 +303,7 @@ def test_the_verdicts_of_all_notebooks_come_together_and_a_replication_s_stands(
         (tmp_path / name).mkdir(parents=True)
         write(tmp_path / name, "claims.csv", f"id,verdict\n{rows}")
     for _ in range(2):
-        reference.gather_claims(tmp_path)
+        comparison.gather_claims(tmp_path)
         assert (tmp_path / "claims.csv").read_text() == (
             "study,id,verdict\n01_a,x,holds\n02_b,y,fails\nreplication/n2o,z,fails\n"
         )
@@ -459,7 +461,7 @@ def test_every_column_of_every_committed_table_has_a_meaning_and_a_unit() -> Non
     folders = [
         folder
         for name in PROFILES
-        for folder in reference.results_of(REFERENCE / name).values()
+        for folder in comparison.results_of(REFERENCE / name).values()
     ]
     used = set()
     for file in (file for folder in folders for file in folder.glob("*.csv")):

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from lib import embedders, plotting, stats
+from lib.base import paths
 from lib.catalog import published
 from lib.ledger import Ledger
-from lib.run import paths
 from lib.studies import n2o as study
 
 NAMES = list(embedders.GROUPS["installed"])

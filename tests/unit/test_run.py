@@ -20,14 +20,15 @@ import nbformat
 import psutil
 import pytest
 
-from lib.run import jobs, paths, runner
-from lib.run.jobs import library_files
+from lib.base import paths
 from tests.copies import copy_project
 from tests.refusals import refused
 from tests.sizes import NIGHTLY
+from tools.run import jobs, runner
+from tools.run.jobs import library_files
 
 GOOD = (
-    "from lib.run import paths, progress\n"
+    "from lib.base import paths, progress\n"
     "folder = paths.figures_folder('x')\n"
     "(folder / 'table.csv').write_text(f'k\\n{k}\\n')\n"
     "with progress.bar(3, 'counting', 'steps') as bar:\n"
@@ -35,7 +36,7 @@ GOOD = (
 )
 SLOW = f"import time\ntime.sleep(2)\n{GOOD}"
 BAD = (
-    "from lib.run.errors import InputError\n"
+    "from lib.base.errors import InputError\n"
     "raise InputError('k: 5 is not accepted; give 1 to 3')"
 )
 BROKEN = "1 / 0"
@@ -237,7 +238,7 @@ SPECS = [
     for argv in (["/bin/false", "{connection_file}"], ["/gone/python", "-m", "x"])
 ]
 WHERE = (
-    "import os, sys\nfrom lib.run import paths\n"
+    "import os, sys\nfrom lib.base import paths\n"
     "last = sys.path[-1]  # a user's numpy.py there takes no package's place\n"
     "scratch = os.environ['TMPDIR']\n"
     "found = '\\n'.join(map(str, (sys.executable, paths.ROOT, last, scratch, k)))\n"
@@ -281,7 +282,7 @@ def test_digest_covers_every_module_that_a_notebook_has_loaded_and_large_ones_wa
     None
 ):
     source = (
-        "from lib import embedders, neighbors, plotting\nfrom lib.run import cluster"
+        "from lib import embedders, neighbors, plotting\nfrom lib.base import cluster"
     )
     listing = (
         "import sys\nfor each in sys.modules.values(): print(each.__name__, "
@@ -436,7 +437,7 @@ def start(tmp_path, temporary) -> Callable[..., subprocess.Popen]:
         # Tests may run where these signals are ignored, in the background say, which a
         # process inherits.
         return subprocess.Popen(
-            [sys.executable, "-m", "lib.run", *options],
+            [sys.executable, "-m", "tools.run", *options],
             cwd=tmp_path,
             env=variables,
             stdout=subprocess.PIPE,

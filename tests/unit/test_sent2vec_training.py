@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from joblib import cpu_count
 
-from lib.run import paths
+from lib.base import paths
 from lib.sent2vec import Settings, preset, text, training
 from lib.vectors import unit
 from tests.refusals import refused

@@ -15,14 +15,15 @@ from pyarrow import parquet
 from sklearn.metrics.pairwise import cosine_similarity
 
 from lib import corpora, embedders, n2o, neighbors, stats
+from lib.base import paths
 from lib.embedders import own
 from lib.neighbors import Neighbors
-from lib.run import paths, runner
 from lib.store import EmbeddingStore
 from lib.studies import situate
 from lib.studies.situate import Neighborhoods
 from tests.letters import DIM, letters, write_letters
 from tests.refusals import refused
+from tools.run import runner
 
 IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}
 COSINES = np.array([[0.9, 0.5], [0.75, 0.75], [0.5, -0.25]], dtype=np.float32)

@@ -15,10 +15,10 @@ import pytest
 import scipy.sparse as sp
 
 from lib import embedders, store
+from lib.base import paths
 from lib.corpora import text
 from lib.embedders import own
 from lib.embedders.base import Embedder
-from lib.run import paths
 from tests.copies import new_cache
 from tests.letters import letters, write_letters
 from tests.refusals import refused

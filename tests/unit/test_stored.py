@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lib import embedders
+from lib.base.errors import InputError
 from lib.embedders import stored, words
 from lib.embedders.composition import Average
-from lib.run.errors import InputError
 
 SENTENCES = ["A ferry leaves.", "The boat sets off."]
 

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import n2o, stats
+from lib.base import paths
 from lib.corpora.corpus import Record, assemble
-from lib.run import paths
-from lib.run import swap as command
 from lib.store import EmbeddingStore
 from lib.studies import searches, swap
 from lib.studies.searches import Asked, Searched
 from tests.letters import DIM, letters, write_letters
 from tests.refusals import refused
+from tools import swap as command
 
 SENTENCES = [f"{word} number {i}" for word in ("fish", "bread") for i in range(60)]
 

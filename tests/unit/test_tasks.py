@@ -12,10 +12,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from lib import corpora, localization, tasks
+from lib.base import paths
+from lib.base.errors import InputError
 from lib.corpora import text
 from lib.corpora.closure import groups_from_pairs
-from lib.run import paths
-from lib.run.errors import InputError
 from tests.refusals import refused
 
 # How many pairs or sentences the splits of each set have; first, sets that need data.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lib.run import paths, widgets
+from lib.base import paths, widgets
 
 RANGES = {
     "k": (5, 1, 20, 1),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from lib.run import paths
-from lib.run.errors import command
+from lib.base import paths
+from lib.base.errors import command
 from tools.lite import site
 
 OUTPUT = paths.ROOT / "build" / "lite"

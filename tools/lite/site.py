@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lib.run import paths
-from lib.run.errors import InputError
+from lib.base import paths
+from lib.base.errors import InputError
 from tools.lite import wheel
 
 HERE = Path(__file__).parent

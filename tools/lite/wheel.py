@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from lib import embedders
+from lib.base import parameters, paths
 from lib.embedders import stored
 from lib.embedders.registry import SPARSE
-from lib.run import parameters, paths
 
 LESSON = paths.NOTEBOOKS / "00_start_here.ipynb"
 PROJECT = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]
@@ -29,7 +29,7 @@ def write(folder: Path) -> Path:
     """Write the wheel into a folder.
 
     Beside `lib` lie the notebook, whose parameters are checked against it, and the file
-    by which `lib.run.paths` knows a checkout. Its dependencies are not declared: those
+    by which `lib.base.paths` knows a checkout. Its dependencies are not declared: those
     that Pyodide has are loaded by name, and the others are not needed.
     """
     wheel = folder / FILE

@@ -20,8 +20,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar
 
-from lib.run import paths
-from lib.run.errors import InputError, one_line
+from lib.base import paths
+from lib.base.errors import InputError, one_line
 
 TAG = "parameters"
 SHARED = "all"  # the section of the bounds that is every notebook's

@@ -1,13 +1,13 @@
-"""``python -m lib.run``, which is what ``make figures`` calls."""
+"""``python -m tools.run``, which is what ``make figures`` calls."""
 
 import signal
 import sys
 
-from lib.run.runner import main
+from tools.run.runner import main
 
 
 def leave(number: int, _: object) -> None:
-    """Exit with a shell's status for a signal, so that `lib.run.runner` cleans up."""
+    """Exit with a shell's status for a signal, so that `tools.run.runner` cleans up."""
     raise SystemExit(128 + number)
 
 

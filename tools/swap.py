@@ -1,4 +1,4 @@
-"""``python -m lib.run.swap``, which is what ``make swap`` calls.
+"""``python -m tools.swap``, which is what ``make swap`` calls.
 
 It executes lesson 10 on a text of one's own and prints what it has found. For use in
 continuous integration, its exit status says whether two embedders agree enough.
@@ -13,10 +13,10 @@ import os
 import re
 import sys
 
-from lib.run import parameters, paths
-from lib.run.errors import InputError, command
-from lib.run.jobs import Job, select
-from lib.run.runner import run_all
+from lib.base import parameters, paths
+from lib.base.errors import InputError, command
+from tools.run.jobs import Job, select
+from tools.run.runner import run_all
 
 NOTEBOOK = "10_"
 OUTPUT = "swapped"  # the folder in figures/
@@ -85,7 +85,7 @@ def judged(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m lib.run.swap",
+        prog="python -m tools.swap",
         description="Say what users notice if one embedder takes another's place.",
         epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
         f"does not tell or fewer than {FEWEST} queries are independent; 1 if the "

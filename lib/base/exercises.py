@@ -12,8 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from lib.run import parameters
-from lib.run.errors import InputError
+from lib.base import parameters
+from lib.base.errors import InputError
 
 SHOWN = 12  # hexadecimal digits of a hash
 

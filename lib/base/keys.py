@@ -25,7 +25,7 @@ from types import (
 )
 from typing import Any
 
-from lib.run.errors import InputError, one_line
+from lib.base.errors import InputError, one_line
 
 PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
 # With these a function reaches what its code does not name: those of Python itself,

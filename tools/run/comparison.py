@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lib.run import files, paths
-from lib.run.jobs import Job
+from lib.base import files, paths
+from tools.run.jobs import Job
 
 # Numbers agree that differ by no more than one of the two.
 ABSOLUTE = 0.002

@@ -27,7 +27,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from lib.run import files, progress
+from lib.base import files, progress
 
 FORMAT = 2  # of every entry; with another number, all are made again
 ABOUT, LOCK = "about.json", ".lock"

@@ -1,4 +1,4 @@
-"""Execute notebooks: ``python -m lib.run``, called by ``make figures``.
+"""Execute notebooks: ``python -m tools.run``, called by ``make figures``.
 
 A notebook whose results are up to date is skipped. An execution writes to a staging
 folder, which replaces the old results only if it succeeds. Kernels end with this
@@ -24,9 +24,10 @@ from typing import TextIO
 import psutil
 from filelock import FileLock, Timeout
 
-from lib.run import files, kernel, parameters, paths, reference
-from lib.run.errors import InputError, command
-from lib.run.jobs import Job, select
+from lib.base import files, parameters, paths
+from lib.base.errors import InputError, command
+from tools.run import comparison, kernel
+from tools.run.jobs import Job, select
 
 OF_DISK = {
     errno.ENOSPC,
@@ -155,7 +156,7 @@ def reason(error: Exception, job: Job) -> str:
 
 
 def _refusal(number: int | None, place: Path | str, said: str) -> str:
-    """What the system refused; for a failed write, in the words of `lib.run.files`."""
+    """What the system refused; for a failed write, in the words of `lib.base.files`."""
     return (
         f"{place}: cannot be written ({said}); {files.REMEDY}"
         if number in OF_DISK
@@ -227,7 +228,7 @@ def main(arguments: list[str] | None = None) -> int:
     It is 0, or 1 if a notebook failed, or 2 for bad parameters.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m lib.run",
+        prog="python -m tools.run",
         description="Execute the notebooks and regenerate their figures.",
     )
     parser.add_argument(
@@ -279,10 +280,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"FAILED {job.name}: {failed[job]}", file=sys.stderr)
     up_to_date = [job for job in jobs if job not in failed]
     results = paths.FIGURES / (options.output or options.profile)
-    reference.gather_claims(results)
+    comparison.gather_claims(results)
     print(f"{len(up_to_date)} of {len(jobs)} notebooks up to date in {results}")
     if up_to_date and not (options.output or options.set):
-        print(reference.compare(up_to_date))
+        print(comparison.compare(up_to_date))
     if up_to_date:
         print(f"open {to_open(up_to_date)}")
     return 1 if failed else 0

@@ -2,7 +2,7 @@
 
 The paper describes it in section 4, appendix A and footnote 7.
 
-``python -m lib.embedders.finetuning --task multinli`` (``make finetune``) writes
+``python -m tools.finetuning --task multinli`` (``make finetune``) writes
 ``data/bert-ft-multinli``: the model with its classes and tokenizer, which transformers
 and the registry of embedders read, and ``finetune.json``, what was done, on what, and
 how well the result does.
@@ -42,11 +42,11 @@ import torch
 import transformers
 
 from lib import catalog, tasks
+from lib.base import cache, files, parameters, paths
+from lib.base.errors import InputError, command, one_line
 from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.checkpoints import REMEDY, as_input_error, digest_of_model, quiet
-from lib.run import cache, files, parameters, paths
-from lib.run.errors import InputError, command, one_line
 
 REPORT = "finetune.json"
 Pair = dict[str, Any]  # left, right: str; label: int
@@ -369,7 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The command line."""
     parser = transformers.HfArgumentParser(
         TrainingSettings,
-        prog="python -m lib.embedders.finetuning",
+        prog="python -m tools.finetuning",
         description="Fine-tune BERT on pairs of sentences as the N2O paper does. "
         "Killed, the same command goes on.",
     )

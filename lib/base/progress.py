@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from lib.run import paths
+from lib.base import paths
 
 if TYPE_CHECKING:
     from tqdm.std import tqdm

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lib.run import files
-from lib.run.errors import InputError
+from lib.base import files
+from lib.base.errors import InputError
 
 _ABOVE_LIB = Path(__file__).resolve().parent.parent.parent
 # Installed as a package, lib keeps its cache, figures and downloads in the folder that

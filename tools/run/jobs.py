@@ -16,8 +16,8 @@ from typing import Any, NoReturn
 
 from huggingface_hub.constants import HF_HUB_CACHE
 
-from lib.run import files, parameters, paths
-from lib.run.errors import InputError
+from lib.base import files, parameters, paths
+from lib.base.errors import InputError
 
 OF_SOME = ("hub", "paper")  # profiles that are for some notebooks only
 MODEL_FILES = ("config.json", "modules.json")  # one of them is in the folder of a model

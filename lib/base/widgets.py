@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets
 from IPython.display import display
 
-from lib.run import paths
+from lib.base import paths
 
 
 def slide(function: Callable, **ranges: Any) -> None:

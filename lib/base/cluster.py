@@ -30,8 +30,8 @@ from joblib.externals.loky import (
     process_executor,
 )
 
-from lib.run import paths
-from lib.run.errors import InputError
+from lib.base import paths
+from lib.base.errors import InputError
 
 if TYPE_CHECKING:
     from distributed import Client, Future, LocalCluster

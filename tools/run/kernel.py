@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lib.run import paths
-from lib.run.errors import InputError
+from lib.base import paths
+from lib.base.errors import InputError
 
 SOCKET = "socket"  # the first part of the names of a kernel's sockets
 # Bytes that the path of a socket may have: 103 on macOS, 107 on Linux.

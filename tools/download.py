@@ -23,9 +23,9 @@ import pooch
 import requests
 from requests.adapters import HTTPAdapter
 
+from lib.base import cache, files, paths, progress
+from lib.base.errors import InputError, one_line
 from lib.catalog import Asset
-from lib.run import cache, files, paths, progress
-from lib.run.errors import InputError, one_line
 
 CHUNK = 1 << 20
 SECONDS = 30  # without an answer

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lib.run.errors import InputError
+from lib.base.errors import InputError
 
 
 def sha256(file: Path) -> str:

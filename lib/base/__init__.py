@@ -1,0 +1,1 @@
+"""The ground: errors, paths, parameters, progress, files and the cache."""

@@ -1,0 +1,1 @@
+"""The runner: executes the notebooks and compares their tables with the reference."""
