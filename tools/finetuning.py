@@ -41,10 +41,10 @@ import numpy as np
 import torch
 import transformers
 
+from audit import published
 from lib import catalog, tasks
 from lib.base import cache, files, parameters, paths
 from lib.base.errors import InputError, command, one_line
-from lib.catalog import published
 from lib.corpora import text
 from lib.embedders.checkpoints import REMEDY, as_input_error, digest_of_model, quiet
 

@@ -7,7 +7,7 @@ import re
 import pandas as pd
 from scipy.stats import norm
 
-from lib.ledger import CLAIMS, SEEN, Condition
+from audit.ledger import CLAIMS, SEEN, Condition
 from tools.pages import table
 
 # The columns of the list whose condition a verdict has met.
@@ -34,7 +34,7 @@ def certainty(numbers: tuple[float, float, float], condition: str) -> float:
     numbers : (float, float, float)
         Estimate, low and high, at 95 %.
     condition : str
-        As in ``lib/catalog/claims.csv``. "meets" and "none ..." ask for no evidence:
+        As in ``audit/claims.csv``. "meets" and "none ..." ask for no evidence:
         there is no border to be clear of.
 
     Returns

@@ -13,10 +13,10 @@ from pathlib import Path
 import pandas as pd
 from PIL import Image
 
+from audit import published
 from lib import catalog, embedders
 from lib.base import parameters, paths
 from lib.base.errors import command
-from lib.catalog import published
 
 DATA = """# Data
 

@@ -23,10 +23,10 @@ import nbformat
 import pandas as pd
 from nbconvert import MarkdownExporter
 
+from audit.ledger import CLAIMS, SEEN, UNTESTED, WORDS
 from lib import corpora, embedders, tasks
 from lib.base import markdown, parameters, paths
 from lib.base.errors import InputError, command
-from lib.ledger import CLAIMS, SEEN, UNTESTED, WORDS
 from tools.multiplicity import paragraph
 from tools.pages import between, image, table
 from tools.run import comparison

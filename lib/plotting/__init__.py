@@ -11,14 +11,12 @@ from lib.plotting.output import show, show_table, write_table
 from lib.plotting.pitfalls import before_and_after, named_places
 from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
-from lib.plotting.verdicts import Judged, verdicts
 
 __all__ = [
     "COLORS",
     "GROUPS",
     "PAGE_WIDTH",
     "SEQUENTIAL",
-    "Judged",
     "agreement_heatmap",
     "before_and_after",
     "boxes",
@@ -39,6 +37,5 @@ __all__ = [
     "show_table",
     "triangles",
     "use_style",
-    "verdicts",
     "write_table",
 ]

@@ -6,13 +6,15 @@ Settings are checked before anything is read.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from joblib import cpu_count
 
 from lib.base.parameters import in_range, one_of
-from lib.catalog import published
 
+TABLE_5 = Path(__file__).with_name("sent2vec_table5.csv")  # of the paper
 # Where both ends are whole numbers, the value must be one.
 RANGES = {
     "dim": (1, 100_000),
@@ -164,7 +166,7 @@ def preset(name: str, **changes: Any) -> Settings:
     in `Settings`. Raises InputError for any other name.
     """
     corpus, ngrams, *l1 = one_of("preset", name, PRESETS).split("-")
-    table = published.load("sent2vec_table5").set_index("model").fillna(0)
+    table = pd.read_csv(TABLE_5, index_col="model").fillna(0)
     row = table.loc[f"Sent2Vec {CORPORA[corpus]} {NGRAMS[ngrams]}"]
     values: dict[str, Any] = {}
     for field, column in COLUMNS.items():

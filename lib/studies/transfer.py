@@ -1,7 +1,7 @@
 """Accuracy on transfer tasks under several classifiers.
 
 "Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019),
-section 3, figures 1 to 3. The measures are in `lib.transfer` and `lib.probing`.
+section 3, figures 1 to 3. The measures are in `lib.transfer` and `audit.probing`.
 """
 
 from __future__ import annotations

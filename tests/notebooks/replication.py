@@ -27,7 +27,7 @@ def faults(notebook: Path, claims: pd.DataFrame) -> list[str]:
     ----------
     notebook : Path
     claims : DataFrame
-        The rows of ``lib/catalog/claims.csv`` that belong to the paper.
+        The rows of ``audit/claims.csv`` that belong to the paper.
     """
     content = json.loads(notebook.read_text(encoding="utf-8"))
     code = [cell for cell in content["cells"] if cell["cell_type"] == "code"]

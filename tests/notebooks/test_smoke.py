@@ -18,8 +18,8 @@ import nbformat
 import pandas as pd
 import pytest
 
+from audit.ledger import CLAIMS
 from lib.base import paths
-from lib.ledger import CLAIMS
 from tests.copies import run
 from tests.differences import PLAIN, Elsewhere, results
 from tests.notebooks.lesson import failure

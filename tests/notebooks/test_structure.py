@@ -24,9 +24,7 @@ from tests.notebooks.lesson import (
 from tools import pages
 
 LESSONS, REPLICATIONS = paths.lessons(), paths.replications()
-CLAIMS = pd.read_csv(
-    paths.ROOT / "lib/catalog/claims.csv", dtype=str, keep_default_na=False
-)
+CLAIMS = pd.read_csv(paths.ROOT / "audit/claims.csv", dtype=str, keep_default_na=False)
 
 
 @pytest.fixture(params=[*LESSONS, *REPLICATIONS], ids=paths.notebook_name)

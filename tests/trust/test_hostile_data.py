@@ -1,7 +1,7 @@
 """Data files that are damaged, cut short, or something else altogether.
 
 The result is right, or a sentence names the file. Each reader of `lib.tasks`,
-`lib.corpora`, `lib.probing` and the like gets a tiny valid file first, then every
+`lib.corpora`, `audit.probing` and the like gets a tiny valid file first, then every
 damage.
 """
 
@@ -20,7 +20,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from lib import corpora, probing, tasks
+from audit import probing
+from lib import corpora, tasks
 from lib.base import paths
 from lib.base.errors import InputError
 from lib.corpora import text

@@ -51,7 +51,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from lib import corpora, embedders, n2o, neighbors, plotting
 from lib.store import EmbeddingStore
-from lib.studies import n2o as study
+from audit import n2o as study
 from lib.studies import situate
 
 names = ["bow", "letters", "wordllama"]

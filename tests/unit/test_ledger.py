@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib import ledger as room
+from audit import ledger as room
+from audit.ledger import CLAIMS, UNTESTED, Condition, Ledger
 from lib.base.errors import InputError
-from lib.ledger import CLAIMS, UNTESTED, Condition, Ledger
 from lib.stats import Interval
 
 LISTED = {"n2o": 30, "sent2vec": 30, "pitfalls": 30, "usif": 29, "localization": 31}

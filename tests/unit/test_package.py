@@ -22,8 +22,9 @@ from tests.copies import run
 
 PROGRAM = """
 import json
-from lib import catalog, corpora, embedders, ledger
-from lib.catalog import published
+from audit import ledger
+from lib import catalog, corpora, embedders
+from audit import published
 from lib.base import paths
 from lib.store import EmbeddingStore
 

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lib import probing
+from audit import probing
+from audit.probing import Probe, recipes
 from lib.corpora import Corpus, text
-from lib.probing import Probe, recipes
 from tests.refusals import refused
 from tests.topics import corpus_of
 

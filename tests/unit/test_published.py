@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.catalog import published
+from audit import published
 from tests.refusals import refused
 
 TABLES = published.load("tables").set_index("file")

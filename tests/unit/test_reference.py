@@ -17,10 +17,10 @@ import nbformat
 import pandas as pd
 import pytest
 
+from audit.ledger import CLAIMS
 from lib import embedders
 from lib.base import paths
 from lib.base.errors import InputError
-from lib.ledger import CLAIMS
 from tests.refusals import refused
 from tools.pages import between
 from tools.reference import (

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from audit import n2o as study
+from audit import published
+from audit.ledger import Ledger
 from lib import embedders, plotting, stats
 from lib.base import paths
-from lib.catalog import published
-from lib.ledger import Ledger
-from lib.studies import n2o as study
 
 NAMES = list(embedders.GROUPS["installed"])
 PAPER = list(published.load("n2o_table1")["embedder"])

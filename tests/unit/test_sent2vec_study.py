@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from audit import sent2vec_printed
 from lib import corpora, tasks
 from lib.sent2vec import Sent2Vec, Settings
-from lib.studies import scores, sent2vec_printed
+from lib.studies import scores
 from lib.studies import sent2vec as study
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4

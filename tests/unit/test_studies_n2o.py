@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from audit import n2o as study
 from lib import corpora
 from lib.corpora import bible
-from lib.studies import n2o as study
 from lib.studies import paraphrases
 
 

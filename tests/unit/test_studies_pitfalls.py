@@ -11,12 +11,12 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import kendalltau
 
+from audit import dimensions, orders, probes, published
+from audit.dimensions import Line
 from lib import stats
 from lib import transfer as measures
-from lib.catalog import published
 from lib.stats import Interval, Measured, Sampling
-from lib.studies import dimensions, orders, pitfalls, probes, transfer
-from lib.studies.dimensions import Line
+from lib.studies import pitfalls, transfer
 from lib.tasks import ClassificationTask
 
 SAMPLING = Sampling(1, 100)

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from gensim.models.fasttext import load_facebook_vectors
 
+from audit import published
 from lib import embedders
-from lib.catalog import published
 from lib.corpora import text
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent

@@ -1,7 +1,7 @@
 """The sentences of a corpus for probing tasks, and the recipe of each task.
 
-A recipe yields candidates for `lib.probing.draw`, with the names of their classes, the
-best first.
+A recipe yields candidates for `audit.probing.draw`, with the names of their classes,
+the best first.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from lib.catalog import published
+from audit import published
 
 # Sentences or pairs in the test sets of tables 1, 2 and 7.
 SIZES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lib.ledger.conditions import Condition
+from audit.conditions import Condition
 
 DECIDED = ("holds", "fails", "undecided")
 UNTESTED = "not testable here"

@@ -2,7 +2,7 @@
 
 "Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019),
 section 3, figure 3.
-`lib.probing` makes or reads the tasks.
+`audit.probing` makes or reads the tasks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from contextlib import suppress
 import numpy as np
 import pandas as pd
 
-from lib import catalog, probing, stats
+from audit import probing
+from lib import catalog, stats
 from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.stats import Measured

@@ -14,11 +14,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lib import plotting
-from lib.base.errors import InputError
-from lib.base.parameters import one_of
-from lib.ledger.conditions import Condition
-from lib.ledger.verdicts import (
+from audit import figure
+from audit.conditions import Condition
+from audit.verdicts import (
     DECIDED,
     SEEN,
     UNTESTED,
@@ -29,11 +27,13 @@ from lib.ledger.verdicts import (
     regions,
     worded,
 )
+from lib.base.errors import InputError
+from lib.base.parameters import one_of
 from lib.stats import Interval
 
 __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]
 
-CLAIMS = Path(__file__).parents[1] / "catalog" / "claims.csv"
+CLAIMS = Path(__file__).with_name("claims.csv")
 CHANCE = 0.05  # that an interval of 95 % excludes what it should include
 # Of a part that decides nothing.
 REMARKS = {"holds": "met", "fails": "not met", "undecided": "open"}
@@ -69,7 +69,7 @@ class Ledger:
     ----------
     name : str
         A paper, such as "n2o", or a notebook, such as "01_n2o": a source or a lesson of
-        ``lib/catalog/claims.csv``.
+        ``audit/claims.csv``.
     profile : str
         "paper" for the papers' own data; any other has the data of the default profile.
 
@@ -249,12 +249,12 @@ class Ledger:
                 continue
             label = _joined([label, claim["part"]])
             interval = self._deciding[claim.name]
-            rows.append(plotting.Judged(label, word, *interval, regions(claim)))
+            rows.append(figure.Judged(label, word, *interval, regions(claim)))
         notes = [
             f"{reason}: {', '.join(labels)}."
             for reason, labels in sorted(others.items())
         ]
-        return plotting.verdicts(rows, notes)
+        return figure.verdicts(rows, notes)
 
     def _decisive(self, parts: pd.DataFrame) -> pd.Series:
         """The part that stands for those with the claim's verdict.

@@ -31,11 +31,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from audit.probing import recipes
 from lib import catalog
 from lib.base.errors import InputError
 from lib.base.parameters import one_of
 from lib.corpora import Corpus, reading
-from lib.probing import recipes
 from lib.tasks import ClassificationTask
 
 FILES = {
