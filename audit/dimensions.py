@@ -16,16 +16,12 @@ import numpy as np
 import pandas as pd
 from joblib import cpu_count
 
+from audit.accuracies import Jobs, Options, accuracy
 from lib.base.environment import single_threaded
 from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.stats import Interval, Measured, Sampling
-from lib.studies.transfer import (
-    Jobs,
-    Options,
-    accuracy,
-    encoder,
-)
+from lib.studies.encoding import encoder
 
 TRAINED = "word2vec, trained at each size"
 TURNED = "the smallest, turned"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from audit import figure
+from audit import figures
 from audit.conditions import Condition
 from audit.verdicts import (
     DECIDED,
@@ -249,12 +249,12 @@ class Ledger:
                 continue
             label = _joined([label, claim["part"]])
             interval = self._deciding[claim.name]
-            rows.append(figure.Judged(label, word, *interval, regions(claim)))
+            rows.append(figures.Judged(label, word, *interval, regions(claim)))
         notes = [
             f"{reason}: {', '.join(labels)}."
             for reason, labels in sorted(others.items())
         ]
-        return figure.verdicts(rows, notes)
+        return figures.verdicts(rows, notes)
 
     def _decisive(self, parts: pd.DataFrame) -> pd.Series:
         """The part that stands for those with the claim's verdict.

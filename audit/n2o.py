@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from joblib import cpu_count
+from scipy import sparse
 
 from lib import embedders, n2o, store
 from lib.base.environment import single_threaded
@@ -27,6 +29,7 @@ from lib.embedders.kinds import (
 )
 from lib.neighbors import exact
 from lib.stats import Interval, Measured, Sampling
+from lib.studies.robustness import Ids
 from lib.vectors import Embeddings
 
 # Variants of one method that verdicts compare: sizes, texts, with and without subwords.
@@ -212,3 +215,113 @@ class Overlaps:
             for name in self.ids
             if not any(embedders.related(name, one) for one in trainers)
         ]
+
+
+def overlap(ids: Ids) -> np.ndarray:
+    """`lib.n2o.overlap` of each pair of embedders, float64[q, pairs]."""
+    return n2o.per_query(ids).to_numpy()
+
+
+def word_types(
+    sentences: Iterable[str], types: Callable[[str], frozenset[str]]
+) -> sparse.csr_array:
+    """The word types of each sentence: 0 or 1, int64[n, types].
+
+    `types` is a function from a sentence to its types.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(analyzer=types)
+    presence = counter.fit_transform(sentences)
+    return sparse.csr_array(presence)
+
+
+def token_overlap(
+    types: sparse.csr_array,
+    queries: np.ndarray,
+    ids: np.ndarray,
+    symmetric: bool = False,
+) -> np.ndarray:
+    """How much of a query's words its neighbors repeat (figure 5).
+
+    It is averaged over the k neighbors. The paper does not define its token overlap.
+    Here it is ``|T(q) & T(s)| / |T(q)|``, with T(s) the set of word types of a sentence
+    s; or, symmetric, ``|T(q) & T(s)| / |T(q) | T(s)|`` (Jaccard).
+
+    Parameters
+    ----------
+    types : those of each sentence of the corpus, from `word_types`
+    queries : int[q], corpus indices
+    ids : int[q, k], their neighbors
+
+    Returns
+    -------
+    float64[q] in [0, 1], higher when neighbors repeat the query's words; 0 for a query
+    without a word
+    """
+    k = ids.shape[1]
+    types_of_queries = types[np.repeat(queries, k)]
+    types_of_neighbors = types[ids.ravel()]
+    common_types = types_of_queries.multiply(types_of_neighbors)
+    common = common_types.sum(axis=1).reshape(ids.shape)
+    sizes = types.sum(axis=1)
+    total = sizes[queries][:, None]
+    if symmetric:
+        both = total + sizes[ids]
+        total = both - common
+    shares = common / np.maximum(1, total)
+    return shares.mean(axis=1)
+
+
+def shared(
+    ids: Mapping[str, np.ndarray], order: np.ndarray | None = None
+) -> np.ndarray:
+    """How many of their d nearest sentences two embedders share.
+
+    Parameters
+    ----------
+    ids : mapping of str to int[q, k]
+    order : int[q], optional
+        A permutation of the queries for the second embedder of each pair: what
+        unrelated queries share, a baseline.
+
+    Returns
+    -------
+    int16[q, pairs, k]
+        For each query, each pair of embedders (in the order of
+        `itertools.combinations`) and d = 1 ... k.
+    """
+    counts = []
+    for a, b in combinations(ids, 2):
+        one = ids[a]
+        other = ids[b] if order is None else ids[b][order]
+        # Whether place i of one list has the sentence at place j of the other.
+        same = one[:, :, np.newaxis] == other[:, np.newaxis, :]
+        so_far = same.cumsum(axis=1, dtype=np.int16)
+        common = so_far.cumsum(axis=2, dtype=np.int16)  # at depths i and j
+        counts.append(common.diagonal(axis1=1, axis2=2))
+    return np.stack(counts, axis=1)
+
+
+def jaccard(counts: np.ndarray) -> np.ndarray:
+    """The Jaccard index of two lists, float64[...].
+
+    From what `shared` counts: int[..., k].
+    """
+    k = counts.shape[-1]
+    in_both = counts[..., -1]
+    in_either = 2 * k - in_both
+    return in_both / in_either
+
+
+def rank_biased_overlap(counts: np.ndarray, p: float = 0.9) -> np.ndarray:
+    """Rank-biased overlap of two lists of k, float64[...], from `shared`.
+
+    By Webber, Moffat and Zobel. The mean of the overlaps at each depth; weights fall by
+    a factor `p` from depth to depth.
+    """
+    k = counts.shape[-1]
+    depths = np.arange(1, k + 1)
+    overlaps = counts / depths
+    weights = p**depths
+    return overlaps @ weights / weights.sum()

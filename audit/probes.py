@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from audit import probing
+from audit.accuracies import Splits, stratified_sample
 from lib import catalog, stats
 from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.stats import Measured
-from lib.studies.transfer import Splits, stratified_sample
 
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
 # Spearman of a task's scores on two halves: below, a task is not interpreted.

@@ -3,12 +3,12 @@
 They take data and Axes, fit nothing, and leave saving to `show`.
 """
 
-from lib.plotting.distributions import boxes, dots_by_group, dots_with_intervals
+from lib.plotting.distributions import dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
 from lib.plotting.kinds import GROUPS, display_name, groups, marks
-from lib.plotting.lines import curves, logarithmic, reference, scatter
+from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, show_table, write_table
-from lib.plotting.pitfalls import before_and_after, named_places
+from lib.plotting.pitfalls import before_and_after
 from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
 
@@ -19,7 +19,6 @@ __all__ = [
     "SEQUENTIAL",
     "agreement_heatmap",
     "before_and_after",
-    "boxes",
     "clustered_triangle",
     "curves",
     "display_name",
@@ -29,9 +28,6 @@ __all__ = [
     "label_points",
     "logarithmic",
     "marks",
-    "named_places",
-    "reference",
-    "scatter",
     "scatter_map",
     "show",
     "show_table",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -11,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lib.plotting.kinds import marks
-from lib.plotting.style import COLORS, PAGE_WIDTH, bars, frame
+from lib.plotting.style import PAGE_WIDTH, bars, frame
 
-DIAMOND = {"color": COLORS[1], "markersize": 3.5}
 CLOSE = 0.6  # of the distance between two names: what rows of one name share
 
 
@@ -85,48 +82,3 @@ def dots_by_group(table: pd.DataFrame, label: str) -> Figure:
         dots_with_intervals(of_group.set_index("what"), axes, label, level=0)
         axes.set_title(group)
     return figure
-
-
-def boxes(
-    tables: Mapping[str, pd.DataFrame], label: str, marks: Mapping[str, pd.Series]
-) -> Figure:
-    """Horizontal box plots, a panel for each table and in it a box for each column.
-
-    Whiskers reach the lowest and the highest value; missing values do not count. The
-    diamonds are `marks`, for each table a value for each column.
-    """
-    rows = [table.shape[1] for table in tables.values()]
-    shape = (PAGE_WIDTH, 0.17 * sum(rows) + 0.7 * len(rows))
-    figure, panels = plt.subplots(
-        len(rows),
-        figsize=shape,
-        height_ratios=rows,
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
-    for axes, (title, table) in zip(panels[:, 0], tables.items(), strict=True):
-        _boxes(table, axes)
-        axes.plot(marks[title][table.columns], range(table.shape[1]), "D", **DIAMOND)
-        frame(axes, label)
-        axes.set_title(title)
-    axes.set_xlim(left=0)  # of all panels, once all are drawn
-    return figure
-
-
-def _boxes(table: pd.DataFrame, axes: Axes) -> None:
-    places = range(table.shape[1])
-    lines = {"color": "0.3", "linewidth": 0.8}
-    axes.boxplot(
-        [table[name].dropna() for name in table],
-        positions=places,
-        orientation="horizontal",
-        widths=0.6,
-        whis=(0, 100),
-        boxprops=lines,
-        whiskerprops=lines,
-        capprops=lines,
-        medianprops={"color": COLORS[0], "linewidth": 1.5},
-    )
-    axes.set_yticks(places, table.columns)
-    axes.set_ylim(len(places) - 0.5, -0.5)

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.ticker import LogLocator, NullLocator
 
-from lib.plotting.style import COLORS, frame, look
+from lib.plotting.style import frame, look
 
 
 def curves(
@@ -31,22 +31,6 @@ def curves(
             band = {"color": mark["color"], "alpha": 0.15, "linewidth": 0}
             axes.fill_between(table.index, table["low"], table["high"], **band)
     frame(axes, x_label, y_label)
-
-
-def scatter(
-    x: Sequence[float], y: Sequence[float], axes: Axes, x_label: str, y_label: str
-) -> None:
-    """A cloud of many points, light where they are few."""
-    mark = {"marker": "o", "markersize": 3, "markeredgewidth": 0}
-    axes.plot(x, y, linestyle="", color=COLORS[0], alpha=0.5, **mark)
-    frame(axes, x_label, y_label)
-
-
-def reference(value: float, axes: Axes, label: str) -> None:
-    """A dotted level line with its name above its right end."""
-    axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
-    place = {"xycoords": ("axes fraction", "data"), "ha": "right"}
-    axes.annotate(label, (1, value), xytext=(0, 2), textcoords="offset points", **place)
 
 
 def logarithmic(axis: Axis, at: Sequence[float] | None = None) -> None:

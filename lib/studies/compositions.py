@@ -7,23 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lib import embedders, similarity, tasks
+from lib import embedders
 from lib.base import progress
 from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average
 from lib.stats import Measured, Sampling
-from lib.studies.scores import ItemSet, by_group, classified
-
-# Our sets in the paper's tables.
-PAPER = {f"STS{year}": [f"STS'{year}"] for year in range(12, 16)}
-PAPER |= {
-    "STSBenchmark": ["STS Benchmark"],
-    "SICK-R": ["SICK'14", "SICK-R"],
-    "SICK-E": ["SICK-E"],
-    "SST2": ["SST"],
-}
+from lib.studies.scores import ItemSet
 
 
 @dataclass(frozen=True)
@@ -92,33 +83,6 @@ class Composer:
         return self.sif(a=a / 2, m=m, normalize="divide", removal="share")
 
 
-def learned(name: str) -> ItemSet:
-    """A supervised task on frozen embeddings (section 4.4).
-
-    SST2 and SICK-E by logistic regression (accuracy), SICK-R by regression.
-
-    The paper follows "the setup in Wieting et al. (2016b)" without describing it.
-    Penalties are chosen on dev.
-    """
-    if name != "SICK-R":
-        return classified(name, name)
-    parts = [tasks.load(name, split) for split in tasks.splits(name)]
-    gold = parts[-1].score
-
-    def predictions(embedder: Embedder) -> np.ndarray:
-        embedder.fit(
-            [sentence for part in parts for sentence in part.left + part.right]
-        )
-        pairs = []
-        for part in parts:
-            left = embedder.encode(part.left)
-            right = embedder.encode(part.right)
-            pairs.append((left, right, part.score))
-        return similarity.regress(*pairs)
-
-    return ItemSet(name, name, predictions, np.arange(len(gold)), gold)
-
-
 def evaluate(
     compositions: Mapping[str, Mapping[str, Embedder]],
     sets: Sequence[ItemSet],
@@ -153,10 +117,3 @@ def evaluate(
             values, axes, sampling
         )
     return scores
-
-
-def tuned(candidates: Mapping[float, Embedder], sets: Sequence[ItemSet]) -> float:
-    """The value whose composition scores best on sets that are kept for tuning."""
-    scores = by_group(evaluate({"": candidates}, sets, Sampling()))
-    means = scores.mean("vectors").mean("group").estimate()
-    return list(candidates)[int(np.argmax(means))]

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from lib import corpora, embedders, similarity, tasks
-from lib.base.cluster import in_processes
 from lib.base.errors import InputError
 from lib.embedders.kinds import STATIC_AVERAGE
 from lib.stats import Measured, Sampling
@@ -185,34 +184,3 @@ def is_average(name: str) -> bool:
 
 
 # -- a similarity that is learned ------------------------------------------------------
-
-
-def learned_similarities(
-    pairs: pd.DataFrame, encoders: Encoders, method: str
-) -> Similarities:
-    """Learned similarities of the tested pairs (`similarity.regress`).
-
-    The features are raw, and z-normalized by the training pairs.
-    """
-    gold = pairs["gold"].to_numpy()
-    split = pairs["split"].to_numpy()
-    jobs = (
-        (gold, split, *sides(encode, pairs), method) for encode in encoders.values()
-    )
-    return dict(zip(encoders, in_processes(_regressed, jobs), strict=True))
-
-
-def _regressed(
-    gold: np.ndarray,
-    split: np.ndarray,
-    left: Embeddings,
-    right: Embeddings,
-    method: str,
-) -> np.ndarray:
-    parts = []
-    for part in (TRAIN, DEV, TEST):
-        rows = split == part
-        parts.append((left[rows], right[rows], gold[rows]))
-    raw = similarity.regress(*parts, method, normalize=False)
-    normalized = similarity.regress(*parts, method, normalize=True)
-    return np.stack([raw, normalized], axis=1)

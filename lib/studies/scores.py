@@ -95,19 +95,6 @@ def by_group(scores: Mapping[tuple[str, str], Measured]) -> Measured:
     return joined.ordered(first, "group", *others)
 
 
-def without(
-    scores: Mapping[tuple[str, str], Measured], group: str
-) -> dict[tuple[str, str], Measured]:
-    """The scores in the sets of all other groups; InputError if there is none."""
-    others = {names: in_set for names, in_set in scores.items() if names[0] != group}
-    if not others:
-        raise InputError(
-            f"task_names: {group} alone leaves no set to judge by; "
-            "give another set as well"
-        )
-    return others
-
-
 # -- rated pairs -----------------------------------------------------------------------
 
 

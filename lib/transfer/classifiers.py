@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lib.similarity import ITERATIONS
 from lib.vectors import Embeddings
+
+ITERATIONS = 1000  # of L-BFGS, at most
 
 # The multi-layer perceptron. It stops after so many epochs and so many steps without
 # progress, since an epoch may be a few steps only.

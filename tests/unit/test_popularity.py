@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audit import popularity as audited
 from lib import corpora
 from lib.base.errors import InputError
 from lib.studies import popularity
@@ -71,7 +72,7 @@ def test_outliers_are_in_nobody_elses_list(seed, embedders, queries, depths) -> 
 
 def test_pairs_are_described_by_words_names_meaning_and_document(corpus) -> None:
     pairs = pd.DataFrame({"query": [0, 0, 1], "sentence": [1, 2, 4]})
-    table = popularity.describe(pairs, corpus, np.array([0, 3]))
+    table = audited.describe(pairs, corpus, np.array([0, 3]))
     # the cat sleeps | a cat sleeps too; Ann Bob | Bob
     np.testing.assert_allclose(table["overlap"], [2 / 5, 0, 1 / 6])
     np.testing.assert_allclose(table["names"], [np.nan, np.nan, 1 / 2])
@@ -80,7 +81,7 @@ def test_pairs_are_described_by_words_names_meaning_and_document(corpus) -> None
 
 
 def test_paraphrases_are_the_other_members_of_a_group(corpus) -> None:
-    found = popularity.paraphrases(corpus, np.array([1, 2, 4]))
+    found = audited.paraphrases(corpus, np.array([1, 2, 4]))
     assert rows(found, "query", "sentence") == [(0, 0)]
 
 

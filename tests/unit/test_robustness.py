@@ -13,6 +13,8 @@ import scipy.sparse as sp
 from scipy import stats as scipy_stats
 from scipy.spatial.distance import cdist
 
+from audit import n2o as study
+from audit import searching
 from lib import corpora, n2o, stats
 from lib.studies import robustness
 
@@ -40,27 +42,27 @@ def vectors() -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def overlaps(vectors) -> np.ndarray:
-    return robustness.overlap(robustness.nearest(vectors, QUERIES, 10))
+    return study.overlap(robustness.nearest(vectors, QUERIES, 10))
 
 
 def test_the_toy_of_the_lesson_by_hand() -> None:
-    over_k = n2o.shared(TOY).mean(axis=0) / [1, 2]
+    over_k = study.shared(TOY).mean(axis=0) / [1, 2]
     np.testing.assert_allclose(over_k, [[2 / 3, 2 / 3], [1 / 3, 5 / 6], [0, 1 / 2]])
     assert stats.spearman(*over_k.T) == pytest.approx(0.5)
 
 
 def test_shared_neighbors_are_those_of_n2o_at_every_k(vectors) -> None:
     ids = robustness.nearest(vectors, QUERIES, 10)
-    counts = n2o.shared(ids)
+    counts = study.shared(ids)
     for k in (1, 4, 10):
         first = {name: lists[:, :k] for name, lists in ids.items()}
-        expected = robustness.overlap(first)
+        expected = study.overlap(first)
         np.testing.assert_array_equal(counts[:, :, k - 1] / k, expected)
 
 
 def test_an_order_gives_the_second_of_a_pair_other_queries() -> None:
     # A finds 0, 1 for the first query, B finds 1, 0 for the third.
-    counts = n2o.shared(TOY, order=np.array([2, 0, 1]))
+    counts = study.shared(TOY, order=np.array([2, 0, 1]))
     assert counts[0, 0].tolist() == [0, 2]
 
 
@@ -79,7 +81,7 @@ def test_a_part_of_the_corpus_is_searched_as_if_it_were_all(vectors) -> None:
 
 
 def test_euclidean_neighbors_are_those_of_scipy(vectors) -> None:
-    found = robustness.euclidean(vectors, QUERIES, 5)
+    found = searching.euclidean(vectors, QUERIES, 5)
     for name in ("base", "far"):
         expected = by_scipy(vectors[name], "euclidean")
         np.testing.assert_array_equal(found[name], expected)
@@ -143,8 +145,8 @@ def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
         rows.append(f"some,exact,1,{size},50,{run},{1e-6 * size}")
         rows.append(f"some,hnsw,1,{size},50,{run},{1e-5 * size**0.5}")
     (tmp_path / "growth.csv").write_text("\n".join(rows))
-    monkeypatch.setattr(robustness, "BENCHMARK", tmp_path / "growth.csv")
-    table = robustness.growth(SAMPLING)
+    monkeypatch.setattr(searching, "BENCHMARK", tmp_path / "growth.csv")
+    table = searching.growth(SAMPLING)
     np.testing.assert_allclose(table["slope"], [1, 0.5])
     np.testing.assert_allclose(table["times_as_fast"], [np.nan, 10])
     np.testing.assert_allclose(table["seconds"].iloc[0], 100 * 1e-6 * 8e6 * 6)
@@ -152,11 +154,11 @@ def test_growth_is_read_from_the_benchmark(monkeypatch, tmp_path) -> None:
 
 def test_other_measures_are_one_for_the_same_and_rotated_vectors(vectors) -> None:
     ids = {"a": TOY["A"], "b": TOY["A"][:, ::-1]}
-    counts = n2o.shared(ids)
-    assert n2o.jaccard(counts).tolist() == [[1]] * 3
+    counts = study.shared(ids)
+    assert study.jaccard(counts).tolist() == [[1]] * 3
     # At depth 1 nothing is shared, at depth 2 everything: weights 0.9 and 0.81.
     expected = np.full((3, 1), 0.81 / 1.71)
-    np.testing.assert_allclose(n2o.rank_biased_overlap(counts), expected)
+    np.testing.assert_allclose(study.rank_biased_overlap(counts), expected)
     rotation = scipy_stats.ortho_group.rvs(12, random_state=0)
     base = vectors["base"]
     products = map(n2o.inner_products, (base, 3 * base @ rotation + 5))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from audit import learned
 from lib import similarity
 from tests.refusals import refused
 
@@ -134,7 +135,7 @@ def test_a_similarity_that_cannot_be_learned_gets_a_sentence(
     train = left, right, train_gold
     dev = left, right, dev_gold
     with refused(message):
-        similarity.regress(train, dev, train, method)
+        learned.regress(train, dev, train, method)
 
 
 # -- learned similarity ----------------------------------------------------------------
@@ -148,7 +149,7 @@ def splits(rng: np.random.Generator, d: int = 7) -> list[tuple]:
 def one_penalty(monkeypatch):
     """A function that leaves one penalty to choose from."""
     return lambda method, penalty: monkeypatch.setitem(
-        similarity.PENALTIES, method, (penalty,)
+        learned.PENALTIES, method, (penalty,)
     )
 
 
@@ -167,7 +168,7 @@ def test_ridge_agrees_with_scikit_learn(rng, d, normalized, one_penalty) -> None
     model = Ridge(alpha=3 * 2 * d).fit(known / factor, train[2])
     theirs = model.predict(asked / factor)
     one_penalty("ridge", 3)
-    ours = similarity.regress(train, dev, test, "ridge", normalized)
+    ours = learned.regress(train, dev, test, "ridge", normalized)
     np.testing.assert_allclose(ours, theirs, atol=1e-8)
 
 
@@ -176,8 +177,8 @@ def test_sparse_pairs_are_regressed_as_dense_ones(rng, method, one_penalty) -> N
     dense = splits(rng)
     one_penalty(method, 1)
     sparse = [(sp.csr_array(u), sp.csr_array(v), gold) for u, v, gold in dense]
-    ours = similarity.regress(*sparse, method)
-    theirs = similarity.regress(*dense, method)
+    ours = learned.regress(*sparse, method)
+    theirs = learned.regress(*dense, method)
     np.testing.assert_allclose(ours, theirs, atol=0.02)
 
 
@@ -188,7 +189,7 @@ def test_softmax_learns_the_two_whole_scores_next_to_the_gold_score(
     left, right = np.ones((40, 1)), np.where(kinds, 1.0, 3.0)[:, None]
     pairs = left, right, np.where(kinds, 3.6, 0.2)
     one_penalty("softmax", 1e-4)
-    found = similarity.regress(pairs, pairs, pairs, "softmax")
+    found = learned.regress(pairs, pairs, pairs, "softmax")
     np.testing.assert_allclose(found, pairs[2], atol=0.01)
 
 
@@ -196,15 +197,15 @@ def test_the_penalty_is_chosen_on_dev_and_a_test_pair_changes_no_other_predictio
     rng, one_penalty
 ) -> None:
     train, dev, test = splits(rng)
-    expected = similarity.regress(train, dev, test, "ridge")
+    expected = learned.regress(train, dev, test, "ridge")
     wild = test[0], test[1] * 1e6, rng.permutation(test[2])
     wild[1][:20] = test[1][:20]
-    found = similarity.regress(train, dev, wild, "ridge")
+    found = learned.regress(train, dev, wild, "ridge")
     np.testing.assert_allclose(found[:20], expected[:20])
     single = {}
-    for penalty in similarity.PENALTIES["ridge"]:
+    for penalty in learned.PENALTIES["ridge"]:
         one_penalty("ridge", penalty)
-        of_dev = similarity.regress(train, dev, dev, "ridge")
+        of_dev = learned.regress(train, dev, dev, "ridge")
         agreement = scipy_stats.pearsonr(of_dev, dev[2]).statistic
-        single[agreement] = similarity.regress(train, dev, test, "ridge")
+        single[agreement] = learned.regress(train, dev, test, "ridge")
     np.testing.assert_allclose(expected, single[max(single)])

@@ -11,12 +11,11 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import kendalltau
 
-from audit import dimensions, orders, probes, published
+from audit import accuracies, dimensions, orders, probes, published
 from audit.dimensions import Line
-from lib import stats
-from lib import transfer as measures
+from lib import stats, transfer
 from lib.stats import Interval, Measured, Sampling
-from lib.studies import pitfalls, transfer
+from lib.studies import pitfalls
 from lib.tasks import ClassificationTask
 
 SAMPLING = Sampling(1, 100)
@@ -109,11 +108,11 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
         name: ((lambda texts, own=own: own[np.array(texts, int)]), never)
         for name, own in vectors.items()
     }
-    correct = transfer.correct_labels(jobs, {"toy": task}, 2, seed=0)
-    scores = transfer.accuracy(correct, ["never"], ["good", "bad"], SAMPLING)
-    table = transfer.accuracy_table(scores).set_index(["embedder", "task"])
+    correct = accuracies.correct_labels(jobs, {"toy": task}, 2, seed=0)
+    scores = accuracies.accuracy(correct, ["never"], ["good", "bad"], SAMPLING)
+    table = accuracies.accuracy_table(scores).set_index(["embedder", "task"])
     options = {"folds": 2, "normalize": [False], "inner_folds": 1}
-    expected = measures.evaluate([(vectors["bad"], labels)], **options).correct.mean()
+    expected = transfer.evaluate([(vectors["bad"], labels)], **options).correct.mean()
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
     assert table["accuracy"].between(table["low"], table["high"]).all()
@@ -124,7 +123,7 @@ def test_sparse_vectors_of_ones_own_are_evaluated_too(rng) -> None:
     vectors = sp.csr_array(np.eye(2)[labels] * rng.uniform(1, 2, (60, 1)))
     task = [ClassificationTask([str(i) for i in range(60)], labels)]
     jobs = {"own": (lambda texts: vectors[np.array(texts, int)], {"chosen": {}})}
-    correct = transfer.correct_labels(jobs, {"toy": task}, 2, seed=0)
+    correct = accuracies.correct_labels(jobs, {"toy": task}, 2, seed=0)
     assert correct[("chosen", "own")].all()
 
 
@@ -133,7 +132,7 @@ def test_sentences_of_one_group_are_drawn_together(rng) -> None:
     groups = np.repeat(np.arange(20), 2)
     index = pd.MultiIndex.from_product([["a"], groups], names=["task", "group"])
     correct = pd.DataFrame({("chosen", "x"): values}, index)
-    found = transfer.accuracy(correct, ["chosen"], ["x"], SAMPLING).interval()
+    found = accuracies.accuracy(correct, ["chosen"], ["x"], SAMPLING).interval()
     options = {"sampling": SAMPLING, "clusters": groups, "method": "normal"}
     expected = stats.bootstrap(stats.mean, values * 1.0, **options)
     np.testing.assert_allclose(np.ravel(found), expected)

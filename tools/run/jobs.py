@@ -213,7 +213,7 @@ def _refuse(prefix: str, names: list[str]) -> NoReturn:
 
 @cache
 def library_files(sources: tuple[str, ...]) -> list[Path]:
-    """Files of `lib` that these sources import, directly or not, and all its tables."""
+    """The modules that these sources import, directly or not, and all tables of ours."""
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:
         finder.scan_code(compile(source, "cell", "exec"), finder.add_module("__main__"))
@@ -225,7 +225,8 @@ def library_files(sources: tuple[str, ...]) -> list[Path]:
     tables = [
         table
         for kind in ("*.toml", "*.csv")
-        for table in (paths.ROOT / "lib").rglob(kind)
+        for folder in ("lib", "audit")
+        for table in (paths.ROOT / folder).rglob(kind)
     ]
     return sorted([*modules, *tables])
 

@@ -7,36 +7,29 @@ section 3, figures 1 to 3. The measures are in `lib.transfer` and `audit.probing
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from joblib import cpu_count
 
 from lib import embedders, tasks, transfer
 from lib.base import progress
 from lib.base.cluster import in_processes
-from lib.base.environment import single_threaded
-from lib.corpora import Corpus
 from lib.embedders.kinds import (
     POOLED_WORDS,
     RANDOM,
     STATIC_AVERAGE,
     WORD_COUNTS,
 )
-from lib.embedders.registry import CORPUS
 from lib.stats import Measured, Sampling
-from lib.store import EmbeddingStore, fit
 from lib.tasks import ClassificationTask
 from lib.vectors import Embeddings
 
 # Averages and bags of words, and random projections of them; all others are encoders.
 SIMPLE = (WORD_COUNTS, STATIC_AVERAGE, POOLED_WORDS, RANDOM)
-
 # One, which is cross-validated; or train, dev (if there is one) and test.
 Splits = Sequence[ClassificationTask]
 Options = Mapping[str, Any]  # of `lib.transfer.Evaluation`
@@ -46,9 +39,6 @@ Jobs = Mapping[str, tuple[Callable, Mapping[str, Options]]]
 def is_simple(name: str) -> bool:
     """Whether an embedder counts words, averages vectors, or projects at random."""
     return embedders.kind(name).architecture in SIMPLE
-
-
-# -- tasks -----------------------------------------------------------------------------
 
 
 def sentences(splits: Splits) -> list[str]:
@@ -90,39 +80,6 @@ def _rows(task: ClassificationTask, rows: np.ndarray) -> ClassificationTask:
     return ClassificationTask(
         [task.sentences[i] for i in rows], task.labels[rows], groups
     )
-
-
-def encoder(
-    name: str, corpus: Corpus | Sequence[str], **options: Any
-) -> Callable[[Sequence[str]], Embeddings]:
-    """From sentences to their stored embeddings.
-
-    The embedder is fitted on the corpus if it learns from text; options are its own.
-    """
-    embedder = fit(embedders.load(name, **options), corpus)
-    return lambda sentences: EmbeddingStore().embed(embedder, list(sentences))
-
-
-def encoders(
-    names: Iterable[str], corpus: Corpus | Sequence[str]
-) -> dict[str, Callable[[Sequence[str]], Embeddings]]:
-    """`encoder` of several embedders, by name.
-
-    Those that are trained on the corpus come first, each on a core of its own.
-    """
-    names = list(dict.fromkeys(names))
-    trained = [name for name in names if embedders.family(name) == CORPUS]
-    # Limits that overlap would undo each other.
-    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
-        made = pool.map(lambda name: encoder(name, corpus), trained)
-        found = dict(zip(trained, made, strict=True))
-    for name in names:
-        if name not in found:
-            found[name] = encoder(name, corpus)
-    return {name: found[name] for name in names}
-
-
-# -- accuracies ------------------------------------------------------------------------
 
 
 def correct_labels(

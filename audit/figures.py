@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
-from lib.plotting.style import COLORS, PAGE_WIDTH
+from lib.plotting.style import COLORS, PAGE_WIDTH, bars, frame
+
+NAMED = "0.2"  # the gray of points with a name
+LINE = 0.055  # height of a line of text, as a share of the y-axis
+
+
+DIAMOND = {"color": COLORS[1], "markersize": 3.5}
 
 IN_ONE_COLUMN = 20  # rows
 ROW_HEIGHT = 0.55  # inches
@@ -132,3 +140,90 @@ def _explain(figure: Figure, rows: Sequence[Judged]) -> None:
         frameon=False,
         fontsize=7,
     )
+
+
+def boxes(
+    tables: Mapping[str, pd.DataFrame], label: str, marks: Mapping[str, pd.Series]
+) -> Figure:
+    """Horizontal box plots, a panel for each table and in it a box for each column.
+
+    Whiskers reach the lowest and the highest value; missing values do not count. The
+    diamonds are `marks`, for each table a value for each column.
+    """
+    rows = [table.shape[1] for table in tables.values()]
+    shape = (PAGE_WIDTH, 0.17 * sum(rows) + 0.7 * len(rows))
+    figure, panels = plt.subplots(
+        len(rows),
+        figsize=shape,
+        height_ratios=rows,
+        sharex=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    for axes, (title, table) in zip(panels[:, 0], tables.items(), strict=True):
+        _boxes(table, axes)
+        axes.plot(marks[title][table.columns], range(table.shape[1]), "D", **DIAMOND)
+        frame(axes, label)
+        axes.set_title(title)
+    axes.set_xlim(left=0)  # of all panels, once all are drawn
+    return figure
+
+
+def _boxes(table: pd.DataFrame, axes: Axes) -> None:
+    places = range(table.shape[1])
+    lines = {"color": "0.3", "linewidth": 0.8}
+    axes.boxplot(
+        [table[name].dropna() for name in table],
+        positions=places,
+        orientation="horizontal",
+        widths=0.6,
+        whis=(0, 100),
+        boxprops=lines,
+        whiskerprops=lines,
+        capprops=lines,
+        medianprops={"color": COLORS[0], "linewidth": 1.5},
+    )
+    axes.set_yticks(places, table.columns)
+    axes.set_ylim(len(places) - 0.5, -0.5)
+
+
+def reference(value: float, axes: Axes, label: str) -> None:
+    """A dotted level line with its name above its right end."""
+    axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
+    place = {"xycoords": ("axes fraction", "data"), "ha": "right"}
+    axes.annotate(label, (1, value), xytext=(0, 2), textcoords="offset points", **place)
+
+
+def named_places(points: pd.DataFrame, axes: Axes) -> None:
+    """Single points with intervals, each with its name.
+
+    Names stand on the left of their points. Those of the largest size stand on the
+    right, where the x-axis is extended. `points` has columns size, value, low and high;
+    its index names the points. The range of the y-axis is set before.
+    """
+    mark = {
+        "marker": "*",
+        "markersize": 8,
+        "linestyle": "",
+        "elinewidth": 0.7,
+        "color": NAMED,
+    }
+    axes.errorbar(points["size"], points["value"], bars(points, "value"), **mark)
+    line = LINE * np.ptp(axes.get_ylim())
+    halo = withStroke(linewidth=2, foreground="white")
+    text = {"color": NAMED, "va": "center", "path_effects": [halo]}
+    largest = points["size"].max()
+    for size, of_size in points.sort_values("value").groupby("size"):
+        values = of_size["value"]
+        steps = line * np.arange(len(values))
+        # Names are a line apart.
+        heights = np.maximum.accumulate(values - steps) + steps
+        heights -= (heights - values).mean()
+        side = "left" if size == largest else "right"
+        shift = (7, 0) if size == largest else (-7, 0)
+        for name, height in heights.items():
+            axes.annotate(
+                name, (size, height), shift, textcoords="offset points", ha=side, **text
+            )
+    first, last = axes.get_xlim()
+    axes.set_xlim(first, last * (last / first) ** 0.4)

@@ -1,0 +1,293 @@
+"""What the paper on localization measures: variants, answers, mistakes, geometry.
+
+Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants those of
+`variants` and `ENSEMBLES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.decomposition import PCA
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.feature_selection import SelectKBest
+from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection
+
+from lib import tasks
+from lib.base import progress
+from lib.base.cluster import in_processes
+from lib.corpora import text
+from lib.localization import GRID, classify, double, svm
+from lib.stats import Measured, Sampling
+from lib.tasks import local
+from lib.vectors import Embeddings
+
+WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
+SENTENCES = ("PV-DM", "PV-DBOW", "URAE")
+MIXED = "sentence models and BOW"
+ENSEMBLES = {MIXED: ("BOW", *SENTENCES), "word models": WORDS}
+
+
+class Components(TransformerMixin, BaseEstimator):
+    """Principal components, no more than the sentences they are fitted on allow."""
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def fit(self, X: Embeddings, y: object = None) -> Components:
+        """Estimate them."""
+        dim = min(self.dim, *X.shape)
+        self.pca_ = PCA(dim, svd_solver="full").fit(dense(X))
+        return self
+
+    def transform(self, X: Embeddings) -> np.ndarray:
+        """Project on them, float64[n, dim]."""
+        return self.pca_.transform(dense(X))
+
+
+def dense(vectors: Embeddings) -> np.ndarray:
+    """The vectors as a dense array."""
+    return vectors.toarray() if sp.issparse(vectors) else vectors
+
+
+def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:
+    """The variance of each column, float64[d]; a score function for scikit-learn."""
+    return StandardScaler(with_mean=False).fit(vectors).var_
+
+
+def groups_of(name: str, count: int = 0) -> tasks.ParaphraseGroups:
+    """A set of `lib.tasks`, or `count` of its groups.
+
+    "Verses" are those of Verses-far in three translations.
+    """
+    if name == "Verses":
+        whole = local.verses_far("ylt", "dr", "wmth")
+    else:
+        whole = tasks.load(name)
+    if not count:
+        return whole
+    rng = np.random.default_rng(0)
+    total = whole.labels.max() + 1
+    chosen = np.sort(rng.choice(total, count, replace=False))
+    rows = np.flatnonzero(np.isin(whole.labels, chosen))
+    sentences = [whole.sentences[row] for row in rows]
+    return tasks.ParaphraseGroups(
+        sentences, np.searchsorted(chosen, whole.labels[rows])
+    )
+
+
+def shuffled(sentences: Sequence[str]) -> list[str]:
+    """The sentences with their words in random order."""
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.permutation(sentence.split())) for sentence in sentences]
+
+
+def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
+    """What `answer` classifies beside a bag of words.
+
+    Its words in `dim` dimensions, and its words beside the URAE.
+    """
+    best = SelectKBest(variances, k=min(dim, bow.shape[1]))
+    directions = GaussianRandomProjection(dim, random_state=0)
+    blocks = [double(bow), urae]
+    scaled = [block / np.sqrt(variances(block).sum()) for block in blocks]
+    both = sp.hstack([sp.csr_array(block) for block in scaled])
+    return {
+        "PCA BOW, all sentences": Components(dim).fit_transform(bow),
+        "BOW, most variable words": (bow, best),
+        "BOW, random directions": (bow, directions),
+        "URAE and BOW": sp.csr_array(both),
+    }
+
+
+def answer(
+    models: Mapping[str, Any],
+    labels: np.ndarray,
+    seeds: Sequence[int],
+    ensembles: Mapping[str, Sequence[str]] | None = None,
+    C: float | Sequence[float] = 1.0,
+    halves: bool = False,
+) -> pd.DataFrame:
+    """Classify sentences by `lib.localization.classify`, over several deals of folds.
+
+    Parameters
+    ----------
+    models : mapping
+        Of names to vectors, or to a tuple of vectors and the transformers that they
+        pass.
+    labels : int[n]
+        The group of each sentence.
+    seeds : sequence of int
+        One deal of the folds for each.
+    ensembles : mapping, optional
+        Of names to models, whose scores are divided by their standard deviation and
+        added.
+    C, halves
+        As for `classify`.
+
+    Returns
+    -------
+    DataFrame
+        The group that each sentence is placed in: a column for each deal and model. The
+        index has the group that it belongs to.
+    """
+    runs = list(product(seeds, models))
+    jobs = ((models[name], labels, seed, C, halves) for seed, name in runs)
+    tracked = progress.track(runs, "classification", "models")
+    scored = dict(zip(tracked, in_processes(scores, jobs), strict=True))
+    ensembles = ensembles or {}
+    for seed, name in product(seeds, ensembles):
+        values = [scored[seed, member] for member in ensembles[name]]
+        scored[seed, name] = sum(each / each.std() for each in values)
+    groups = np.unique(labels)
+    every = product(seeds, [*models, *ensembles])
+    placed = {run: groups[scored[run].argmax(axis=1)] for run in every}
+    table = pd.DataFrame(placed, pd.Index(labels, name="group"))
+    return table.rename_axis(columns=["deal", "model"])
+
+
+def scores(
+    model: Any,
+    labels: np.ndarray,
+    seed: int,
+    C: float | Sequence[float],
+    halves: bool,
+) -> np.ndarray:
+    """The scores of `lib.localization.classify`, float64[n, groups]."""
+    vectors, *steps = model if isinstance(model, tuple) else (model,)
+    return classify(vectors, labels, *steps, seed=seed, C=C, halves=halves).scores
+
+
+def right(answers: pd.DataFrame) -> pd.DataFrame:
+    """1 where a sentence is placed in its group, else 0; axes as in `answer`."""
+    return answers.eq(answers.index.to_numpy(), axis=0).astype(float)
+
+
+def share(right: pd.DataFrame) -> pd.DataFrame:
+    """The share of deals that place each sentence right; a column for each model."""
+    return right.T.groupby("model", sort=False).mean().T
+
+
+def accuracy(right: pd.DataFrame, sampling: Sampling) -> Measured:
+    """The accuracy of each model, over other groups and, if several, other deals.
+
+    Parameters
+    ----------
+    right : DataFrame
+        As `right` has it, or its means within groups, with which each group counts the
+        same.
+    sampling : Sampling
+
+    Returns
+    -------
+    Measured
+        With the axis "model", and "seed" for several deals.
+    """
+    deals = right.columns.unique("deal")
+    values = np.stack([right[deal] for deal in deals], axis=-1)
+    axes = {"model": list(right[deals[0]]), "seed": list(deals)}
+    if len(deals) == 1:
+        values = values[..., 0]
+        axes.pop("seed")
+    groups = right.index.to_numpy()
+    return Measured.means(values, axes, sampling, groups, within=(0, 1))
+
+
+def mistakes(
+    labels: np.ndarray, predictions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sentences that two models both get wrong, and wrong alike, int[m, m] each.
+
+    The models are the columns of label[n, m].
+    """
+    wrong = predictions != labels[:, None]
+    both = wrong[:, :, None] & wrong[:, None, :]
+    same = both & (predictions[:, :, None] == predictions[:, None, :])
+    return both.sum(axis=0), same.sum(axis=0)
+
+
+def agreement(labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """P(same answer | both wrong) of each two models, float[m, m] (figure 4).
+
+    NaN where they are never both wrong.
+    """
+    both, same = mistakes(labels, predictions)
+    return same / np.where(both > 0, both, np.nan)
+
+
+def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
+    """A row for each two models: a, b, both, same.
+
+    `both` counts the sentences that both get wrong, `same` those that they get wrong
+    alike. `predictions` has a column for each model and the groups of the sentences as
+    its index.
+    """
+    both, same = mistakes(predictions.index.to_numpy(), predictions.to_numpy())
+    pairs = np.triu_indices(len(both), 1)
+    first, second = (predictions.columns[places] for places in pairs)
+    counts = {"both": both[pairs], "same": same[pairs]}
+    return pd.DataFrame({"a": first, "b": second} | counts)
+
+
+def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
+    """Squared distances of sentences and of their groups, float64[n, 2].
+
+    First from each sentence to its group's mean, then from that to the mean of all.
+    """
+    rows = pd.DataFrame(dense(vectors).astype(np.float64))
+    means = rows.groupby(labels).transform("mean")
+    parts = [rows - means, means - rows.mean()]
+    return np.column_stack([(part**2).sum(axis=1) for part in parts])
+
+
+def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
+    """How the groups lie: a row for each model.
+
+    Columns scatter (squared distances within groups over those between them) and
+    separable (accuracy of an SVM with the largest C on the sentences that it has
+    learned from).
+    """
+    table = pd.DataFrame(index=pd.Index(models, name="model"))
+    for name, vectors in models.items():
+        within, between = spread(vectors, labels).sum(axis=0)
+        table.loc[name, "scatter"] = within / between
+        vectors = double(vectors)
+        fitted = svm(C=GRID[-1]).fit(vectors, labels)
+        table.loc[name, "separable"] = fitted.score(vectors, labels)
+    return table
+
+
+def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
+    """Word overlap of each sentence with its group and with other groups.
+
+    The overlap of two sentences is the number of word types that they share, divided by
+    all word types of the two (Jaccard), without punctuation. The index of the rows is
+    the group.
+
+    Columns own and other (means over sentences of the group and of other groups),
+    own_nearest and other_nearest (the largest), margin (own_nearest - other_nearest),
+    words (word types), size (sentences of the group).
+    """
+    types = CountVectorizer(analyzer=text.content_types).fit_transform(sentences)
+    shared = (types @ types.T).toarray()
+    words = shared.diagonal()
+    either = words[:, None] + words - shared
+    jaccard = shared / np.maximum(1, either)
+    alike = labels[:, None] == labels
+    itself = np.eye(len(labels), dtype=bool)
+    own = np.where(alike & ~itself, jaccard, np.nan)
+    other = np.where(alike, np.nan, jaccard)
+    table = pd.DataFrame(index=pd.Index(labels, name="group"))
+    table["own"] = np.nanmean(own, axis=1)
+    table["other"] = np.nanmean(other, axis=1)
+    table["own_nearest"] = np.nanmax(own, axis=1)
+    table["other_nearest"] = np.nanmax(other, axis=1)
+    table["margin"] = table["own_nearest"] - table["other_nearest"]
+    return table.assign(words=words, size=alike.sum(axis=1))
