@@ -19,7 +19,7 @@ from lib.embedders.base import Embedder
 from lib.embedders.static import WordVectors
 from lib.sent2vec import Sent2Vec, training
 from tests.letters import letters
-from tests.unit.test_download import asset
+from tests.tools.test_download import asset
 from tools import data as fetching
 from tools import download
 

@@ -22,9 +22,9 @@ from lib import plotting
 from lib.base import files, paths
 from lib.sent2vec import Sent2Vec
 from tests.refusals import refused
+from tests.studies.test_situate import IDS, QUERIES, hoods
+from tests.tools.test_run import BAD, BROKEN, GOOD, write_notebook
 from tests.trust.launcher import files_of_at_most
-from tests.unit.test_run import BAD, BROKEN, GOOD, write_notebook
-from tests.unit.test_situate import IDS, QUERIES, hoods
 from tools.run import jobs, runner
 
 

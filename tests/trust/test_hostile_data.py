@@ -27,7 +27,7 @@ from lib.base.errors import InputError
 from lib.corpora import text
 from lib.studies import paraphrases, situate
 from tests.sizes import CASES, NIGHTLY
-from tests.unit.test_situate import IDS, QUERIES, hoods
+from tests.studies.test_situate import IDS, QUERIES, hoods
 
 
 class Case(NamedTuple):

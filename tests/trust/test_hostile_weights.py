@@ -31,11 +31,11 @@ from lib.embedders.static import WordVectors
 from lib.embedders.transformer import Transformer
 from lib.sent2vec import Sent2Vec
 from lib.studies import situate
+from tests.embedders.test_hub import write_model
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.transformers import write_bert, write_gpt
 from tests.refusals import refused
-from tests.unit.test_hub import write_model
 
 SENTENCES = ["the cat sat .", "the", ""]
 VECTORS = {

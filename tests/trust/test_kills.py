@@ -1,7 +1,7 @@
 """`make figures` is killed at random moments and started again.
 
 The bytes are the same, nothing is left over, and nobody keeps running. Nightly. With
-each change `tests/unit/test_run.py` kills a command and a kernel once, and `test_cache`
+each change `tests/tools/test_run.py` kills a command and a kernel once, and `test_cache`
 jobs.
 """
 

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sizes import CASES, KILLS
+from tests.tools.test_download import TEXT, Server, tarred, zipped
 from tests.trust.launcher import Plan, Run, empty, tree
-from tests.unit.test_download import TEXT, Server, tarred, zipped
 from tools import download
 
 

@@ -17,6 +17,7 @@ from gensim.models.fasttext import load_facebook_vectors
 from audit import published
 from lib import embedders
 from lib.corpora import text
+from tests.embedders import test_elmo, test_infersent, test_transformer, test_use
 from tests.official.elmo import write_elmo
 from tests.official.infersent import random_weights, write_infersent
 from tests.official.static import (
@@ -28,7 +29,6 @@ from tests.official.static import (
 from tests.official.transformers import write_bert, write_gpt
 from tests.official.use import deep_averaging, write_use
 from tests.refusals import refused
-from tests.unit import test_elmo, test_infersent, test_transformer, test_use
 
 SENTENCES = ["The dog barks at the Cat.", "a unicornish Dog , at . . . sleep", "dog"]
 WORDS = [

@@ -19,8 +19,8 @@ from lib import neighbors, store
 from lib.base import cluster, parameters, paths
 from lib.neighbors import distributed
 from tests.refusals import refused
+from tests.store.test_store import SENTENCES, Letters, dense
 from tests.trust.launcher import tree
-from tests.unit.test_store import SENTENCES, Letters, dense
 
 QUERIES = np.array([0, 3, 70, 119])
 

@@ -164,7 +164,7 @@ def test_a_killed_run_is_finished_by_the_next_with_the_same_bytes(
         """
         import os, signal, sys, torch, transformers
         from tools import finetuning
-        from tests.unit.test_finetuning import QUICK
+        from tests.tools.test_finetuning import QUICK
 
         class Deadly(transformers.TrainerCallback):
             def on_step_end(self, args, state, control, **_):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from lib.embedders.random_encoders import BOREP, RandomLSTM
+from tests.embedders import test_infersent
 from tests.official.infersent import random_weights
 from tests.refusals import refused
-from tests.unit import test_infersent
 
 WORDS = {
     word: np.random.default_rng(i).standard_normal(5).astype(np.float32)

@@ -42,7 +42,7 @@ ALONG = {
     "tokenizers": "transformers",
 }
 OPTIONAL = {"ngtpy", "openvino"}  # used where somebody has installed them
-FOLDERS = ("lib", "tools", "tests", "benchmarks")
+FOLDERS = ("lib", "audit", "tools", "tests", "benchmarks")
 
 
 def run(*command: str) -> str:

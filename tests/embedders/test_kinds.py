@@ -11,9 +11,9 @@ import pytest
 from lib import corpora, embedders, similarity
 from lib.embedders import kinds, own
 from lib.embedders.registry import COMPOSITIONS, ENTRIES
+from tests.embedders.test_embedders import COMPOSED, HERE
+from tests.embedders.test_hub import write_model
 from tests.official.transformers import write_bert
-from tests.unit.test_embedders import COMPOSED, HERE
-from tests.unit.test_hub import write_model
 
 CONSTANTS = {value for value in vars(kinds).values() if isinstance(value, str)}
 ORIGINS = {*kinds.ORIGINS}

@@ -13,7 +13,7 @@ from lib import tasks
 from lib.base import parameters, paths
 from lib.base.errors import InputError
 from tests.refusals import refused
-from tests.unit.test_run import write_notebook
+from tests.tools.test_run import write_notebook
 
 NOTEBOOKS = [
     paths.notebook_name(file) for file in [*paths.lessons(), *paths.replications()]
