@@ -68,7 +68,7 @@ situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=fi
 	@$(BIN)/python -m tools.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name= $${FORCE:+--force}
 
 swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=] [FORCE=yes]
-	@$(BIN)/python -m tools.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
+	@$(BIN)/python -m lib.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m tools.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"

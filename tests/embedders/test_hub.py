@@ -18,12 +18,11 @@ import transformers
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import modules as models
 
-from lib import embedders
+from lib import embedders, swap
 from lib.base import progress
 from lib.embedders import hub, notes, own
 from lib.embedders.transformer import Transformer
 from lib.store import EmbeddingStore
-from lib.studies import swap
 from tests.official.transformers import CHARACTERS, SPECIAL, write_bert
 from tests.refusals import refused
 

@@ -282,7 +282,7 @@ def test_code_that_ends_or_fails_gets_a_sentence(write, code, message) -> None:
 def test_a_file_in_the_projects_folder_takes_no_packages_place(write, tmp_path) -> None:
     for name in ("numpy", "pandas", "psutil"):
         write(f"{name}.py", "raise SystemExit('taken')\n")
-    for module in ("tools.run", "tools.swap"):
+    for module in ("tools.run", "lib.swap"):
         ended = subprocess.run(
             [sys.executable, "-m", module, "--help"],
             cwd=tmp_path,

@@ -129,7 +129,7 @@ OF_SWAP += ["new-pooling", "old-prompt", "new-prompt"]
         ("finetune", "tools.finetuning", ["task", "model", "output"]),
         (
             "swap",
-            "tools.swap",
+            "lib.swap",
             OF_SWAP,
         ),
     ],

@@ -1,8 +1,8 @@
 """`make figures` is killed at random moments and started again.
 
 The bytes are the same, nothing is left over, and nobody keeps running. Nightly. With
-each change `tests/tools/test_run.py` kills a command and a kernel once, and `test_cache`
-jobs.
+each change `tests/tools/test_run.py` kills a command and a kernel once, and
+`test_cache` kills jobs.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def _refuse(prefix: str, names: list[str]) -> NoReturn:
 
 @cache
 def library_files(sources: tuple[str, ...]) -> list[Path]:
-    """The modules that these sources import, directly or not, and all tables of ours."""
+    """The modules that sources import, directly or not, and the tables beside them."""
     finder = ModuleFinder([str(paths.ROOT)])
     for source in sources:
         finder.scan_code(compile(source, "cell", "exec"), finder.add_module("__main__"))

@@ -1,4 +1,4 @@
-"""``python -m tools.swap``, which is what ``make swap`` calls.
+"""``python -m lib.swap``, which is what ``make swap`` calls.
 
 It executes lesson 10 on a text of one's own and prints what it has found. For use in
 continuous integration, its exit status says whether two embedders agree enough.
@@ -85,7 +85,7 @@ def judged(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tools.swap",
+        prog="python -m lib.swap",
         description="Say what users notice if one embedder takes another's place.",
         epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
         f"does not tell or fewer than {FEWEST} queries are independent; 1 if the "

@@ -147,7 +147,7 @@ class Swap:
         return table.reset_index(drop=True)
 
     def write(self, folder: Path) -> None:
-        """Write ``swap.json``, which `tools.swap` reads, and ``lost.csv``."""
+        """Write ``swap.json``, which `lib.swap` reads, and ``lost.csv``."""
         numbers = self.numbers[["value", "low", "high"]].to_dict("index")
         summary = {"lines": self.lines(), "numbers": numbers, "units": self.units}
         with files.replacing(folder / "swap.json") as stream:

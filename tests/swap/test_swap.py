@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lib import n2o, stats
+import lib.swap.__main__ as command
+from lib import n2o, stats, swap
 from lib.base import paths
 from lib.corpora.corpus import Record, assemble
 from lib.store import EmbeddingStore
-from lib.studies import searches, swap
+from lib.studies import searches
 from lib.studies.searches import Asked, Searched
 from tests.letters import DIM, letters, write_letters
 from tests.refusals import refused
-from tools import swap as command
 
 SENTENCES = [f"{word} number {i}" for word in ("fish", "bread") for i in range(60)]
 
