@@ -7,7 +7,6 @@ loses and gains tells more than two benchmark scores.
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,13 +17,22 @@ import numpy as np
 import pandas as pd
 
 from lib import n2o, stats
-from lib.base import files
 from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder
 from lib.studies.searches import QUERIES, SEED, Asked, Searched, ask, load, search
 
-__all__ = ["Drift", "Swap", "ask", "between", "compare", "evaluator", "load", "search"]
+__all__ = [
+    "QUERIES",
+    "Drift",
+    "Swap",
+    "ask",
+    "between",
+    "compare",
+    "evaluator",
+    "load",
+    "search",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,23 +153,6 @@ class Swap:
         table = table.loc[change.sort_values(ascending=False, kind="stable").index]
         table.insert(0, "sentence", self._texts(table.index.to_numpy()))
         return table.reset_index(drop=True)
-
-    def write(self, folder: Path) -> None:
-        """Write ``swap.json``, which `lib.swap` reads, and ``lost.csv``."""
-        numbers = self.numbers[["value", "low", "high"]].to_dict("index")
-        summary = {"lines": self.lines(), "numbers": numbers, "units": self.units}
-        with files.replacing(folder / "swap.json") as stream:
-            stream.write(json.dumps(summary, indent=1, ensure_ascii=False).encode())
-        changes = self.changes()
-        for column in ("lost", "gained"):
-            changes[column] = changes[column].map(_as_json)
-        content = changes.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-        with files.replacing(folder / "lost.csv") as stream:
-            stream.write(content.encode())
-
-
-def _as_json(sentences: list[str]) -> str:
-    return json.dumps(sentences, ensure_ascii=False)
 
 
 def between(

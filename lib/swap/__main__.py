@@ -1,31 +1,30 @@
-"""``python -m lib.swap``, which is what ``make swap`` calls.
+"""``python -m lib.swap``, which is what ``make swap`` calls: the gate.
 
-It executes lesson 10 on a text of one's own and prints what it has found. For use in
-continuous integration, its exit status says whether two embedders agree enough.
+It searches a text of one's own under two embedders and prints what changes. For use in
+continuous integration, its exit status says whether the two agree enough.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 import re
 import sys
+from pathlib import Path
 
+from lib import corpora, swap
 from lib.base import parameters, paths
 from lib.base.errors import InputError, command
-from tools.run.jobs import Job, select
-from tools.run.runner import run_all
+from lib.embedders.base import Embedder
+from lib.embedders.transformer import POOLINGS
+from lib.swap import report
 
-NOTEBOOK = "10_"
 OUTPUT = "swapped"  # the folder in figures/
-RESULTS = "swap.json"  # written by the lesson
-LOST = "lost.csv"  # what every query loses and gains; written by it, too
-QUERIES = 1000  # drawn from the text, where none are given
 BELOW, UNDECIDED = 3, 4  # exit statuses
 FEWEST = 30  # independent queries of a verdict
 NAME_LENGTH = 40
+LARGEST_K = 10_000
 
 
 @command
@@ -33,23 +32,22 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status.
 
     0: the N2O was measured, and it is at least what was asked for, if anything was.
-    1: the lesson failed. 2: bad parameters. 3: the interval lies below what was asked
-    for. 4: the interval does not tell, or there are too few queries.
+    2: an option cannot be used. 3: the interval lies below what was asked for. 4: the
+    interval does not tell, or there are too few queries.
     """
     options = _parser().parse_args(arguments)
     least = _least(options.at_least)
-    job = _job(options)
-    failed = run_all([job], 1, options.force)
-    for reason in failed.values():
-        print(f"FAILED: {reason}", file=sys.stderr)
-        return 1
-    found = json.loads((job.results / RESULTS).read_bytes())
-    for line in found["lines"]:
+    folder = _folder(options)
+    if options.force:
+        os.environ[paths.FORCE_VARIABLE] = "yes"
+    found = _measured(options)
+    for line in found.lines():
         print(line)
-    print(f"report: {job.executed}, with {LOST} beside it")
+    print(f"report: {report.write(found, folder)}, with {report.CHANGES} beside it")
     if least is None:
         return 0
-    status, verdict = judged(least, found["units"], **found["numbers"]["n2o"])
+    n2o = found.numbers.loc["n2o", ["value", "low", "high"]]
+    status, verdict = judged(least, found.units, *n2o)
     print(verdict)
     return status
 
@@ -88,8 +86,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m lib.swap",
         description="Say what users notice if one embedder takes another's place.",
         epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
-        f"does not tell or fewer than {FEWEST} queries are independent; 1 if the "
-        "lesson failed, 2 for bad parameters.",
+        f"does not tell or fewer than {FEWEST} queries are independent; "
+        "2 if an option cannot be used.",
     )
     what = "a name, an id of the model hub, a folder, or file.py:function"
     texts = "one sentence a line, or the name of a corpus"
@@ -112,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="measure again what is unchanged, and let your own code encode again",
+        help="let your own code encode again, even where it is known",
     )
     return parser
 
@@ -127,7 +125,8 @@ def _least(given: str) -> float | None:
     return least
 
 
-def _job(options: argparse.Namespace) -> Job:
+def _folder(options: argparse.Namespace) -> Path:
+    """Where the report goes; InputError where an option is missing or no name."""
     for name in ("old", "new", "text"):
         if not getattr(options, name):
             raise InputError(
@@ -141,24 +140,27 @@ def _job(options: argparse.Namespace) -> Job:
             f"NAME: {parameters.shown(name)} is not accepted; "
             "give 1 to 40 letters, digits, '.', '_' or '-'"
         )
-    values = {
-        "corpus_name": _text("TEXT", options.text),
-        "queries_name": options.queries and _text("QUERIES", options.queries),
-        "k": options.k,
-        "queries": QUERIES,
-        "shrink": "false",
-    }
-    for side in ("old", "new"):
-        values[side] = json.dumps(
-            {
-                "embedder": getattr(options, side),
-                "pooling": getattr(options, f"{side}_pooling"),
-                "prompt": getattr(options, f"{side}_prompt"),
-            }
-        )
-    given = [f"{parameter}={value}" for parameter, value in values.items()]
-    (job,) = select(NOTEBOOK, "default", given, f"{OUTPUT}/{name}")
-    return job
+    return paths.FIGURES / OUTPUT / name
+
+
+def _measured(options: argparse.Namespace) -> swap.Swap:
+    """What changes, by the options."""
+    k = parameters.in_range("k", parameters.literal(options.k), 1, LARGEST_K)
+    text = _text("TEXT", options.text)
+    asking = options.queries and _text("QUERIES", options.queries)
+    old = _embedder(options, "old")
+    new = _embedder(options, "new")
+    queries = corpora.load(asking).sentences if asking else swap.QUERIES
+    return swap.compare(old, new, corpora.load(text), k, queries)
+
+
+def _embedder(options: argparse.Namespace, side: str) -> Embedder:
+    """The embedder of one side."""
+    pooling = getattr(options, f"{side}_pooling")
+    if pooling:
+        parameters.one_of(f"{side}, pooling", pooling, POOLINGS)
+    prompt = getattr(options, f"{side}_prompt")
+    return swap.load(getattr(options, side), pooling, prompt)
 
 
 def _text(parameter: str, given: str) -> str:

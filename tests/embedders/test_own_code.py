@@ -286,7 +286,7 @@ def test_a_file_in_the_projects_folder_takes_no_packages_place(write, tmp_path) 
         ended = subprocess.run(
             [sys.executable, "-m", module, "--help"],
             cwd=tmp_path,
-            env=os.environ | {"PYTHONPATH": ""},
+            env=os.environ | {"PYTHONPATH": str(paths.ROOT)},
             capture_output=True,
             text=True,
         )
