@@ -43,7 +43,7 @@ import transformers
 
 from audit import published
 from lib import catalog, tasks
-from lib.base import cache, files, parameters, paths
+from lib.base import cache, characters, files, parameters, paths
 from lib.base.errors import InputError, command, one_line
 from lib.corpora import text
 from lib.embedders.checkpoints import REMEDY, as_input_error, digest_of_model, quiet
@@ -100,8 +100,8 @@ def read_multinli(file: Path) -> list[Pair]:
         for line in lines:
             record = json.loads(line)
             if record["gold_label"] != "-":
-                left = text.mend(record["sentence1"])
-                right = text.mend(record["sentence2"])
+                left = characters.mend(record["sentence1"])
+                right = characters.mend(record["sentence2"])
                 label = classes.index(record["gold_label"])
                 pairs.append({"left": left, "right": right, "label": label})
     return pairs

@@ -48,26 +48,6 @@ def spaced(text: str) -> str:
     return _SPACE_TOO_MANY.sub("", _SPACE_LACKS.sub(r"\1 ", text))
 
 
-def mend(sentence: str) -> str:
-    """The sentence with each lone surrogate replaced by U+FFFD.
-
-    No encoding can write a lone surrogate.
-    """
-    try:
-        sentence.encode()
-    except UnicodeEncodeError:
-        return sentence.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return sentence
-
-
-def decoded(word: bytes) -> str:
-    """The text of bytes in UTF-8, or else in Latin-1."""
-    try:
-        return word.decode()
-    except UnicodeDecodeError:
-        return word.decode("latin-1")
-
-
 def fingerprint(sentences: Iterable[str]) -> str:
     """32 hexadecimal digits that stand for these sentences in this order.
 

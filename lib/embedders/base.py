@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from lib.base import files, keys, progress
+from lib.base import characters, files, keys, progress
 from lib.base.errors import InputError
 from lib.corpora import text
 from lib.vectors import Embeddings, stack
@@ -283,7 +283,7 @@ def mended(sentences: Sequence[str]) -> list[str]:
                 f"sentences[{i}]: {sentence!r} is a {type(sentence).__name__}; "
                 "give a list of strings"
             )
-    return [text.mend(sentence) for sentence in sentences]
+    return [characters.mend(sentence) for sentence in sentences]
 
 
 def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lib.base import characters
 from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder, Tokenizer
@@ -192,7 +193,7 @@ def tweet_tokens(sentence: str) -> list[str]:
     from nltk.tokenize import TweetTokenizer
 
     tokens = []
-    for token in TweetTokenizer().tokenize(text.mend(sentence)):
+    for token in TweetTokenizer().tokenize(characters.mend(sentence)):
         word = token.lower()
         tokens.append("<url>" if LINK.fullmatch(word) else MENTION.sub("<user>", word))
     return tokens

@@ -23,9 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from lib.base import paths, progress
+from lib.base import characters, paths, progress
 from lib.base.cache import CacheEntry
-from lib.corpora import text
 from lib.embedders import word_files
 
 # Files of an entry of the cache.
@@ -205,7 +204,7 @@ def _ngrams(word: object, lengths: tuple[int, int], buckets: np.ndarray) -> np.n
     # "</s>" is fastText's mark at the end of a line.
     if not isinstance(word, str) or word == "</s>":
         return buckets[:0]
-    hashes = ft_ngram_hashes(text.mend(word), *lengths, len(buckets))
+    hashes = ft_ngram_hashes(characters.mend(word), *lengths, len(buckets))
     return buckets[np.array(hashes, np.int64)]
 
 

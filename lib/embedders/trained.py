@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lib.base import paths, progress
+from lib.base import characters, paths, progress
 from lib.base.cache import CacheEntry
 from lib.base.errors import InputError
 from lib.base.parameters import in_range, one_of
@@ -126,7 +126,8 @@ class WordTraining:
 
         def learn() -> dict[str, Any]:
             tokens = [
-                text.lower_word_tokens(text.mend(sentence)) for sentence in sentences
+                text.lower_word_tokens(characters.mend(sentence))
+                for sentence in sentences
             ]
             return write(entry, self._learned(tokens, show_progress_bar))
 

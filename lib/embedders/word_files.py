@@ -36,9 +36,9 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 
 from lib.base import paths
+from lib.base.characters import decoded
 from lib.base.errors import InputError
 from lib.corpora.reading import BYTE_ORDER_MARK
-from lib.corpora.text import decoded
 from lib.embedders.checkpoints import as_input_error
 
 BLOCK = 1 << 22  # bytes read at a time

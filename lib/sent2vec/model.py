@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from lib.base import files
+from lib.base.characters import decoded, mend
 from lib.base.compiled import njit
 from lib.base.errors import InputError
-from lib.corpora.text import decoded, mend
 from lib.sent2vec import binary
 from lib.sent2vec.binary import Header, ModelFile
 from lib.sent2vec.contexts import input_rows

@@ -23,8 +23,8 @@ from typing import BinaryIO
 import numpy as np
 
 from lib.base import progress
+from lib.base.characters import mend
 from lib.base.errors import InputError, one_line
-from lib.corpora.text import mend
 
 PLACEHOLDER = b"<PLACEHOLDER>"
 END_OF_LINE = b"</s>"

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lib import corpora
+from lib.base import characters
 from lib.corpora import text
 from tests.refusals import refused
 
@@ -45,7 +46,7 @@ def test_gensim_tokens_are_those_of_gensim(sentence) -> None:
 
 
 def test_lone_surrogates_are_mended_and_nothing_else() -> None:
-    assert text.mend("a\ud800b \U0001f600 é\x00") == "a\ufffdb \U0001f600 é\x00"
+    assert characters.mend("a\ud800b \U0001f600 é\x00") == "a\ufffdb \U0001f600 é\x00"
 
 
 def test_tokens_by_hand() -> None:

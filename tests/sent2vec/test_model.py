@@ -5,6 +5,7 @@ Its embedders do so by name.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib import catalog, embedders
+from lib.base import paths
 from lib.embedders.sent2vec import tweet_tokens
 from lib.sent2vec import Sent2Vec, binary
 from lib.sent2vec.settings import Settings
+from tests.copies import run
 from tests.official.sent2vec import WORDS, matrices, model_bytes, write_model
 from tests.refusals import refused
 from tests.topics import TEXT
@@ -131,3 +134,30 @@ def test_a_trained_model_is_written_in_the_programs_format(tmp_path) -> None:
     assert again.header == made.header
     assert again.header[:4] == (5, 5, 3, 2)
     np.testing.assert_array_equal(again.encode(TEXT), made.encode(TEXT))
+
+
+ALONE = """
+import sys
+
+class Ground:
+    def find_spec(self, name, path, target=None):
+        top, _, room = name.partition(".")
+        if top == "lib" and room and room.split(".")[0] not in ("base", "sent2vec"):
+            raise ImportError(f"{name} is out of reach")
+
+sys.meta_path.insert(0, Ground())
+from lib.sent2vec import Sent2Vec, preset
+
+model = Sent2Vec.train(["the cat and the dog sleep"] * 50, dim=8, min_count=1, epochs=2)
+model.save("model.bin")
+again = Sent2Vec.load("model.bin")
+assert (again.encode(["the cat"]) == model.encode(["the cat"])).all()
+assert preset("wiki-bigrams").dim == 700
+print(*({"torch", "spacy", "gensim", "sklearn", "transformers"} & sys.modules.keys()))
+"""
+
+
+# docs/sent2vec.md: "take two folders along"
+def test_the_trainer_runs_with_the_rest_of_lib_out_of_reach(tmp_path) -> None:
+    ended = run(tmp_path, os.environ | {"PYTHONPATH": str(paths.ROOT)}, "-c", ALONE)
+    assert (ended.stderr, ended.stdout) == ("", "\n")
