@@ -7,17 +7,15 @@ section 3, "Size matters", figure 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from joblib import cpu_count
 
 from audit.accuracies import Jobs, Options, accuracy
-from lib.base.environment import single_threaded
+from lib.base.environment import thread_pool
 from lib.base.errors import InputError
 from lib.corpora import Corpus
 from lib.stats import Interval, Measured, Sampling
@@ -128,8 +126,7 @@ def lines(
     def projected(size: int, seed: int) -> Callable:
         return encoder(f"glove-6b-50d+borep-{size}d", corpus, seed=seed)
 
-    # Limits that overlap would undo each other.
-    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
+    with thread_pool() as pool:
         made = pool.map(trained, *zip(*product(sizes, numbers), strict=True))
         by_size = np.reshape(list(made), (len(sizes), seeds)).tolist()
     projections = [[projected(size, seed) for seed in numbers] for size in larger]

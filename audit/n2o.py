@@ -6,18 +6,16 @@ Used by the replication.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from joblib import cpu_count
 from scipy import sparse
 
 from lib import embedders, n2o, store
-from lib.base.environment import single_threaded
+from lib.base.environment import thread_pool
 from lib.corpora import Corpus
 from lib.embedders.kinds import (
     POOLED_WORDS,
@@ -115,8 +113,7 @@ def of_halves(
         return store.EmbeddingStore().embed(fitted, corpus)
 
     names = halves(present)
-    # Each is trained with one thread; limits that overlap would undo each other.
-    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
+    with thread_pool() as pool:
         embeddings = list(pool.map(embedded, names))
     ids = {}
     for name, vectors in zip(names, embeddings, strict=True):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 
@@ -24,6 +27,20 @@ def single_threaded(api: str | None = None) -> AbstractContextManager:
         Which libraries; by default both kinds.
     """
     return _libraries(len(sys.modules)).limit(limits=1, user_api=api)
+
+
+@contextmanager
+def thread_pool(
+    threads: int | None = None, **options: Any
+) -> Iterator[ThreadPoolExecutor]:
+    """So many threads, by default one a core, each of which computes on one core.
+
+    The limit for BLAS is around all of them: limits that overlap would undo each other.
+    Options are those of `concurrent.futures.ThreadPoolExecutor`.
+    """
+    pool = ThreadPoolExecutor(threads or cpu_count(), **options)
+    with single_threaded("blas"), pool:
+        yield pool
 
 
 @lru_cache(maxsize=1)

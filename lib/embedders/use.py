@@ -6,7 +6,6 @@ The paper's two models as modules of TensorFlow Hub, and a later one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -15,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import cpu_count
 
-from lib.base.environment import single_threaded
+from lib.base.environment import thread_pool
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import as_input_error, digest_of_model
 from lib.embedders.kinds import (
@@ -134,7 +132,7 @@ class UseMultilingualQ8(Embedder):
         cut = [text[:LONGEST] for text in sentences]
         parts = [cut[start : start + SENTENCES_PER_THREAD] for start in starts]
         model = _multilingual()
-        with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as threads:
+        with thread_pool() as threads:
             none = np.zeros((0, 512), np.float32)
             return np.concatenate([none, *threads.map(model.encode, parts)])
 

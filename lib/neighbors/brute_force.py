@@ -12,17 +12,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import cpu_count
 
 from lib.base import progress
 from lib.base.compiled import njit
-from lib.base.environment import computes_in_bfloat16, single_threaded
+from lib.base.environment import computes_in_bfloat16, thread_pool
 from lib.base.parameters import one_of
 from lib.neighbors.contract import (
     Best,
@@ -189,11 +187,8 @@ def each_block(
     starts = range(0, n, screen.rows)
     blocks = [range(start, min(start + screen.rows, n)) for start in starts]
     with (
-        single_threaded("blas"),
         progress.bar(n, name, unit="vectors", show=show) as bar,
-        ThreadPoolExecutor(
-            threads or cpu_count(), initializer=screen.enter_thread
-        ) as pool,
+        thread_pool(threads, initializer=screen.enter_thread) as pool,
     ):
         for block, _ in zip(blocks, pool.map(work, blocks), strict=True):
             bar.update(len(block))

@@ -19,7 +19,7 @@ from joblib import cpu_count
 from lib import embedders
 from lib.base import paths, progress
 from lib.base.cache import CacheEntry
-from lib.base.environment import single_threaded
+from lib.base.environment import thread_pool
 from lib.base.errors import InputError
 from lib.corpora import Corpus, text
 from lib.embedders import notes, own
@@ -82,13 +82,9 @@ class EmbeddingStore:
         embeddings = progress.Timed(names)
         trained = [name for name in embeddings if embedders.family(name) == CORPUS]
         rest = [name for name in embeddings if name not in trained]
-        threads = cpu_count() if client is None else 1
-        with (
-            progress.bar(len(embeddings), "embedders", unit="embedders") as bar,
-            ThreadPoolExecutor(threads) as pool,
-        ):
-            # Around all of them: limits that overlap would undo each other.
-            with single_threaded("blas"):
+        threads = None if client is None else 1
+        with progress.bar(len(embeddings), "embedders", unit="embedders") as bar:
+            with thread_pool(threads) as pool:
                 put = pool.map(lambda name: embeddings.put(name, embed, name), trained)
                 for _ in put:
                     bar.update()

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from joblib import cpu_count
-
 from lib import embedders
-from lib.base.environment import single_threaded
+from lib.base.environment import thread_pool
 from lib.corpora import Corpus
 from lib.embedders.registry import CORPUS
 from lib.store import EmbeddingStore, fit
@@ -36,8 +33,7 @@ def encoders(
     """
     names = list(dict.fromkeys(names))
     trained = [name for name in names if embedders.family(name) == CORPUS]
-    # Limits that overlap would undo each other.
-    with single_threaded("blas"), ThreadPoolExecutor(cpu_count()) as pool:
+    with thread_pool() as pool:
         made = pool.map(lambda name: encoder(name, corpus), trained)
         found = dict(zip(trained, made, strict=True))
     for name in names:

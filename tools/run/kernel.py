@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -49,9 +48,6 @@ def execute(
     **options
         Of `subprocess.Popen`, for the kernel.
     """
-    # jsonschema takes two seconds to build this grammar of addresses, which no notebook
-    # needs.
-    sys.modules.setdefault("rfc3987_syntax", None)
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
