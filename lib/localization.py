@@ -231,6 +231,15 @@ def classify(
     InputError
         Vectors that are not finite or not one for each label, fewer than two groups,
         or a group with fewer sentences than folds.
+
+    Examples
+    --------
+    >>> from lib.localization import classify
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat([0, 1, 2], 6)
+    >>> vectors = np.eye(3)[labels] + 0.1 * rng.normal(size=(18, 3))
+    >>> classify(vectors, labels).accuracy
+    1.0
     """
     labels = np.asarray(labels)
     penalties = np.atleast_1d(C)

@@ -13,8 +13,86 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from lib import stats
 from lib.base.errors import InputError
 from lib.vectors import Embeddings, as_integers
+
+
+def compare(
+    vectors: Mapping[str, Embeddings],
+    queries: Sequence[int],
+    k: int = 10,
+    clusters: np.ndarray | None = None,
+    sampling: stats.Sampling | None = None,
+    permutations: int = 99,
+) -> pd.DataFrame:
+    """How alike embedders are: each pair's N2O, and CKA beside it.
+
+    Parameters
+    ----------
+    vectors : mapping of str to float[n, d]
+        Of the same sentences under each embedder, dense or CSR, two or more.
+    queries : sequence of int
+        The rows that ask, each for its k nearest of the others by cosine. CKA is that
+        of these rows.
+    k : int
+    clusters : int[q], optional
+        Equal for queries that are not independent, such as those of one document.
+    sampling : lib.stats.Sampling, optional
+        Of the intervals; by default 1,000 draws at 95 %.
+    permutations : int
+        Of one side's rows: what CKA is where nothing is shared but the vectors' spread.
+
+    Returns
+    -------
+    DataFrame
+        A row for each pair (a, b): n2o, low and high (its interval over queries),
+        chance, cka, cka_null (its mean over permutations) and cka_p, the share of
+        permutations, the true order among them, that reach it.
+
+    Raises
+    ------
+    InputError
+        Fewer than two embedders, different numbers of rows, k beyond what there is.
+
+    Examples
+    --------
+    >>> from lib.n2o import compare
+    >>> rng = np.random.default_rng(0)
+    >>> a = rng.normal(size=(100, 8))
+    >>> turned = a @ np.linalg.qr(rng.normal(size=(8, 8))).Q
+    >>> other = rng.normal(size=(100, 8))
+    >>> found = compare({"a": a, "turned": turned, "other": other}, np.arange(50), k=5)
+    >>> found[["n2o", "chance", "cka"]].round(2)
+                    n2o  chance   cka
+    a      b
+    a      turned  1.00    0.05  1.00
+           other   0.04    0.05  0.12
+    turned other   0.04    0.05  0.12
+    """
+    from lib.neighbors import exact  # it compiles, for which a browser has no compiler
+
+    queries = as_integers("queries", queries)
+    rows = {name: each.shape[0] for name, each in vectors.items()}
+    if len(set(rows.values())) > 1:
+        raise InputError(f"vectors: have {rows} rows; give one a sentence under each")
+    ids = {
+        name: exact(each[queries], each, k, exclude=queries).ids
+        for name, each in vectors.items()
+    }
+    overlaps = per_query(ids)
+    table = stats.means(overlaps, sampling or stats.Sampling(), clusters, (0, 1))
+    table = table[["value", "low", "high"]].rename(columns={"value": "n2o"})
+    table["chance"] = chance(k, next(iter(rows.values())) - 1)
+    products = [inner_products(each[queries]) for each in vectors.values()]
+    order = np.arange(len(queries))
+    table["cka"] = cka(products, order, order)
+    rng = np.random.default_rng(0)
+    null = [cka(products, order, rng.permutation(order)) for _ in range(permutations)]
+    table["cka_null"] = np.mean(null, axis=0)
+    reached = np.sum(np.array(null) >= table["cka"].to_numpy(), axis=0)
+    table["cka_p"] = (1 + reached) / (1 + permutations)
+    return table
 
 
 def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
@@ -35,6 +113,12 @@ def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
     ------
     InputError
         Different shapes, or a row that names a neighbor twice.
+
+    Examples
+    --------
+    >>> from lib.n2o import overlap
+    >>> overlap(np.array([[1, 2, 3, 4]]), np.array([[4, 1, 8, 9]]))
+    array([0.5])
     """
     ids_a = as_integers("ids", ids_a)
     ids_b = as_integers("ids", ids_b)
@@ -71,6 +155,14 @@ def matrix(ids: Mapping[str, np.ndarray]) -> pd.DataFrame:
     `ids` maps an embedder's name to its neighbors, int[q, k]. The result is symmetric
     with a unit diagonal, rows and columns in the order of `ids`. Raises InputError for
     fewer than two embedders, and as `overlap` does.
+
+    Examples
+    --------
+    >>> from lib.n2o import matrix
+    >>> matrix({"a": np.array([[1, 2], [3, 4]]), "b": np.array([[2, 1], [3, 5]])})
+          a     b
+    a  1.00  0.75
+    b  0.75  1.00
     """
     means = per_query(ids).mean()
     return square(means, list(ids))

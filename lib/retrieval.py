@@ -74,6 +74,13 @@ def ranks(
     InputError
         Unequal shapes, NaN or infinity, or an index in `exclude` that the corpus does
         not have.
+
+    Examples
+    --------
+    >>> from lib.retrieval import ranks
+    >>> corpus = np.array([[1, 0], [1, 1], [0, 1]])
+    >>> ranks(np.array([[3, 1]]), np.array([[1, 2]]), corpus).ranks
+    array([3])
     """
     from lib.neighbors import dense, sparse
     from lib.neighbors.brute_force import each_block, scored
@@ -136,6 +143,12 @@ def mean_reciprocal_rank(ranks: ArrayLike) -> float:
     ------
     InputError
         No ranks, or one that is not a whole number from 1 on.
+
+    Examples
+    --------
+    >>> from lib.retrieval import mean_reciprocal_rank
+    >>> mean_reciprocal_rank([1, 2, 4])
+    0.5833333333333334
     """
     return float(np.mean(1 / _checked(ranks)))
 

@@ -53,6 +53,15 @@ def ucp(
     InputError
         Fewer than three pairs, numbers of rows that differ, NaN, constant gold scores,
         constant similarity.
+
+    Examples
+    --------
+    >>> from lib.similarity import ucp
+    >>> left = np.array([[1, 0], [1, 1], [0, 2]])
+    >>> right = np.array([[2, 0], [1, 0], [3, 0]])
+    >>> scores = ucp(left, right, gold=np.array([5, 3, 0]))
+    >>> {name: round(score, 3) for name, score in scores.items()}
+    {'pearson': 0.993, 'spearman': 1.0}
     """
     similarity = similarities(left, right, normalize)
     gold = as_column("gold", gold)
@@ -93,6 +102,12 @@ def similarities(
 
     Raises InputError for another `normalize`, for shapes that differ, and for NaN or
     infinity.
+
+    Examples
+    --------
+    >>> from lib.similarity import similarities
+    >>> similarities(np.array([[1, 0], [1, 1]]), np.array([[0, 3], [2, 2]])).round(3)
+    array([0., 1.])
     """
     if normalize not in (None, "z"):
         raise InputError(f"normalize: {normalize!r} is not known; give None or 'z'")

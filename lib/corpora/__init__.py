@@ -90,6 +90,13 @@ def load(name: str) -> Corpus:
     InputError
         An unknown name; a file that is missing, empty or malformed; a cache that cannot
         be written.
+
+    Examples
+    --------
+    >>> from lib import corpora
+    >>> corpus = corpora.load("lee")
+    >>> len(corpus), len(corpus.ledes)
+    (2603, 290)
     """
     source = _source(name)
     if not source.files:

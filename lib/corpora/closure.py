@@ -36,6 +36,12 @@ def groups_from_pairs(
     ------
     InputError
         An entry that is not two hashable ids.
+
+    Examples
+    --------
+    >>> from lib.localization import groups_from_pairs
+    >>> groups_from_pairs([("a", "b"), ("c", "d"), ("b", "e")])
+    [['a', 'b', 'e'], ['c', 'd']]
     """
     sets = DisjointSet()
     for pair in pairs:

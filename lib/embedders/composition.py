@@ -120,6 +120,15 @@ class SIF(WordComposition):
     -----
     The singular value decomposition is not centered, as in the authors' program. A
     sentence without known words has a zero vector.
+
+    Examples
+    --------
+    >>> from lib.embedders.composition import SIF
+    >>> vectors = {"red": np.array([1.0, 0]), "the": np.array([0, 1.0])}
+    >>> sif = SIF(vectors, {"red": 0.001, "the": 0.05}, m=0, tokenize=str.split)
+    >>> sif.fit(["the red"]).encode(["the red", "the the"]).round(3)
+    array([[0.25, 0.01],
+           [0.  , 0.02]], dtype=float32)
     """
 
     parameters = (*WordComposition.parameters, "given_digest", "a", "m", *DECISIONS)
@@ -300,6 +309,14 @@ class USIF(SIF):
     a : float
         (1 - alpha) / (alpha Z); all three are there without `fit` when `n` and
         `probabilities` are given.
+
+    Examples
+    --------
+    >>> from lib.embedders.composition import USIF
+    >>> vectors = {"red": np.array([1.0, 0]), "the": np.array([0, 1.0])}
+    >>> usif = USIF(vectors, "wordfreq", n=11)
+    >>> round(usif.alpha, 3), round(usif.a, 3)
+    (0.009, 0.001)
     """
 
     parameters = (*WordComposition.parameters, "given_digest", "n", "m", *DECISIONS)

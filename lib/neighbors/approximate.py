@@ -61,6 +61,14 @@ def build(
     InputError
         NaN or infinity, only zero vectors, an unknown method, or ngt is not
         installed.
+
+    Examples
+    --------
+    >>> from lib.neighbors.approximate import build
+    >>> vectors = np.random.default_rng(0).normal(size=(1000, 16))
+    >>> index = build(vectors, "hnsw")
+    >>> index.search(vectors[:3], k=1).ids.ravel()
+    array([0, 1, 2])
     """
     if sp.issparse(corpus):
         raise InputError(

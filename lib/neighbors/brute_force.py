@@ -84,6 +84,18 @@ def exact(
         Unequal dimensions, NaN or infinity, an index in `exclude` that the corpus does
         not have, fewer than `k` vectors left for some query, or a device that is not
         there.
+
+    Examples
+    --------
+    >>> from lib.neighbors import exact
+    >>> vectors = np.array([[1, 0], [2, 1], [0, 1], [-1, 0]])
+    >>> found = exact(vectors[:2], vectors, k=2, exclude=[0, 1])
+    >>> found.ids
+    array([[1, 2],
+           [0, 2]])
+    >>> found.similarities.round(2)
+    array([[0.89, 0.  ],
+           [0.89, 0.45]], dtype=float32)
     """
     queries, corpus, excluded = check(queries, corpus, k, exclude)
     similarities, ids = nearest(

@@ -97,6 +97,14 @@ class Sent2Vec:
         InputError
             For a setting that cannot be used, and for a text that no model can be
             trained on.
+
+        Examples
+        --------
+        >>> from lib.sent2vec import Sent2Vec
+        >>> text = ["the cat and the dog sleep", "a dog sleeps"] * 50
+        >>> model = Sent2Vec.train(text, dim=8, min_count=1, epochs=2)
+        >>> model.encode(["the dog"]).shape
+        (1, 8)
         """
         settings = replace(settings or Settings(), **changes)
         dictionary, input_matrix, output_matrix, history = train(

@@ -115,6 +115,13 @@ def load(name: str, split: str = "test") -> Task:
     InputError
         An unknown name; a split that the set does not have; a file that is missing, or
         broken (with the line).
+
+    Examples
+    --------
+    >>> from lib import tasks
+    >>> pairs = tasks.load("WS353")
+    >>> pairs.left[1], pairs.right[1], float(pairs.score[1])
+    ('tiger', 'cat', 7.35)
     """
     official = splits(name)
     whole = official == [_WHOLE]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lib.base import environment
 from lib.embedders import use
 from lib.embedders.use import UniversalSentenceEncoder
 from tests.official import use as official
@@ -40,7 +41,7 @@ def test_the_multilingual_encoder_gives_its_package_s_vectors_on_any_number_of_c
     ]
     vectors = use.UseMultilingualQ8().encode(sentences)
     np.testing.assert_allclose(vectors, USE(threads=1).encode(sentences), atol=1e-5)
-    monkeypatch.setattr(use, "cpu_count", lambda: 5)
+    monkeypatch.setattr(environment, "cpu_count", lambda: 5)
     np.testing.assert_array_equal(use.UseMultilingualQ8().encode(sentences), vectors)
     assert use.UseMultilingualQ8().encode([]).shape == (0, 512)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 from scipy.spatial.distance import pdist, squareform
 
 from audit import n2o as study
-from lib import n2o
+from lib import n2o, neighbors
 from lib.corpora import text
 from tests.refusals import refused
 
@@ -75,3 +78,37 @@ def test_map_reproduces_distances_that_fit_a_plane() -> None:
     drawn = squareform(pdist(points))
     np.testing.assert_allclose(drawn, distances, atol=1e-3)
     assert stress < 1e-3
+
+
+# docs/own.md: "how alike several embedders are"
+def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
+    base = rng.normal(size=(60, 6))
+    rotation = scipy_stats.ortho_group.rvs(6, random_state=0)
+    sparse = sp.csr_array(rng.poisson(0.4, size=(60, 9)).astype(float))
+    vectors = {"a": base, "turned": 3 * base @ rotation, "counts": sparse}
+    queries = np.arange(5, 45)
+    found = n2o.compare(vectors, queries, k=4)
+    ids = {
+        name: neighbors.exact(each[queries], each, 4, exclude=queries).ids
+        for name, each in vectors.items()
+    }
+    np.testing.assert_allclose(found["n2o"], n2o.per_query(ids).mean())
+    assert (found["low"] <= found["n2o"]).all()
+    assert (found["n2o"] <= found["high"]).all()
+    assert (found["chance"] == 4 / 59).all()
+    one, other = (each[queries] - each[queries].mean(axis=0) for each in (base, sparse))
+    by_definition = (
+        np.linalg.norm(one.T @ other) ** 2
+        / np.linalg.norm(one.T @ one)
+        / np.linalg.norm(other.T @ other)
+    )
+    assert found["cka"].tolist() == pytest.approx([1, by_definition, by_definition])
+    assert found.loc[("a", "turned"), "cka_p"] == 1 / 100
+    assert found.loc[("a", "counts"), "cka_p"] > 0.01
+    assert (found["cka_null"] < 0.3).all()
+
+
+def test_vectors_of_other_sentences_are_not_compared(rng) -> None:
+    vectors = {"a": np.ones((4, 2)), "b": np.ones((5, 2))}
+    with refused("vectors: have {'a': 4, 'b': 5} rows; give one a sentence under each"):
+        n2o.compare(vectors, np.arange(2), k=1)
