@@ -168,10 +168,11 @@ def test_make_alone_prints_every_target_with_its_help() -> None:
 def test_the_python_of_the_docs_prints_neighbors_and_its_modules_are_there(
     tmp_path, capsys
 ) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", OWN, re.DOTALL)
+    program = "".join(re.findall(r"```python\n(.*?)```", OWN, re.DOTALL))
     program = program.replace("minilm-avg", "wordllama")
     found: dict = {}
     exec(program.replace("Store()", f"Store({str(tmp_path)!r})"), found)
+    assert found["found"]["n2o"].tolist() == [1]
     assert found["ids"].shape == found["similarities"].shape == (3, 5)
     lines = capsys.readouterr().out.splitlines()
     assert lines[::6] == list(found["corpus"].sentences[:3])
