@@ -144,6 +144,7 @@ class _Hidden:
     """A bar that nobody sees and that counts nothing."""
 
     n = 0
+    disable = True
 
     def __enter__(self) -> _Hidden:
         return self

@@ -45,7 +45,7 @@ from lib.embedders.words import Concatenation
 # They register nothing, and import much; they are imported where they are used.
 WITHOUT_ENTRIES = {
     "bert",
-    "notes",
+    "foreign",
     "own",
     "own_code",
     "urae_network",

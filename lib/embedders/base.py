@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +19,25 @@ from lib.base.errors import InputError
 from lib.corpora import text
 from lib.vectors import Embeddings, stack
 
+if TYPE_CHECKING:
+    from tqdm.std import tqdm
+
 Tokenizer = Callable[[str], list[str]]
+
+# As sentence-transformers calls them in a model's configuration.
+SIMILARITIES = {
+    "dot": "the dot product",
+    "euclidean": "the Euclidean distance",
+    "manhattan": "the Manhattan distance",
+}
+SAMPLE = 6  # sentences of the spot check
+# Relative to a vector's length. Sums in another order move a float32 vector by 1e-6 to
+# 1e-5; a change of this size can exchange neighbors.
+TOLERANCE = 1e-3
+OF_BFLOAT16 = 2e-2  # there, sums in another order move a vector by 5e-3
+BATCH_SECONDS = 2.0  # a batch of an embedder of unknown speed takes about as long
+SMALLEST_BATCH = 8  # sentences; the first batch is the smallest
+LARGEST_BATCH = 2048
 
 
 class Embedder(ABC):
@@ -43,15 +62,22 @@ class Embedder(ABC):
         Attributes that `fit` sets: arrays of floats, and what JSON can hold.
     companions : sequence of Embedder
         Embedders whose vectors come from the same pass at no extra cost.
-    batch_size : int
-        Sentences encoded at a time.
+    batch_size : int or None
+        Sentences encoded at a time; None if its speed is unknown.
     bits : int
         Size of one number of a stored vector.
+    precision : str
+        "bfloat16" if its vectors are computed in that.
+    is_stored : bool
+        Whether the store may have its vectors at all.
     is_kept : bool
         Whether vectors depend on nothing but `settings` and the text, so that the store
         keeps them for later runs.
     is_foreign : bool
         Whether others made it, so that its vectors may depend on their batch.
+    is_vouched_for : bool
+        Whether nothing but a user's name tells it from others, so that the store asks
+        it for nothing besides the vectors.
     similarity_fn_name : str
         By what its vectors are to be compared, as sentence-transformers calls it.
     """
@@ -64,10 +90,13 @@ class Embedder(ABC):
     fitted_on: str | None = None
     learned: Sequence[str] = ()
     companions: Sequence[Embedder] = ()
-    batch_size: int = 1024
+    batch_size: int | None = 1024
     bits: int = 32
+    precision: str = "float32"
+    is_stored: bool = True
     is_kept: bool = True
     is_foreign: bool = False
+    is_vouched_for: bool = False
     similarity_fn_name: str = "cosine"
 
     @property
@@ -92,7 +121,7 @@ class Embedder(ABC):
 
         This may be idf, common components or word vectors.
         """
-        given = mended(sentences)
+        given = as_sentences(sentences)
         if self.needs_fit:
             self._fit(given, show_progress_bar)
             self.fitted_on = text.fingerprint(sentences)
@@ -118,13 +147,11 @@ class Embedder(ABC):
                 f"{self.name}: not fitted; "
                 "call fit(sentences) before encode, or fit_encode for both"
             )
-        return in_batches(
-            self._encode,
-            sentences,
-            batch_size or self.batch_size,
-            self.name,
-            show_progress_bar,
-        )
+        given = as_sentences(sentences)
+        size = batch_size or self.batch_size
+        doing = f"encode {self.name}"
+        with progress.bar(len(given), doing, show=show_progress_bar) as bar:
+            return in_batches(self._encode, given, size, bar)
 
     def fit_encode(
         self, sentences: Sequence[str], show_progress_bar: bool = False
@@ -137,21 +164,62 @@ class Embedder(ABC):
             sentences, show_progress_bar=show_progress_bar
         )
         if self.is_foreign:
-            from lib.embedders import notes  # which imports this module
-
-            notes.tell(self, sentences)
+            for note in self.notes(sentences) + self.spot_check(sentences):
+                progress.note(self.name, note)
         return vectors
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[Embeddings]:
         """The vectors of this embedder and of each of its companions, in that order."""
         return [self.encode(sentences)]
 
-    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
+    def truncation(self, sentences: Sequence[str]) -> tuple[int, int]:
         """The length limit in tokens, and how many sentences are longer.
 
-        The limit is 0 if the embedder does not cut sentences.
+        The limit is 0 if the embedder does not truncate sentences.
         """
         return 0, 0
+
+    def notes(self, sentences: Sequence[str]) -> list[str]:
+        """What a reader must know before trusting its neighbors in a text.
+
+        Each note is a predicate whose subject is the embedder. Nothing is encoded.
+        """
+        notes = []
+        tokens, longer = self.truncation(sentences)
+        if longer:
+            notes.append(
+                f"reads at most {tokens:,} tokens of a sentence; "
+                f"{longer:,} sentences are longer."
+            )
+        if other := SIMILARITIES.get(str(self.similarity_fn_name)):
+            notes.append(
+                f"asks that its vectors be compared by {other}; here they are compared "
+                "by cosine, so its users may get other results."
+            )
+        return notes
+
+    def spot_check(self, sentences: Sequence[str]) -> list[str]:
+        """Encode a few of these sentences together and one by one.
+
+        Returns notes on what is wrong: that the vectors differ, or that all sentences
+        get the same one.
+        """
+        lengths = [len(sentence) for sentence in sentences]
+        places = np.linspace(0, len(sentences) - 1, SAMPLE).astype(int)
+        # Of different lengths, since a shorter one is padded.
+        places = np.unique([*places, np.argmin(lengths), np.argmax(lengths)])
+        sample = [sentences[int(i)] for i in places]
+        together = dense(self.encode(sample))
+        alone = np.vstack([dense(self.encode([sentence])) for sentence in sample])
+        distances = np.linalg.norm(together - alone, axis=1)
+        tolerance = OF_BFLOAT16 if self.precision == "bfloat16" else TOLERANCE
+        moved = distances > tolerance * np.linalg.norm(alone, axis=1)
+        if moved.any():
+            doubt = "returns different vectors for a sentence in another call or batch"
+            return [f"{doubt}, so its neighbors are not reproducible."]
+        if len(sample) > 1 and np.ptp(together, axis=0).max() == 0:
+            return [f"gives {len(sample)} different sentences the same vector."]
+        return []
 
     def state(self) -> dict[str, np.ndarray]:
         """What `fit` has learned, as arrays for `restore`.
@@ -228,28 +296,38 @@ def digest_of_mapping(mapping: Mapping[str, Any]) -> str:
 
 
 def in_batches(
-    encode: Callable[[list[str]], Embeddings],
+    encode: Callable[[Sequence[str]], Embeddings],
     sentences: Sequence[str],
-    size: int | Callable[[], int],
-    name: str,
-    show: bool,
+    size: int | None,
+    bar: tqdm,
 ) -> Embeddings:
-    """Apply `encode` to `size` sentences at a time.
+    """Apply `encode` to `size` sentences at a time, and advance a progress bar.
 
-    Raises InputError if the sentences are not a sequence of str. A `size` that may
-    change from batch to batch is a function that returns it.
+    Without a `size`, and if the bar is shown, batches grow or shrink until one takes
+    about `BATCH_SECONDS`.
     """
-    given = mended(sentences)
+    is_paced = size is None and not bar.disable
+    if size is None:
+        size = SMALLEST_BATCH if is_paced else LARGEST_BATCH
     parts = []
     start = 0
-    with progress.bar(len(given), f"encode {name}", show=show) as bar:
-        while not parts or start < len(given):
-            end = start + (size() if callable(size) else size)
-            batch = given[start:end]
-            parts.append(encode(batch))
-            bar.update(len(batch))
-            start += len(batch)
+    while not parts or start < len(sentences):
+        batch = sentences[start : start + size]
+        started = time.perf_counter()
+        parts.append(encode(batch))
+        seconds = time.perf_counter() - started
+        bar.update(len(batch))
+        start += len(batch)
+        if is_paced and seconds < BATCH_SECONDS / 4:
+            size = min(4 * size, LARGEST_BATCH)
+        elif is_paced and seconds > 2 * BATCH_SECONDS:
+            size = max(size // 4, 1)
     return stack(parts)
+
+
+def dense(vectors: Embeddings) -> np.ndarray:
+    """The vectors as a dense array."""
+    return vectors.toarray() if sp.issparse(vectors) else vectors
 
 
 # -- text ------------------------------------------------------------------------------
@@ -265,7 +343,7 @@ def unpacked(data: np.ndarray) -> Any:
     return json.loads(data.tobytes())
 
 
-def mended(sentences: Sequence[str]) -> list[str]:
+def as_sentences(sentences: Sequence[str]) -> list[str]:
     """The sentences as a list of text that can be encoded.
 
     Raises InputError if they are not a sequence of str.
@@ -302,74 +380,3 @@ def longest_first(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
         batch.append(row)
     if batch:
         yield batch
-
-
-# -- what an embedder returns ----------------------------------------------------------
-
-CONTRACT = (
-    "give a function that takes a list of strings and returns an array of shape "
-    "(sentences, dimensions), or a class or an object with such an encode"
-)
-
-
-def checked(returned: Any, name: str, sentences: Sequence[str]) -> Embeddings:
-    """What `encode` has returned for these sentences, as float32[n, dim] or CSR.
-
-    Raises an InputError with the embedder's `name` for anything but an array of finite
-    numbers with a row for each sentence.
-    """
-    vectors = _array(returned, name)
-    rows = len(sentences)
-    if vectors.ndim != 2 or vectors.shape[0] != rows or not vectors.shape[1]:
-        raise InputError(
-            f"{name}: returned shape {vectors.shape} for {rows} sentences; "
-            f"give ({rows}, dim)"
-        )
-    # A sum is finite just where all of its row is.
-    finite = np.isfinite(vectors.sum(axis=1, dtype=np.float64))
-    if not finite.all():
-        raise InputError(
-            f"{name}: returned NaN or infinity for "
-            f"{sentences[finite.argmin()][:60]!r}; give finite numbers"
-        )
-    return vectors
-
-
-def form(vectors: Embeddings) -> str:
-    """A description of what all vectors of an embedder have in common."""
-    storage = "sparse" if sp.issparse(vectors) else "dense"
-    return f"{storage} vectors of {vectors.shape[1]} dimensions"
-
-
-def check_form(vectors: Embeddings, name: str, before: str) -> None:
-    """Raise InputError unless vectors have the form of earlier ones, if any."""
-    now = form(vectors)
-    if before and now != before:
-        raise InputError(
-            f"{name}: returned {now}, and {before} on an earlier call; "
-            "always return the same kind"
-        )
-
-
-def _array(returned: Any, name: str) -> Embeddings:
-    """A float32 copy, since the embedder may reuse its memory.
-
-    PyTorch tensors are copied from their device.
-    """
-    try:
-        if sp.issparse(returned):
-            return sp.csr_array(returned, dtype=np.float32, copy=True)
-        if hasattr(returned, "detach"):
-            returned = returned.detach().float().cpu().numpy()
-        with np.errstate(over="ignore"):  # infinity is refused afterwards
-            return np.array(returned).astype(np.float32, casting="same_kind")
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(
-            f"{name}: returned no array of numbers (type {type(returned).__name__}); "
-            f"{CONTRACT}"
-        ) from error
-
-
-def dense(vectors: Embeddings) -> np.ndarray:
-    """The vectors as a dense array."""
-    return vectors.toarray() if sp.issparse(vectors) else vectors

@@ -17,7 +17,7 @@ from lib.base.cache import CacheEntry
 from lib.base.errors import InputError, one_line
 from lib.base.files import read_json
 from lib.corpora import text
-from lib.embedders.base import Embedder, mended
+from lib.embedders.base import Embedder, as_sentences
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -267,7 +267,7 @@ def _lower(model: PreTrainedModel) -> None:
             module.to(torch.bfloat16)
 
 
-def count_cut(
+def count_truncated(
     embedder: Embedder,
     sentences: Sequence[str],
     count: Callable[[list[str]], tuple[int, int]],
@@ -276,12 +276,12 @@ def count_cut(
 
     To ask a tokenizer, torch and transformers must be imported, which takes seconds.
     """
-    given = mended(sentences)
+    given = as_sentences(sentences)
     settings = {"version": embedder.version, **embedder.settings}
     key = {"settings": settings, "text": text.fingerprint(given)}
-    entry = CacheEntry(paths.CACHE / "cut", embedder.name, key)
+    entry = CacheEntry(paths.CACHE / "truncation", embedder.name, key)
     doing = f"counting tokens for {embedder.name}"
-    return tuple(entry.made(lambda: {"cut": count(given)}, doing)["cut"])
+    return tuple(entry.made(lambda: {"found": count(given)}, doing)["found"])
 
 
 def similarity(folder: Path) -> str:

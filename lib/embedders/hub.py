@@ -27,7 +27,7 @@ from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import (
     as_input_error,
     check_vocabulary,
-    count_cut,
+    count_truncated,
     digest_of_model,
     finite,
     has_tokenizer,
@@ -114,7 +114,7 @@ class SentenceEncoder(Embedder):
     version = 1
     libraries = ("sentence-transformers", "torch", "transformers")
     parameters = ("prompt",)
-    batch_size = 2048
+    batch_size = 256  # so that a slow model shows progress
     is_foreign = True
 
     def __init__(self, name: str, folder: Path, prompt: str = "") -> None:
@@ -127,10 +127,10 @@ class SentenceEncoder(Embedder):
     def settings(self) -> dict[str, Any]:
         return super().settings | {"files": digest_of_model(self.folder, "**/*")}
 
-    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
-        return count_cut(self, sentences, self._cut)
+    def truncation(self, sentences: Sequence[str]) -> tuple[int, int]:
+        return count_truncated(self, sentences, self._truncation)
 
-    def _cut(self, sentences: list[str]) -> tuple[int, int]:
+    def _truncation(self, sentences: list[str]) -> tuple[int, int]:
         model = _read(self.folder, self.settings["files"], with_weights=False)
         prompt = self.prompt or model.prompts.get(model.default_prompt_name)
         tokenizer = getattr(model[0], "tokenizer", None)

@@ -92,8 +92,8 @@ class Shrunk(Embedder):
             )
         return vectors
 
-    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
-        return self.base.cut(sentences)
+    def truncation(self, sentences: Sequence[str]) -> tuple[int, int]:
+        return self.base.truncation(sentences)
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
         self.base.fit(sentences, show_progress_bar)

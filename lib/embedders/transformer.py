@@ -18,10 +18,10 @@ import numpy as np
 from lib.base.files import read_json
 from lib.base.parameters import one_of
 from lib.corpora import text
-from lib.embedders.base import Embedder, longest_first, mended
+from lib.embedders.base import Embedder, as_sentences, longest_first
 from lib.embedders.checkpoints import (
     GPT,
-    count_cut,
+    count_truncated,
     digest_of_model,
     fastest_device,
     fastest_precision,
@@ -139,10 +139,10 @@ class Transformer(Embedder):
                 others.append(other)
         return others
 
-    def cut(self, sentences: Sequence[str]) -> tuple[int, int]:
-        return count_cut(self, sentences, self._cut)
+    def truncation(self, sentences: Sequence[str]) -> tuple[int, int]:
+        return count_truncated(self, sentences, self._truncation)
 
-    def _cut(self, sentences: list[str]) -> tuple[int, int]:
+    def _truncation(self, sentences: list[str]) -> tuple[int, int]:
         tokenizer = load_tokenizer(self.folder, digest_of_model(self.folder))
         if tokenizer.truncation is None:
             return 0, 0
@@ -159,7 +159,7 @@ class Transformer(Embedder):
         return self._pooled(sentences)[self.pooling]
 
     def encode_with_companions(self, sentences: Sequence[str]) -> list[np.ndarray]:
-        pooled = self._pooled(mended(sentences))
+        pooled = self._pooled(as_sentences(sentences))
         return [pooled[embedder.pooling] for embedder in (self, *self.companions)]
 
     def _pooled(self, sentences: Sequence[str]) -> dict[str, np.ndarray]:

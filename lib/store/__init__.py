@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,9 +22,8 @@ from lib.base.cache import CacheEntry
 from lib.base.environment import thread_pool
 from lib.base.errors import InputError
 from lib.corpora import Corpus, text
-from lib.embedders import notes, own
+from lib.embedders import own
 from lib.embedders.base import Embedder
-from lib.embedders.own import Checked
 from lib.embedders.registry import CORPUS
 from lib.embedders.shrunk import Shrunk
 from lib.store import shards
@@ -103,10 +104,11 @@ class EmbeddingStore:
 
         Parameters
         ----------
-        embedder : Embedder, any object with ``encode``, or what `own.load` takes
+        embedder : Embedder, or what `own.load` takes
             One that needs `fit` and has not been fitted is fitted on this corpus
             (transductive, as in the papers), if anything is missing. `own.load` takes a
-            function, ``path/to/file.py:function``, a model's folder, or its hub id.
+            function, any object with ``encode``, ``path/to/file.py:function``, a
+            model's folder, or its hub id.
         corpus : Corpus or sequence of str
         name : str, optional
             For an `embedder` that is not one of ours: the name that it is cached under.
@@ -128,6 +130,24 @@ class EmbeddingStore:
             No sentences, a single string, vectors that are not finite, or a folder that
             is full.
         """
+        found = self.encoded(embedder, corpus, name, show_progress_bar, client)
+        if found.embedder.is_foreign:
+            for note in found.notes:
+                progress.note(found.embedder.name, note)
+        return found.vectors
+
+    def encoded(
+        self,
+        embedder: Embedder | Any,
+        corpus: Corpus | Sequence[str],
+        name: str | None = None,
+        show_progress_bar: bool = False,
+        client: Client | None = None,
+    ) -> Encoded:
+        """As `embed`, with what the vectors cost and what a reader must know of them.
+
+        Parameters and errors are those of `embed`; notes are returned, and not told.
+        """
         sentences = getattr(corpus, "sentences", corpus)
         if isinstance(sentences, str) or not hasattr(sentences, "__len__"):
             raise InputError(
@@ -136,50 +156,61 @@ class EmbeddingStore:
             )
         if not len(sentences):
             raise InputError("corpus: holds no sentences; give at least one")
-        if isinstance(embedder, str | Path) or not hasattr(embedder, "encode"):
-            embedder = own.load(embedder, name or "")
-            name = embedder.cached_as
-        if not isinstance(embedder, Embedder) and not name:
-            vectors = _encode_uncached(embedder, list(sentences), show_progress_bar)
-            notes.tell(embedder, sentences)
-            return vectors
+        embedder = own.as_embedder(embedder, name or "")
         if isinstance(embedder, Shrunk):
-            full = self.embed(embedder.base, corpus, None, show_progress_bar, client)
-            return _fit_form(embedder, corpus, full).shrink(full)
+            full = self.encoded(embedder.base, corpus, None, show_progress_bar, client)
+            fitted = _fit_form(embedder, corpus, full.vectors)
+            return replace(full, vectors=fitted.shrink(full.vectors))
+        if not embedder.is_stored:
+            started = time.perf_counter()
+            vectors = fit(embedder, corpus).encode(
+                sentences, show_progress_bar=show_progress_bar
+            )
+            seconds = (time.perf_counter() - started) / len(sentences)
+            doubts = embedder.spot_check(sentences)
+            return Encoded(vectors, seconds, embedder, sentences, doubts)
         fingerprint = _fingerprint(corpus)
-        members = [embedder, *getattr(embedder, "companions", [])]
-        folder = self._folder(embedder)
-        entries = [_entry(folder, member, name, fingerprint) for member in members]
+        folder = self.path if embedder.is_kept else Path(_unkept().name)
+        members = [embedder, *embedder.companions]
+        entries = [_entry(folder, member, fingerprint) for member in members]
         if any(entry.facts() is None for entry in entries):
-            prepare = partial(_prepare, embedder, sentences, show_progress_bar)
+            prepare = partial(fit, embedder, corpus, show_progress_bar)
             shards.complete(
                 entries, embedder, sentences, prepare, client, show_progress_bar
             )
-        if not isinstance(embedder, Embedder) or embedder.is_foreign:
-            notes.tell(embedder, sentences, _doubts(embedder, sentences, entries[0]))
-        return shards.read(entries[0])
+        doubts = _doubts(embedder, corpus, entries[0])
+        seconds = entries[0].facts().get("seconds")
+        vectors = shards.read(entries[0])
+        return Encoded(vectors, seconds, embedder, sentences, doubts)
 
-    def seconds(
-        self,
-        embedder: Embedder | Any,
-        corpus: Corpus | Sequence[str],
-        name: str | None = None,
-    ) -> float | None:
-        """How long it took to encode one sentence of a corpus that is stored.
 
-        This includes reading the model but not fitting. None if nothing is stored, or
-        if the time was not measured.
-        """
-        while isinstance(embedder, Shrunk):
-            embedder = embedder.base
-        if not (name or isinstance(embedder, Embedder)):
-            return None
-        folder = self._folder(embedder)
-        entry = _entry(folder, embedder, name, _fingerprint(corpus))
-        return (entry.facts() or {}).get("seconds")
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """What the store has of an embedder and a text.
 
-    def _folder(self, embedder: Any) -> Path:
-        return self.path if getattr(embedder, "is_kept", True) else Path(_unkept().name)
+    Attributes
+    ----------
+    vectors : float32[n, dim] or CSR array
+    seconds : float or None
+        To encode one sentence, reading the model included but not fitting; None if that
+        was not measured.
+    embedder : Embedder
+        That of the full vectors.
+    sentences : sequence of str
+    doubts : list of str
+        Those of its `spot_check`, if others have made it.
+    """
+
+    vectors: Embeddings
+    seconds: float | None
+    embedder: Embedder
+    sentences: Sequence[str]
+    doubts: list[str]
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know: `Embedder.notes`, and the doubts."""
+        return self.embedder.notes(self.sentences) + self.doubts
 
 
 @cache
@@ -203,6 +234,8 @@ def fit(
         full = EmbeddingStore().embed(embedder.base, corpus, None, show_progress_bar)
         return _fit_form(embedder, corpus, full)
     sentences = getattr(corpus, "sentences", corpus)
+    if embedder.is_foreign:  # what it has learned is not known
+        return embedder.fit(sentences)
     fingerprint = _fingerprint(corpus)
     key = {
         "state": STATE,
@@ -243,55 +276,29 @@ def _fingerprint(corpus: Corpus | Sequence[str]) -> str:
     return getattr(corpus, "fingerprint", None) or text.fingerprint(corpus)
 
 
-def _entry(
-    folder: Path, embedder: Any, name: str | None, fingerprint: str
-) -> CacheEntry:
-    key: dict[str, Any] = {"shard": shards.SIZE, "text": fingerprint}
+def _entry(folder: Path, embedder: Embedder, fingerprint: str) -> CacheEntry:
     fitted_on = None
-    if isinstance(embedder, Embedder | Checked) and embedder.needs_fit:
+    if embedder.needs_fit:
         fitted_on = embedder.fitted_on or fingerprint
-    if isinstance(embedder, Embedder):
-        key |= {
-            "version": embedder.version,
-            "settings": embedder.settings,
-            "fitted_on": fitted_on,
-        }
-    elif fitted_on:
-        key["fitted_on"] = fitted_on
-    return CacheEntry(folder, name or embedder.name, key)
+    key = {
+        "shard": shards.SIZE,
+        "text": fingerprint,
+        "version": embedder.version,
+        "settings": embedder.settings,
+        "fitted_on": fitted_on,
+    }
+    return CacheEntry(folder, embedder.name, key)
 
 
-def _doubts(embedder: Any, sentences: Sequence[str], entry: CacheEntry) -> list[str]:
-    """Those of `Checked.spot_check`, kept with the vectors that they are about.
-
-    An object that is neither is not asked again: its vectors have a name of the user's.
-    """
-    if not isinstance(embedder, Embedder | Checked):
+def _doubts(
+    embedder: Embedder, corpus: Corpus | Sequence[str], entry: CacheEntry
+) -> list[str]:
+    """Those of `Embedder.spot_check`, kept with the vectors that they are about."""
+    if not embedder.is_foreign or embedder.is_vouched_for:
         return []
     if not entry.has(DOUBTS):
-        _prepare(embedder, sentences, False)
-        found = notes.checked(embedder).spot_check(sentences)
+        sentences = getattr(corpus, "sentences", corpus)
+        found = fit(embedder, corpus).spot_check(sentences)
         with entry.writing(DOUBTS) as stream:
             stream.write(json.dumps(found).encode())
     return json.loads((entry.folder / DOUBTS).read_bytes())
-
-
-def _encode_uncached(embedder: Any, sentences: list[str], show: bool) -> Embeddings:
-    """Vectors that are not kept, from an embedder that is not one of ours."""
-    if isinstance(embedder, Checked):
-        _prepare(embedder, sentences, show)
-        return embedder.encode(sentences, show_progress_bar=show)
-    name = getattr(embedder, "name", type(embedder).__name__)
-    return own.checked(embedder.encode(sentences), name, sentences)
-
-
-def _prepare(embedder: Any, sentences: Sequence[str], show: bool) -> None:
-    """Fit it on the text, unless it needs no fit or was fitted before."""
-    if isinstance(embedder, Embedder):
-        fit(embedder, sentences, show)
-    elif (
-        isinstance(embedder, Checked)
-        and embedder.needs_fit
-        and embedder.fitted_on is None
-    ):
-        embedder.fit(list(sentences))

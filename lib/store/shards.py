@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, closing
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 
 from lib.base import cluster, progress
 from lib.base.cache import CacheEntry
-from lib.embedders import own
-from lib.embedders.base import Embedder
-from lib.embedders.own import Checked
+from lib.embedders import foreign
+from lib.embedders.base import Embedder, in_batches
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
     from distributed import Client
+    from tqdm.std import tqdm
 
 # Sentences; part of an entry's key, since a batch's arithmetic may depend on its size.
 SIZE = 2048
@@ -34,7 +35,7 @@ CSR = ("data.npy", "indices.npy", "indptr.npy", "shape.npy")
 
 def complete(
     entries: Sequence[CacheEntry],
-    embedder: Any,
+    embedder: Embedder,
     sentences: Sequence[str],
     prepare: Callable[[], None],
     client: Client | None,
@@ -63,7 +64,7 @@ def complete(
 
 
 def _encode(
-    embedder: Any,
+    embedder: Embedder,
     sentences: Sequence[str],
     unjoined: dict[int, CacheEntry],
     prepare: Callable[[], None],
@@ -84,32 +85,34 @@ def _encode(
         return {}
     prepare()
     batches = (sentences[start : start + SIZE] for start in missing)
-    encoded = cluster.in_order(_vectors, embedder, batches, client)
     stored = (len(starts) - len(missing)) * SIZE
+    doing = f"encode {next(iter(unjoined.values())).name}"
+    bar = progress.bar(len(sentences), doing, initial=stored, show=show)
+    vectors = _vectors if client else partial(_vectors, bar=bar)
+    encoded = cluster.in_order(vectors, embedder, batches, client)
     started = time.perf_counter()
-    name = next(iter(unjoined.values())).name
-    if isinstance(embedder, Checked):
-        name = embedder.name
-    bar = progress.bar(len(sentences), f"encode {name}", initial=stored, show=show)
-    # A slow embedder takes minutes over a shard, and seconds over one of its batches.
-    batches_move = isinstance(embedder, Checked) and client is None
-    with closing(encoded), bar, embedder.moving(bar) if batches_move else nullcontext():
+    with closing(encoded), bar:
         for start, shards in zip(missing, encoded, strict=True):
             batch = sentences[start : start + SIZE]
             for place, entry in unjoined.items():
                 if _shard(entry, start) is None:
-                    _write(entry, start, shards[place], embedder, batch)
+                    _write(entry, start, shards[place], batch)
             stored += len(batch)
             bar.update(stored - bar.n)
     number = sum(len(sentences[start : start + SIZE]) for start in missing)
     return {"seconds": (time.perf_counter() - started) / number}
 
 
-def _vectors(embedder: Any, batch: Sequence[str]) -> list[Embeddings]:
-    """The vectors of an embedder and its companions, here or on a cluster's worker."""
-    if isinstance(embedder, Embedder):
+def _vectors(
+    embedder: Embedder, batch: Sequence[str], bar: tqdm | None = None
+) -> list[Embeddings]:
+    """The vectors of an embedder and its companions, here or on a cluster's worker.
+
+    A slow embedder takes minutes over a shard: a bar advances with each of its batches.
+    """
+    if bar is None or embedder.companions:
         return embedder.encode_with_companions(batch)
-    return [embedder.encode(list(batch))]
+    return [in_batches(embedder.encode, batch, embedder.batch_size, bar)]
 
 
 def _shard(entry: CacheEntry, start: int) -> str | None:
@@ -121,17 +124,14 @@ def _shard(entry: CacheEntry, start: int) -> str | None:
 
 
 def _write(
-    entry: CacheEntry, start: int, vectors: Any, embedder: Any, batch: Sequence[str]
+    entry: CacheEntry, start: int, vectors: Embeddings, batch: Sequence[str]
 ) -> None:
-    """Check and write one shard.
-
-    A `Checked` embedder has checked it, except against the form of stored shards.
-    """
-    if not isinstance(embedder, Checked):
-        vectors = own.checked(vectors, entry.name, batch)
+    """Check and write one shard."""
+    vectors = foreign.checked(vectors, entry.name, batch)
     first = _shard(entry, 0)
     if first:
-        own.check_form(vectors, entry.name, own.form(_read(entry, first)))
+        before = foreign.layout(_read(entry, first))
+        foreign.check_layout(vectors, entry.name, before)
     if sp.issparse(vectors):
         with entry.writing(f"{start}.npz") as stream:
             sp.save_npz(stream, vectors, compressed=False)

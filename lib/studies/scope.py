@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from lib import embedders
 from lib.base import environment
 from lib.corpora import Corpus
-from lib.embedders import notes
 
 
 def opening(
@@ -32,8 +31,8 @@ def opening(
     missing = environment.left_out(absent, embedders.of_unknown_kind(names))
     parts = [missing, corpus.reading()]
     for name in names:
-        found = notes.from_files(embedders.load(name), corpus.sentences)
-        parts += [f"`{name}` {note}" for note in found]
+        notes = embedders.load(name).notes(corpus.sentences)
+        parts += [f"`{name}` {note}" for note in notes]
     if left_out:
         parts.append(
             "Left out because other embedders or another text would be needed: "

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lib import embedders
-from lib.base import paths, progress
+from lib.base import paths
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.corpora import Corpus, text
-from lib.embedders import notes, own
-from lib.embedders.base import Embedder, mended
+from lib.embedders import own
+from lib.embedders.base import Embedder, as_sentences
 from lib.neighbors import Neighbors, exact
 from lib.store import EmbeddingStore, fit
 from lib.vectors import Embeddings, as_matrix, check_finite_rows
@@ -63,7 +63,7 @@ class Searched:
         The neighbors of each query: indices of sentences.
     cost : Cost
     notes : tuple of str
-        What a reader must know of it (`lib.embedders.notes`).
+        What a reader must know of it (`lib.store.Encoded`).
     """
 
     name: str
@@ -144,11 +144,11 @@ def ask(
     if isinstance(sentences, str) or not len(sentences):
         raise InputError("sentences: empty, or one string; give a list of sentences")
     if sentences is corpus:
-        corpus = sentences = mended(corpus)
+        corpus = sentences = as_sentences(corpus)
     if not isinstance(queries, int):
         if isinstance(queries, str) or not len(queries):
             raise InputError("queries: empty, or one string; give a list of queries")
-        return Asked(corpus, mended(queries), np.full(len(queries), -1))
+        return Asked(corpus, as_sentences(queries), np.full(len(queries), -1))
     in_range("queries", queries, 1, 10**7)
     number = min(queries, len(sentences))
     drawn = np.random.default_rng(seed).choice(len(sentences), number, replace=False)
@@ -176,26 +176,34 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
     n = len(asked.sentences)
     why = f"the text has {n} sentence{'s' if n > 1 else ''}"
     in_range("k", k, 1, asked.candidates, why)
-    embedder = load(embedder) if isinstance(embedder, str) else embedder
-    name = getattr(embedder, "name", name or type(embedder).__name__)
-    with progress.noted() as told:
-        vectors = _vectors(embedder, asked, name)
-        queries = vectors[asked.rows] if asked.are_drawn else _queries(embedder, asked)
-    found = ranked(name, queries, vectors, k, asked.rows)
-    seconds = None
-    if isinstance(embedder, Embedder):
-        seconds = EmbeddingStore().seconds(embedder, asked.corpus)
-        told = notes.from_files(embedder, asked.sentences) + told
-    cost = Cost(seconds, bytes_of(embedder, vectors))
-    known = tuple(dict.fromkeys(told))
-    return Searched(name, asked.fingerprint, found.ids, cost, known)
+    notes: list[str] = []
+    if isinstance(embedder, np.ndarray):
+        name = name or "vectors"
+        vectors = _checked(embedder, asked, name)
+        cost = Cost(None, bytes_of(vectors, BITS))
+    else:
+        embedder = load(embedder) if isinstance(embedder, str) else embedder
+        embedder = own.as_embedder(embedder, label=name)
+        name = embedder.name
+        found = EmbeddingStore().encoded(embedder, asked.corpus, show_progress_bar=True)
+        vectors = found.vectors
+        cost = Cost(found.seconds, bytes_of(vectors, embedder.bits))
+        notes += found.notes
+    if asked.are_drawn:
+        queries = vectors[asked.rows]
+    else:
+        fitted = fit(embedder, asked.corpus)
+        found = EmbeddingStore().encoded(fitted, list(asked.queries))
+        queries = found.vectors
+        notes += found.notes
+    nearest = ranked(name, queries, vectors, k, asked.rows)
+    known = tuple(dict.fromkeys(notes))
+    return Searched(name, asked.fingerprint, nearest.ids, cost, known)
 
 
-def _vectors(embedder: Any, asked: Asked, name: str) -> Embeddings:
-    """The vectors of the text's sentences, encoded here or given as an array."""
-    if not isinstance(embedder, np.ndarray):
-        return EmbeddingStore().embed(embedder, asked.corpus, show_progress_bar=True)
-    vectors = as_matrix(name, embedder)
+def _checked(given: np.ndarray, asked: Asked, name: str) -> Embeddings:
+    """The vectors of the text's sentences that a user gives."""
+    vectors = as_matrix(name, given)
     n = len(asked.sentences)
     if len(vectors) != n:
         raise InputError(
@@ -210,15 +218,8 @@ def _vectors(embedder: Any, asked: Asked, name: str) -> Embeddings:
     return vectors
 
 
-def _queries(embedder: Any, asked: Asked) -> Embeddings:
-    if isinstance(embedder, Embedder):
-        embedder = fit(embedder, asked.corpus)
-    return EmbeddingStore().embed(embedder, list(asked.queries))
-
-
-def bytes_of(embedder: Any, vectors: Embeddings) -> float:
+def bytes_of(vectors: Embeddings, bits: int) -> float:
     """What a stored vector takes; of sparse vectors, on average."""
-    bits = getattr(embedder, "bits", BITS)
     if isinstance(vectors, np.ndarray):
         return float(np.ceil(bits * vectors.shape[1] / 8))
     return 2 * vectors.nnz * bits / 8 / vectors.shape[0]  # each with its place

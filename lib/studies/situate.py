@@ -23,7 +23,8 @@ from lib.base import files
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.corpora import Corpus
-from lib.embedders.own import FAMILY, Checked
+from lib.embedders.base import Embedder
+from lib.embedders.own import FAMILY
 from lib.neighbors import Neighbors
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
@@ -256,16 +257,15 @@ def text(corpus_name: str, stored: Neighborhoods | None) -> Corpus:
     return corpora.load(corpus_name or stored.corpus)
 
 
-def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborhoods:
+def place(embedder: Embedder, corpus: Corpus, stored: Neighborhoods) -> Neighborhoods:
     """Search the stored corpus with a new embedder, and add its neighbors.
 
     The corpus is encoded, and searched for the neighbors of the stored queries.
 
     Parameters
     ----------
-    embedder : Checked
-        From `lib.embedders.own.load`; its vectors come from the store if they are kept
-        there.
+    embedder : Embedder
+        From `lib.embedders.own.load`.
     corpus : Corpus
         The text of the stored neighbors.
 
@@ -277,7 +277,7 @@ def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborh
     Raises
     ------
     InputError
-        Another text, a name that is taken, or vectors that `own.Checked` refuses.
+        Another text, a name that is taken, or vectors that `foreign.checked` refuses.
     """
     stored.check(corpus)
     if embedder.name in stored.found:
@@ -285,9 +285,7 @@ def place(embedder: Checked, corpus: Corpus, stored: Neighborhoods) -> Neighborh
             f"name: {embedder.name!r} is one of the stored embedders; "
             "give the new one another name"
         )
-    vectors = EmbeddingStore().embed(
-        embedder, corpus, name=embedder.cached_as, show_progress_bar=True
-    )
+    vectors = EmbeddingStore().embed(embedder, corpus, show_progress_bar=True)
     queries = stored.queries
     lists = ranked(embedder.name, vectors[queries], vectors, stored.k, queries)
     found = {**stored.found, embedder.name: lists}

@@ -6,7 +6,6 @@ loses and gains tells more than two benchmark scores.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,7 +18,6 @@ import pandas as pd
 from lib import n2o, stats
 from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.embedders.base import Embedder
 from lib.studies.searches import QUERIES, SEED, Asked, Searched, ask, load, search
 
 __all__ = [
@@ -217,8 +215,6 @@ class Drift:
         self.primary_metric = f"{self.prefix}n2o"
         self.k = k
         self.asked = ask(sentences, queries)
-        if hasattr(old, "encode") and not isinstance(old, Embedder):
-            old = _Silent(old, "old")
         self.old = search(old, self.asked, k, "old")
 
     def __call__(
@@ -232,7 +228,7 @@ class Drift:
 
         With an `output_path`, a line is added to the CSV file there.
         """
-        new = search(_Silent(model, "new"), self.asked, self.k, "new")
+        new = search(model, self.asked, self.k, "new")
         values = between(self.asked, self.old, new).per_query.mean()
         if output_path is not None:
             folder = Path(output_path)
@@ -241,20 +237,6 @@ class Drift:
             line = pd.DataFrame([{"epoch": epoch, "steps": steps, **values}])
             line.to_csv(file, mode="a", index=False, header=not file.exists())
         return values.add_prefix(self.prefix).to_dict()
-
-
-class _Silent:
-    """A model that shows no progress bar: the trainer has one of its own."""
-
-    def __init__(self, model: Any, name: str) -> None:
-        self.name = name
-        self._encode = model.encode
-        self._options = {}
-        if "show_progress_bar" in inspect.signature(model.encode).parameters:
-            self._options["show_progress_bar"] = False
-
-    def encode(self, sentences: list[str]) -> Any:
-        return self._encode(sentences, **self._options)
 
 
 def evaluator(

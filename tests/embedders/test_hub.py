@@ -20,7 +20,7 @@ from sentence_transformers.sentence_transformer import modules as models
 
 from lib import embedders, swap
 from lib.base import progress
-from lib.embedders import hub, notes, own
+from lib.embedders import hub, own
 from lib.embedders.transformer import Transformer
 from lib.store import EmbeddingStore
 from tests.official.transformers import CHARACTERS, SPECIAL, write_bert
@@ -104,9 +104,8 @@ def test_an_id_is_read_from_the_hubs_cache_without_a_network(model, hub_cache) -
         np.testing.assert_array_equal(
             same.encode(SENTENCES), by_folder.encode(SENTENCES)
         )
-    kept = own.load("organization/tiny", "mine").cached_as
-    assert own.load(str(model), "mine").cached_as == kept
-    assert own.load(str(model), "mine", prompt="x").cached_as != kept
+    assert own.load(str(model), "mine").settings == by_id.settings
+    assert own.load(str(model), "mine", prompt="x").settings != by_id.settings
 
 
 def test_a_prompt_is_put_before_each_sentence_and_the_catalog_names_it(
@@ -384,13 +383,13 @@ def test_the_limit_is_where_the_vector_stops_changing(
     tmp_path, own_cache, write, expected
 ) -> None:
     embedder = embedders.load(str(write(tmp_path / "model")))
-    assert embedder.cut(TEXTS) == expected
+    assert embedder.truncation(TEXTS) == expected
     vectors = embedder.encode(TEXTS)
     longer = embedder.encode([f"{text} c c c" for text in TEXTS])
     unchanged = np.abs(vectors - longer).max(axis=1) < 1e-6
     # Those that are cut, and the one that just fits.
     assert unchanged.sum() == expected[1] + 1
-    assert embedder.cut([]) == embedder.cut(["a"])
+    assert embedder.truncation([]) == embedder.truncation(["a"])
 
 
 def test_our_own_pooling_finds_the_network_in_a_folder_of_its_own(tmp_path) -> None:
@@ -406,7 +405,7 @@ def test_our_own_pooling_counts_as_it_cuts(tmp_path, own_cache, padding) -> None
     folder = write_any(tmp_path / "model", roberta(padding))
     embedder = embedders.load(str(folder), pooling="avg")
     limit = 65 - padding
-    assert embedder.cut([*TEXTS, "\ud800 a"]) == (limit, 102 - limit)
+    assert embedder.truncation([*TEXTS, "\ud800 a"]) == (limit, 102 - limit)
     just, more = embedder.encode(["a " * (limit - 2), "a " * (limit - 1)])
     np.testing.assert_allclose(just, more, atol=1e-6)
 
@@ -419,7 +418,7 @@ def test_a_token_that_the_tokenizer_puts_before_the_text_counts(
     file.write_text(json.dumps(json.loads(file.read_text()) | normalizer))
     embedder = embedders.load(str(file.parent), pooling="avg")
     # [CLS], c, [SEP], and a token for each letter
-    assert embedder.cut(["a" * 37, "a" * 38]) == (40, 1)
+    assert embedder.truncation(["a" * 37, "a" * 38]) == (40, 1)
 
 
 # -- what a reader must know -----------------------------------------------------------
@@ -441,7 +440,7 @@ def test_another_similarity_is_told_wherever_such_a_model_is_embedded(
     EmbeddingStore().embed(embedder, SENTENCES)
     assert said not in capsys.readouterr().err  # once is enough
     mine = own.load(str(folder), "mine", pooling)
-    EmbeddingStore().embed(mine, SENTENCES, mine.cached_as)
+    EmbeddingStore().embed(mine, SENTENCES)
     assert f"mine {said}" in capsys.readouterr().err
     for model in (embedder, mine, SentenceTransformer(str(folder), device="cpu")):
         lines = swap.compare("bow", model, SENTENCES, k=2).lines()
@@ -459,4 +458,4 @@ def test_vectors_that_depend_on_the_batch_are_told_again_where_they_are_stored(
         lines = swap.compare("bow", str(folder), TEXTS, k=3).lines()
         assert f"{folder} returns different vectors" in lines[-1]
     right = embedders.load(str(folder), pooling="cls")  # ours pads on the right
-    assert notes.checked(right).spot_check(TEXTS) == []
+    assert right.spot_check(TEXTS) == []

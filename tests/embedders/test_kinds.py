@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from lib import corpora, embedders, similarity
-from lib.embedders import kinds, own
+from lib.embedders import kinds
 from lib.embedders.registry import COMPOSITIONS, ENTRIES
 from tests.embedders.test_embedders import COMPOSED, HERE
 from tests.embedders.test_hub import write_model
+from tests.letters import write_letters
 from tests.official.transformers import write_bert
 
 CONSTANTS = {value for value in vars(kinds).values() if isinstance(value, str)}
@@ -108,12 +109,10 @@ def test_a_models_own_files_say_what_it_is(tmp_path) -> None:
 
 
 def test_a_users_own_is_unknown_unless_its_files_speak(tmp_path) -> None:
-    def lengths(sentences):
-        return np.array([[len(sentence), 1] for sentence in sentences])
-
-    assert own.load(lengths, "mine").kind == kinds.unknown("mine")
-    model = own.load(str(write_model(tmp_path / "model")))
-    assert model.kind.architecture == TRANSFORMER
+    name = write_letters(tmp_path / "mine.py")
+    assert embedders.kind(name) == kinds.unknown(name)
+    model = embedders.kind(str(write_model(tmp_path / "model")))
+    assert model.architecture == TRANSFORMER
 
 
 # -- word order ------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import torch
 
 from lib import embedders
 from lib.base import paths, progress
-from lib.embedders import own
+from lib.embedders import base, own
 from lib.embedders.checkpoints import as_input_error
 from lib.store import EmbeddingStore
 from tests.refusals import refused
@@ -112,19 +112,17 @@ def test_an_edited_file_counts_at_once_and_leaves_no_bytecode(code) -> None:
     code.write_text(CODE.replace("len(sentences[0])", "2"))
     after = own.load(f"{code}:encode", "mine")
     assert after.encode(["abcd"]).tolist() == [[2, 2, 2]]
-    assert before.cached_as != after.cached_as
+    assert before.settings != after.settings
     assert not list(code.parent.glob("**/mine*.pyc"))
 
 
 def test_only_with_a_name_are_vectors_kept(code, tmp_path) -> None:
-    assert own.load(f"{code}:encode").cached_as is None
-    named = own.load(f"{code}:encode", "named")
     store = EmbeddingStore(tmp_path / "store")
-    for _ in range(2):
-        store.embed(named, SENTENCES, name=named.cached_as)
-    assert named.sentences == len(SENTENCES)  # the second time they came from the store
-    assert own.load(f"{code}:encode", "named").cached_as == named.cached_as
-    assert own.load(f"{code}:Model", "named").cached_as != named.cached_as
+    store.embed(own.load(f"{code}:encode"), SENTENCES)
+    assert not (tmp_path / "store").exists()
+    for name in ("encode", "encode", "Model"):
+        store.embed(own.load(f"{code}:{name}", "named"), SENTENCES)
+    assert len(list((tmp_path / "store").iterdir())) == 2
 
 
 def test_a_function_defined_anew_under_the_same_name_gives_new_vectors(
@@ -193,7 +191,7 @@ def test_the_spot_check_doubts_vectors_that_change_and_equal_ones(
 
 
 def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path) -> None:
-    monkeypatch.setattr(own, "BATCH_SECONDS", 0.04)
+    monkeypatch.setattr(base, "BATCH_SECONDS", 0.04)
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.01)
     monkeypatch.delenv(paths.LOG_VARIABLE, raising=False)
 
@@ -203,7 +201,7 @@ def test_a_slow_embedder_shows_progress(monkeypatch, capsys, tmp_path) -> None:
 
     text = [f"{i} words" for i in range(200)]
     vectors = EmbeddingStore(tmp_path).embed(
-        own.load(slow, "slow"), text, name="slow-1", show_progress_bar=True
+        own.load(slow, "slow"), text, show_progress_bar=True
     )
     assert vectors.tolist() == lengths(text).tolist()
     lines = re.findall(r"^encode slow: (\d+) of 200", capsys.readouterr().err, re.M)

@@ -128,10 +128,8 @@ def test_a_module_that_is_found_when_code_runs_counts(what, write, tmp_path) -> 
             sys.modules.pop("other", None)
         write("found/other.py", f"N = {number}\n")
         mine = own.load(f"{file}:encode", "mine")
-        assert bool(mine.cached_as) == is_kept
-        vectors = EmbeddingStore(tmp_path / "store").embed(
-            mine, SENTENCES, mine.cached_as
-        )
+        assert mine.is_kept == is_kept
+        vectors = EmbeddingStore(tmp_path / "store").embed(mine, SENTENCES)
         assert vectors.tolist() == [[number, number]] * 2
     assert (tmp_path / "runs").read_text() == "xx"
 
@@ -197,7 +195,6 @@ def test_where_all_is_forced_own_code_encodes_again(
     kept = list((tmp_path / "store").iterdir())
     monkeypatch.setenv(paths.FORCE_VARIABLE, "yes")
     next_run()
-    assert own.load(f"{file}:encode", "mine").cached_as is None
     assert embedded(file, tmp_path / "store") == [[1, 1]] * 2
     assert list((tmp_path / "store").iterdir()) == kept
 

@@ -229,7 +229,7 @@ def test_sentences_that_are_cut_are_counted_by_the_tokens_that_the_model_counts(
     # blanks: a token for each sign.
     sentences = ["a b c", "word " * 254, "word " * 255, "\u4e2d" * 300]
     minilm = embedders.load("minilm-avg")
-    assert minilm.cut(sentences) == (256, 2)
+    assert minilm.truncation(sentences) == (256, 2)
     longer, whole = minilm.encode([sentences[2], "word " * 300])
     np.testing.assert_allclose(longer, whole, atol=1e-6)
-    assert embedders.load("glove-6b-50d").cut(sentences) == (0, 0)
+    assert embedders.load("glove-6b-50d").truncation(sentences) == (0, 0)

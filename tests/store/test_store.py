@@ -230,7 +230,7 @@ def test_an_own_embedder_is_fitted_and_stored_by_the_text_it_was_fitted_on(
     for learned_from in (SENTENCES, other):
         fitted = own.load(spec, "mine").fit(learned_from)
         expected = fitted.encode(SENTENCES)
-        found = stored.embed(fitted, SENTENCES, name=fitted.cached_as)
+        found = stored.embed(fitted, SENTENCES)
         np.testing.assert_array_equal(found, expected)
     unfitted = stored.embed(spec, SENTENCES)
     expected = own.load(spec).fit(SENTENCES).encode(SENTENCES)
