@@ -32,10 +32,11 @@ from lib import corpora, embedders, n2o, tasks
 from lib.base import paths
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
-from lib.corpora import UNKNOWN_GROUP, Corpus, bible, running_text, text
+from lib.corpora import Corpus, bible, running_text, text
 from lib.embedders.base import Embedder
 from lib.stats import Interval, Sampling, spearman
 from lib.store import EmbeddingStore, fit
+from lib.tasks import verses
 from lib.vectors import Embeddings
 
 LINES = "lines:"
@@ -79,7 +80,8 @@ def load(source: str, haystack: Corpus) -> Pairs:
     elif source.startswith(LINES):
         found = _of_lines(source.removeprefix(LINES))
     else:
-        found = _of_translations(corpora.load(source), haystack)
+        same = verses.alike(corpora.load(source), haystack)
+        found = zip(same.left, same.right, strict=True)
     pairs = _independent(found)
     if not pairs.queries:
         raise InputError(
@@ -229,7 +231,7 @@ def versions(
 
     Returns
     -------
-    verses : int64[number]
+    rows : int64[number]
         Places of the sentences in `corpus`.
     changed : dict
         Four lists of `number` sentences under each of "translated", "shuffled" (the
@@ -240,24 +242,23 @@ def versions(
     for name in bible.TRANSLATIONS:
         if name != bible.REFERENCE:
             each = corpora.load(f"bible-gospels:{name}")
-            verses_of = zip(each.groups.tolist(), each.sentences, strict=True)
-            translations.append(dict(verses_of))
+            translations.append(verses.by_verse(each))
     groups = corpus.groups.tolist()
     in_all = set(groups).intersection(*translations)
     shared = [row for row, group in enumerate(groups) if group in in_all]
     rng = np.random.default_rng(seed)
-    verses = np.sort(rng.choice(shared, number, replace=False))
-    sentences = [corpus.sentences[row] for row in verses]
+    rows = np.sort(rng.choice(shared, number, replace=False))
+    sentences = [corpus.sentences[row] for row in rows]
     changed = {"translated": [], "shuffled": [], "replaced": []}
     for step, texts in enumerate(translations, start=1):
-        changed["translated"].append([texts[groups[row]] for row in verses])
+        changed["translated"].append([texts[groups[row]] for row in rows])
         mixed = [" ".join(rng.permutation(each.split())) for each in sentences]
         changed["shuffled"].append(mixed)
         others = _neighbors_in_frequency(corpus.sentences, step)
         changed["replaced"].append([_replaced(each, others) for each in sentences])
     others = _neighbors_in_frequency(corpus.sentences, 1)
     one = [_one_replaced(sentence, others, rng) for sentence in sentences]
-    return verses, changed | {"one word replaced": [one]}
+    return rows, changed | {"one word replaced": [one]}
 
 
 def embedded(
@@ -305,19 +306,6 @@ def _one_replaced(
 
 
 # -- sources ---------------------------------------------------------------------------
-
-
-def _of_translations(other: Corpus, haystack: Corpus) -> Iterable[tuple[str, str]]:
-    """Verses that each of the two has once."""
-    here = _by_group(haystack)
-    there = _by_group(other)
-    return [(there[group], here[group]) for group in there if group in here]
-
-
-def _by_group(corpus: Corpus) -> dict[int, str]:
-    sentences = pd.Series(list(corpus.sentences), corpus.groups).sort_index()
-    known = sentences[sentences.index != UNKNOWN_GROUP]
-    return known[~known.index.duplicated(keep=False)].to_dict()
 
 
 def _of_sts_benchmark() -> Iterable[tuple[str, str]]:

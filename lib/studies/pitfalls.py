@@ -7,16 +7,17 @@ section 3, table 2. The measures are in `lib.similarity`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lib import corpora, embedders, similarity, tasks
+from lib import embedders, similarity, tasks
 from lib.base.errors import InputError
 from lib.embedders.kinds import STATIC_AVERAGE
 from lib.stats import Measured, Sampling
+from lib.tasks.verses import rated
 from lib.vectors import Embeddings
 
 TRAIN, DEV, TEST = range(3)
@@ -40,7 +41,7 @@ def printed() -> pd.DataFrame:
 
 
 def rated_pairs(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
-    """A set of rated pairs of `lib.tasks`, or "Verse-pairs" (`verse_pairs`).
+    """A set of rated pairs of `lib.tasks`, or "Verse-pairs" (`tasks.verses.rated`).
 
     Returns
     -------
@@ -49,9 +50,11 @@ def rated_pairs(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
         nothing to train on); first and second, what a resample draws: the two documents
         of a pair, or one verse or pair, given twice.
     """
-    if name == "Verse-pairs":
-        return verse_pairs(verses, seed)
-    splits = [tasks.load(name, split) for split in tasks.splits(name)]
+    is_of_verses = name == "Verse-pairs"
+    if is_of_verses:
+        splits = [rated(verses, seed)]
+    else:
+        splits = [tasks.load(name, split) for split in tasks.splits(name)]
     tables = []
     for number, task in enumerate(splits, start=3 - len(splits)):
         columns = {"left": task.left, "right": task.right, "gold": task.score}
@@ -60,37 +63,10 @@ def rated_pairs(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
     if splits[0].ids is None:
         return pairs.assign(first=pairs.index, second=pairs.index)
     first, second = np.transpose(splits[0].ids)
+    if is_of_verses:
+        ends = np.array(SHARES) * (first.max() + 1)
+        pairs["split"] = np.searchsorted(ends, first, side="right")
     return pairs.assign(first=first, second=second)
-
-
-def verse_pairs(verses: int, seed: int) -> pd.DataFrame:
-    """Young's verses, each beside three of Weymouth's.
-
-    The same verse has the gold score 2, the next one 1, and one from elsewhere 0.
-    """
-    young = _verses("bible-gospels:ylt")
-    weymouth = _verses("bible-gospels:wmth")
-    following = dict(pairwise([group for group in weymouth if group in young]))
-    in_both = np.array([group for group in young if group in following])
-    rng = np.random.default_rng(seed)
-    count = min(verses, len(in_both) // 2)
-    chosen, elsewhere = rng.permutation(in_both)[: 2 * count].reshape(2, count)
-    place = np.arange(count)
-    split = np.searchsorted(np.array(SHARES) * count, place, side="right")
-    left = [young[group] for group in chosen]
-    others = {2.0: chosen, 1.0: [following[group] for group in chosen], 0.0: elsewhere}
-    tables = []
-    for gold, groups in others.items():
-        right = [weymouth[group] for group in groups]
-        table = pd.DataFrame({"left": left, "right": right, "gold": gold})
-        tables.append(table.assign(split=split, first=place, second=place))
-    return pd.concat(tables, ignore_index=True)
-
-
-def _verses(name: str) -> dict[int, str]:
-    corpus = corpora.load(name)
-    verses = zip(corpus.groups.tolist(), corpus.sentences, strict=True)
-    return {group: sentence for group, sentence in verses if group >= 0}
 
 
 def sides(encode: Callable, pairs: pd.DataFrame) -> list[Embeddings]:

@@ -22,6 +22,7 @@ from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.retrieval import ranks
 from lib.stats import Measured, Sampling
+from lib.tasks.verses import rows_by_verse
 from lib.vectors import Embeddings, unit
 
 HAYSTACK = "bible-gospels:web"
@@ -210,7 +211,8 @@ class VerseQueries:
     ) -> None:
         haystack = corpora.load(HAYSTACK)
         asking = corpora.load(f"bible-gospels:{translation}")
-        in_both = np.isin(asking.groups, haystack.groups) & (asking.groups >= 0)
+        found = rows_by_verse(haystack)
+        in_both = np.isin(asking.groups, list(found))
         order = np.random.default_rng(seed).permutation(np.flatnonzero(in_both))
         verses = asking.groups[order]
         is_free = ~np.isin(verses, [*verses[:first], *besides])
@@ -221,7 +223,7 @@ class VerseQueries:
         self.groups = asking.groups[chosen]
         self.queries = [asking.sentences[row] for row in chosen]
         self.haystack = list(haystack.sentences)
-        self.same = [np.flatnonzero(haystack.groups == verse) for verse in self.groups]
+        self.same = [np.array(found[verse]) for verse in self.groups]
 
     @cached_property
     def targets(self) -> np.ndarray:
