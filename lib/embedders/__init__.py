@@ -27,7 +27,7 @@ from scipy.sparse.csgraph import connected_components
 from lib.base import paths
 from lib.base.errors import InputError
 from lib.base.parameters import nearest, one_of, texts
-from lib.embedders import hub, stored
+from lib.embedders import hub
 from lib.embedders.base import Embedder
 from lib.embedders.kinds import UNKNOWN, Kind
 from lib.embedders.registry import (
@@ -117,11 +117,7 @@ def select(
 def missing(chosen: Sequence[str], parameter: str = "embedder") -> dict[str, str]:
     """What each embedder that cannot be loaded lacks, and how to get it."""
     lacking = {name: parse(parameter, name).missing for name in chosen}
-    return {
-        name: reason
-        for name, reason in lacking.items()
-        if reason and not stored.has(name)
-    }
+    return {name: reason for name, reason in lacking.items() if reason}
 
 
 def family(name: str) -> str:
@@ -180,8 +176,6 @@ def load(name: str, **options: Any) -> Embedder:
         and the folder to put it in.
     """
     parsed = parse("embedder", name)
-    if stored.has(name):
-        return stored.Stored(name)
     if reason := parsed.missing:
         raise InputError(f"embedder: {name} is not available; {reason}")
     try:

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tokenizers import Tokenizer
 
 from lib.base import paths
 from lib.base.errors import InputError, one_line
@@ -131,6 +130,8 @@ class SentenceEncoder(Embedder):
         return count_truncated(self, sentences, self._truncation)
 
     def _truncation(self, sentences: list[str]) -> tuple[int, int]:
+        from tokenizers import Tokenizer  # which a browser has not
+
         model = _read(self.folder, self.settings["files"], with_weights=False)
         prompt = self.prompt or model.prompts.get(model.default_prompt_name)
         tokenizer = getattr(model[0], "tokenizer", None)

@@ -18,10 +18,9 @@ import pandas as pd
 import pytest
 
 from lib.base import paths
-from lib.embedders import stored
 from tests.browser.lesson import Lesson
 from tests.sizes import NIGHTLY
-from tools.lite import site, wheel
+from tools.lite import site, stored, wheel
 
 pytestmark = pytest.mark.skipif(not NIGHTLY, reason="in make test-nightly alone")
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from lib import embedders
 from lib.base import parameters, paths
-from lib.embedders import stored
 from lib.embedders.registry import SPARSE
+from tools.lite import stored
 
 LESSON = paths.NOTEBOOKS / "00_start_here.ipynb"
 PROJECT = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]
@@ -35,9 +35,14 @@ def write(folder: Path) -> Path:
     wheel = folder / FILE
     about = f"{NAME}-{PROJECT['version']}.dist-info"
     sources = [file for file in paths.ROOT.glob("lib/**/*") if file.suffix in KEPT]
+    sources += [Path(stored.__file__), Path(__file__).with_name("__init__.py")]
+    registry = Path(embedders.__file__)
+    sources.remove(registry)
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted([*sources, LESSON, paths.ROOT / "LICENSE"]):
             archive.write(file, file.relative_to(paths.ROOT))
+        place = registry.relative_to(paths.ROOT).as_posix()
+        archive.writestr(place, f"{registry.read_text()}\n\n{stored.REPLACING}")
         archive.writestr("requirements.lock", "# None: Pyodide's packages are used.\n")
         place = stored.FILE.relative_to(paths.ROOT).as_posix()
         archive.writestr(place, vectors())
@@ -48,7 +53,7 @@ def write(folder: Path) -> Path:
 
 
 def vectors() -> bytes:
-    """What `lib.embedders.stored` reads: the lesson's sentences, embedded, in float16.
+    """What `tools.lite.stored` reads: the lesson's sentences, embedded, in float16.
 
     Embedders that count words are left out, since they run in the browser.
     """

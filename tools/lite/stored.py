@@ -1,7 +1,7 @@
 """Stored vectors, in place of an embedder that cannot run where the lesson is read.
 
-`make lite` puts ``stored.npz`` beside this module for lesson 00 in a browser, which has
-neither PyTorch nor the models. A checkout has no such file.
+A browser has neither PyTorch nor the models. The wheel for lesson 00 has ``stored.npz``
+beside this module, and in its `lib.embedders` these functions replace two others.
 """
 
 from __future__ import annotations
@@ -9,14 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from lib import embedders
 from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
 
 FILE = Path(__file__).with_name("stored.npz")
+REPLACING = "from tools.lite.stored import load, missing\n"  # in `lib.embedders`
+_load = embedders.load
+_missing = embedders.missing
+
+
+def load(name: str, **options: Any) -> Embedder:
+    """As `embedders.load`, but stored vectors come first."""
+    return Stored(name) if has(name) else _load(name, **options)
+
+
+def missing(chosen: Sequence[str], parameter: str = "embedder") -> dict[str, str]:
+    """As `embedders.missing`, but nothing is missing where vectors are stored."""
+    return _missing([name for name in chosen if not has(name)], parameter)
 
 
 def key(name: str, sentences: Sequence[str]) -> str:

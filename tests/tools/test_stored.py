@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lib import embedders
 from lib.base.errors import InputError
-from lib.embedders import stored, words
+from lib.embedders import words
 from lib.embedders.composition import Average
+from tools.lite import stored
 
 SENTENCES = ["A ferry leaves.", "The boat sets off."]
 
@@ -26,8 +26,8 @@ def vectors(tmp_path, monkeypatch, rng):
 
 
 def test_they_are_returned_for_their_sentences_and_no_others(vectors) -> None:
-    assert embedders.missing(["infersent-v1"]) == {}
-    loaded = embedders.load("infersent-v1")
+    assert list(stored.missing(["infersent-v1", "elmo-small"])) == ["elmo-small"]
+    loaded = stored.load("infersent-v1")
     encoded = loaded.fit_encode(SENTENCES)
     assert encoded.dtype == np.float32
     assert np.array_equal(encoded, vectors.astype(np.float32))
