@@ -23,7 +23,7 @@ from joblib import cpu_count
 
 from lib import corpora
 from lib.base import paths
-from lib.base.environment import computes_in_bfloat16, processor
+from lib.base.environment import computes_in_bfloat16, cpuinfo
 from tools.pages import table
 
 RUNS = 5
@@ -155,6 +155,16 @@ def sampled(read: Callable[[], Any], every: float) -> Iterator[list[Any]]:
 
 
 # -- the page --------------------------------------------------------------------------
+
+
+def processor() -> str:
+    """The name of the processor."""
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in cpuinfo().splitlines()
+        if line.startswith("model name")
+    ]
+    return names[0] if names else platform.processor() or platform.machine()
 
 
 def machine() -> str:

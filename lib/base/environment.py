@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -54,23 +53,13 @@ def computes_in_bfloat16() -> bool:
 
     Without them bfloat16 would be slower.
     """
-    return "avx512_bf16" in _cpuinfo() or "amx_bf16" in _cpuinfo()
+    return "avx512_bf16" in cpuinfo() or "amx_bf16" in cpuinfo()
 
 
-def _cpuinfo() -> str:
+def cpuinfo() -> str:
     """What Linux says of the processor; nothing elsewhere."""
     file = Path("/proc/cpuinfo")
     return file.read_text(encoding="utf-8", errors="replace") if file.exists() else ""
-
-
-def processor() -> str:
-    """The name of the processor."""
-    names = [
-        line.split(":", 1)[1].strip()
-        for line in _cpuinfo().splitlines()
-        if line.startswith("model name")
-    ]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def left_out(absent: Mapping[str, str], unknown: Sequence[str] = ()) -> str:
