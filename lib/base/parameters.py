@@ -1,10 +1,8 @@
-"""The parameters of the notebooks: accepted values, and the profiles in ``params/``.
+"""The parameters of the notebooks, and the values that they accept.
 
-A notebook's own parameters cell is the default profile;
-``params/<profile>/<notebook>.yaml`` holds what another profile changes. Before anything
-runs, each value is compared with the notebook's own one, whose kind it must have, and
-with ``params/bounds.yaml``. What depends on data, such as the size of a corpus, is
-checked by the functions that use it.
+Before anything runs, each value is compared with the notebook's own one, whose kind it
+must have, and with ``params/bounds.yaml``. What depends on data, such as the size of a
+corpus, is checked by the functions that use it.
 """
 
 from __future__ import annotations
@@ -72,10 +70,10 @@ def check_notebook(notebook: str, values: Mapping[str, Any]) -> None:
     paths.check_notebooks()
     bounds = bounds_of(notebook)
     for name, own in of_notebook(paths.NOTEBOOKS / f"{notebook}.ipynb").items():
-        _check(name, values[name], own, bounds)
+        check(name, values[name], own, bounds)
 
 
-def _check(name: str, value: Any, own: Any, bounds: Mapping[str, Bounds]) -> None:
+def check(name: str, value: Any, own: Any, bounds: Mapping[str, Bounds]) -> None:
     """Raise InputError unless a value is like the notebook's own and within bounds.
 
     `name` is what a message calls it; its last word is the parameter, or the member of
@@ -86,7 +84,7 @@ def _check(name: str, value: Any, own: Any, bounds: Mapping[str, Bounds]) -> Non
         if not isinstance(value, dict) or value.keys() != own.keys():
             raise _refused(name, value, f"a table of {', '.join(own)}")
         for member in own:
-            _check(f"{name}, {member}", value[member], own[member], bounds)
+            check(f"{name}, {member}", value[member], own[member], bounds)
     elif isinstance(own, list):
         _check_list(name, value, own, limits)
     else:
@@ -137,7 +135,7 @@ def _refused(name: str, value: Any, wanted: str) -> InputError:
     return InputError(f"{name}: {shown(value)} is not accepted; give {wanted}")
 
 
-# -- the notebooks' own values, and the profiles ---------------------------------------
+# -- the notebooks' own values ---------------------------------------------------------
 
 
 def cells(notebook: Path) -> list[dict[str, Any]]:
@@ -166,64 +164,15 @@ def of_notebook(notebook: Path) -> dict[str, Any]:
         ) from error
 
 
-def of_profile(notebook: Path, profile: str) -> dict[str, Any]:
-    """What a profile changes in a notebook's parameters.
-
-    Empty for the default profile, and for a notebook without a file there. Raises
-    InputError for a parameter that the notebook does not have, and for a value that is
-    not accepted.
-    """
-    if profile == "default" or not has_file(notebook, profile):
-        return {}
-    file = _file(notebook, profile)
-    known = of_notebook(notebook)
-    bounds = bounds_of(paths.notebook_name(notebook))
-    given = read_yaml(file)
-    for name, value in given.items():
-        if name not in known:
-            raise InputError(
-                f"{file}: unknown parameter {shown(name)}; {nearest(str(name), known)}"
-            )
-        _check(f"{file}: {name}", value, known[name], bounds)
-    return given
-
-
-def has_file(notebook: Path, profile: str) -> bool:
-    """Whether a profile covers a notebook; the default profile needs no file for it."""
-    return profile == "default" or _file(notebook, profile).is_file()
-
-
-def _file(notebook: Path, profile: str) -> Path:
-    return paths.PARAMS / profile / f"{paths.notebook_name(notebook)}.yaml"
-
-
-def of_texts(notebook: Path, given: Iterable[str]) -> dict[str, Any]:
-    """What texts such as ``k=10`` change in a notebook's parameters.
-
-    Values other than text are written as in a profile's file. Raises InputError for a
-    parameter that the notebook does not have, and for a value that is not accepted.
-    """
-    known = of_notebook(notebook)
-    bounds = bounds_of(paths.notebook_name(notebook))
-    values = {}
-    for assignment in given:
-        name, _, text = assignment.partition("=")
-        if name not in known:
-            raise InputError(f"unknown parameter {shown(name)}; {nearest(name, known)}")
-        values[name] = text if isinstance(known[name], str) else _yaml(name, text)
-        _check(name, values[name], known[name], bounds)
-    return values
-
-
 def read_yaml(file: Path) -> dict[str, Any]:
     """The ``name: value`` lines of a YAML file; InputError for anything else."""
-    given = _yaml(str(file), file.read_bytes()) or {}
+    given = parse_yaml(str(file), file.read_bytes()) or {}
     if not isinstance(given, dict):
         raise InputError(f"{file}: give lines of `name: value`")
     return given
 
 
-def _yaml(place: str, content: str | bytes) -> Any:
+def parse_yaml(place: str, content: str | bytes) -> Any:
     """The content of a YAML document whose plain words are read by `literal`.
 
     YAML itself reads 010 as 8 and 12:30 as 750.

@@ -14,6 +14,7 @@ from lib.base import parameters, paths
 from lib.base.errors import InputError
 from tests.refusals import refused
 from tests.tools.test_run import write_notebook
+from tools.run import profiles
 
 NOTEBOOKS = [
     paths.notebook_name(file) for file in [*paths.lessons(), *paths.replications()]
@@ -129,7 +130,7 @@ def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
 )
 def test_a_profiles_file_is_read(notebook, content, given) -> None:
     (paths.PARAMS / "smoke" / "07_test.yaml").write_text(content, encoding="utf-8")
-    assert parameters.of_profile(notebook, "smoke") == given
+    assert profiles.of_profile(notebook, "smoke") == given
 
 
 # As Python reads them, or not at all; YAML reads 010 as 8 and 12:30 as 750.
@@ -157,8 +158,8 @@ def test_a_value_is_what_python_reads_or_is_refused(notebook, name) -> None:
     for written, value in WRITTEN[name].items():
         file.write_text(f"{name}: {written}\n", encoding="utf-8")
         for read in (
-            lambda: parameters.of_profile(notebook, "smoke"),
-            lambda text=written: parameters.of_texts(notebook, [f"{name}={text}"]),
+            lambda: profiles.of_profile(notebook, "smoke"),
+            lambda text=written: profiles.of_texts(notebook, [f"{name}={text}"]),
         ):
             if value is None:
                 with refused(f"{name}: "):
@@ -172,7 +173,7 @@ def test_a_word_is_a_text_where_the_notebook_has_one(notebook) -> None:
     file = paths.PARAMS / "smoke" / "07_test.yaml"
     for written in ("no", "on", "010", "12:30", "2026-01-02", ".inf", "'1'", '"true"'):
         file.write_text(f"mine: {written}\n")
-        given = parameters.of_profile(notebook, "smoke")
+        given = profiles.of_profile(notebook, "smoke")
         assert given == {"mine": written.strip("'\"")}
 
 
@@ -191,4 +192,4 @@ def test_a_wrong_profiles_file_is_refused_in_a_sentence_with_its_name(
     file.write_text(content)
     for said in (f"{file}: ", message):
         with refused(said):
-            parameters.of_profile(notebook, "smoke")
+            profiles.of_profile(notebook, "smoke")

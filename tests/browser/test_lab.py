@@ -12,8 +12,9 @@ import pytest
 from papermill.iorw import load_notebook_node, write_ipynb
 from papermill.parameterize import parameterize_notebook
 
-from lib.base import parameters, paths
+from lib.base import paths
 from tests.sizes import NIGHTLY
+from tools.run import profiles
 
 NOTEBOOKS = [file.stem for file in paths.lessons()]
 RUN = NOTEBOOKS if NIGHTLY else ["00_start_here"]
@@ -60,7 +61,7 @@ def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(
 ) -> None:
     source = paths.NOTEBOOKS / f"{name}.ipynb"
     notebook = parameterize_notebook(
-        load_notebook_node(str(source)), parameters.of_profile(source, "smoke")
+        load_notebook_node(str(source)), profiles.of_profile(source, "smoke")
     )
     write_ipynb(notebook, str(lab.project / "notebooks" / f"small_{name}.ipynb"))
     lesson.open(f"small_{name}.ipynb")

@@ -22,6 +22,7 @@ from tests.notebooks.lesson import (
     tagged,
 )
 from tools import pages
+from tools.run.profiles import has_file, of_profile
 
 LESSONS, REPLICATIONS = paths.lessons(), paths.replications()
 CLAIMS = pd.read_csv(paths.ROOT / "audit/claims.csv", dtype=str, keep_default_na=False)
@@ -59,8 +60,8 @@ def test_every_profile_has_parameters(notebook) -> None:
     if notebook in REPLICATIONS:
         profiles.append("paper")
     for profile in profiles:
-        assert parameters.has_file(notebook, profile)
-        parameters.of_profile(notebook, profile)
+        assert has_file(notebook, profile)
+        of_profile(notebook, profile)
 
 
 def test_stored_without_outputs_and_with_comments_on_parameters(notebook) -> None:

@@ -178,11 +178,11 @@ def select(
     if not chosen:
         _refuse(prefix, list(notebooks))
     if not prefix and profile in OF_SOME:
-        chosen = [file for file in chosen if parameters.has_file(file, profile)]
+        chosen = [file for file in chosen if profiles.has_file(file, profile)]
     changes = []
     for notebook in chosen:
-        of_profile = parameters.of_profile(notebook, profile)
-        changes.append(of_profile | parameters.of_texts(notebook, given))
+        of_profile = profiles.of_profile(notebook, profile)
+        changes.append(of_profile | profiles.of_texts(notebook, given))
     return [
         Job(notebook, output or profile, changed)
         for notebook, changed in zip(chosen, changes, strict=True)

@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 from lib.base import files, parameters, paths
 from lib.base.errors import InputError, command
-from tools.run import comparison, kernel
+from tools.run import comparison, kernel, profiles
 from tools.run.jobs import Job, select
 
 OF_DISK = {
@@ -264,9 +264,7 @@ def main(arguments: list[str] | None = None) -> int:
     workers = parameters.in_range("JOBS", parameters.literal(options.jobs), 1, 64)
     jobs = select(options.notebook, options.profile, options.set, options.output)
     by_default = [
-        job.name
-        for job in jobs
-        if not parameters.has_file(job.notebook, options.profile)
+        job.name for job in jobs if not profiles.has_file(job.notebook, options.profile)
     ]
     if by_default:
         folder = paths.PARAMS / options.profile
