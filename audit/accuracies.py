@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lib import embedders, tasks, transfer
+from lib import embedders, stats, tasks, transfer
 from lib.base import progress
 from lib.base.cluster import in_processes
 from lib.embedders.kinds import (
@@ -24,7 +24,7 @@ from lib.embedders.kinds import (
     STATIC_AVERAGE,
     WORD_COUNTS,
 )
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling
 from lib.tasks import ClassificationTask
 from lib.vectors import Embeddings
 
@@ -152,8 +152,11 @@ def accuracy(
     names: Sequence[str] | np.ndarray,
     sampling: Sampling,
     axes: Mapping[str, Sequence[str]] | None = None,
-) -> Measured:
-    """Accuracies by task, condition and embedder; sentences are drawn, groups together.
+    halves: bool = False,
+) -> pd.DataFrame:
+    """Draws of accuracies, with the levels task, condition and embedder.
+
+    Sentences are drawn, groups together.
 
     Parameters
     ----------
@@ -164,28 +167,30 @@ def accuracy(
         The embedders.
     sampling : Sampling
     axes : mapping, optional
-        Names along the axes of `names`, if these are not embedders in a list.
+        Names along the axes of `names`, if these are not embedders in a list: levels in
+        the place of embedder.
+    halves : bool
+        As for `lib.stats.draws`.
     """
     names = np.asarray(names)
-    axes = {"condition": conditions, **(axes or {"embedder": names.tolist()})}
-    columns = list(product(conditions, names.flat))
-    parts = {}
-    for task, rows in correct[columns].groupby(level="task", sort=False):
-        values = rows.to_numpy(np.float64).reshape(
-            len(rows), len(conditions), *names.shape
-        )
-        groups = rows.index.get_level_values("group").to_numpy()
-        parts[task] = Measured.means(values, axes, sampling, groups)
-    return Measured.joined(parts, "task")
+    values = correct[list(product(conditions, names.flat))].astype(np.float64)
+    axes = {"condition": conditions, **(axes or {"embedder": names})}
+    values.columns = pd.MultiIndex.from_product(axes.values(), names=axes)
+    options = {"clusters": correct.index.get_level_values("group"), "halves": halves}
+    tasks_of_rows = correct.index.get_level_values("task")
+    return stats.draws(values, sampling, sets=tasks_of_rows, **options)
 
 
-def accuracy_table(scores: Measured) -> pd.DataFrame:
+def accuracy_table(scores: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     """Rows condition, embedder, task, accuracy, low, high, constant.
 
     The task "mean" stands for all.
     """
-    parts = [scores.table(), scores.mean("task").table().assign(task="mean")]
-    table = pd.concat(parts, ignore_index=True).rename(columns={"value": "accuracy"})
+    over_tasks = stats.mean_over(scores, "task")
+    mean = pd.concat({"mean": over_tasks}, axis=1, names=["task"])
+    both = pd.concat([scores, mean], axis=1)
+    found = stats.intervals(both, sampling, "normal").table(both.columns)
+    table = found.reset_index().rename(columns={"value": "accuracy"})
     return table[
         ["condition", "embedder", "task", "accuracy", "low", "high", "constant"]
     ]

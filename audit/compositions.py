@@ -9,7 +9,7 @@ import numpy as np
 from audit.learned import regress
 from lib import tasks
 from lib.embedders.base import Embedder
-from lib.stats import Sampling
+from lib.stats import Sampling, mean_over
 from lib.studies.compositions import evaluate
 from lib.studies.scores import ItemSet, by_group, classified
 
@@ -52,6 +52,6 @@ def learned(name: str) -> ItemSet:
 
 def tuned(candidates: Mapping[float, Embedder], sets: Sequence[ItemSet]) -> float:
     """The value whose composition scores best on sets that are kept for tuning."""
-    scores = by_group(evaluate({"": candidates}, sets, Sampling()))
-    means = scores.mean("vectors").mean("group").estimate()
+    scores = by_group(evaluate({"": candidates}, sets, Sampling(repetitions=0)))
+    means = mean_over(scores, "group", "vectors").loc[0]
     return list(candidates)[int(np.argmax(means))]

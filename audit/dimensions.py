@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from audit.accuracies import Jobs, Options, accuracy
 from lib.base.environment import thread_pool
 from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.stats import Interval, Measured, Sampling
+from lib.stats import Interval, Sampling, intervals, mean_over
 from lib.studies.encoding import encoder
 
 TRAINED = "word2vec, trained at each size"
@@ -78,15 +78,16 @@ class Line:
 
     def accuracy(
         self, correct: pd.DataFrame, conditions: Sequence[str], sampling: Sampling
-    ) -> Measured:
-        """Mean accuracies over tasks, by condition, size, and seed (if several)."""
+    ) -> pd.DataFrame:
+        """Draws of accuracies, means over tasks: condition, size, seed (if several)."""
         axes = {"size": [str(size) for size in self.sizes]}
         names = self.names
         if self.seeds > 1:
             axes["seed"] = [str(seed) for seed in range(self.seeds)]
         else:
             names = names[:, 0]
-        return accuracy(correct, conditions, names, sampling, axes).mean("task")
+        by_task = accuracy(correct, conditions, names, sampling, axes)
+        return mean_over(by_task, "task")
 
 
 def sample(corpus: Corpus, sentences: int) -> list[str]:
@@ -180,24 +181,21 @@ class Growth(NamedTuple):
 
 def growth(correct: pd.DataFrame, line: Line, sampling: Sampling) -> Growth:
     """The rise and the shape of the curve."""
-    scores = line.accuracy(correct, ["chosen"], sampling).only("condition", "chosen")
-    steps = np.diff(line.sizes)
-
-    def slopes(by_size: np.ndarray) -> np.ndarray:
-        return (np.diff(by_size, axis=0).T / steps).T
-
-    def rise(by_size: np.ndarray) -> np.ndarray:
-        return by_size[-1] - by_size[0]
-
-    def concavity(by_size: np.ndarray) -> np.ndarray:
-        lower, upper = np.array_split(slopes(by_size), 2)
-        return lower.mean(axis=0) - upper.mean(axis=0)
-
-    def bends(by_size: np.ndarray) -> np.ndarray:
-        return -np.diff(slopes(by_size), axis=0)
-
+    scores = line.accuracy(correct, ["chosen"], sampling)["chosen"]
+    by_size = [scores[size] for size in scores.columns.unique(0)]
+    slopes = [
+        (larger - smaller) / step
+        for (smaller, larger), step in zip(
+            pairwise(by_size), np.diff(line.sizes), strict=True
+        )
+    ]
+    half = (len(slopes) + 1) // 2
+    lower = sum(slopes[:half]) / half
+    upper = sum(slopes[half:]) / (len(slopes) - half)
+    bends = [before - after for before, after in pairwise(slopes)]
+    bends = pd.concat(dict(enumerate(bends)), axis=1, names=["bend"])
     return Growth(
-        scores.interval(rise),
-        scores.interval(concavity),
-        scores.interval(bends, holm=True),
+        intervals(by_size[-1] - by_size[0], sampling, "normal"),
+        intervals(lower - upper, sampling, "normal"),
+        intervals(bends, sampling, "normal", holm=True),
     )

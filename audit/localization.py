@@ -20,12 +20,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import tasks
+from lib import stats, tasks
 from lib.base import progress
 from lib.base.cluster import in_processes
 from lib.corpora import text
 from lib.localization import GRID, classify, double, svm
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling
 from lib.tasks import local
 from lib.vectors import Embeddings
 
@@ -175,29 +175,42 @@ def share(right: pd.DataFrame) -> pd.DataFrame:
     return right.T.groupby("model", sort=False).mean().T
 
 
-def accuracy(right: pd.DataFrame, sampling: Sampling) -> Measured:
-    """The accuracy of each model, over other groups and, if several, other deals.
+def accuracy(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
+    """Draws of the accuracy of each model, over other groups and other deals.
 
-    Parameters
-    ----------
-    right : DataFrame
-        As `right` has it, or its means within groups, with which each group counts the
-        same.
-    sampling : Sampling
-
-    Returns
-    -------
-    Measured
-        With the axis "model", and "seed" for several deals.
+    `right` is as `right` has it, or its means within groups, with which each group
+    counts the same; with a level "set" of its index the accuracies are those on each
+    set. The levels are set, if given, model and, for several deals, seed.
     """
-    deals = right.columns.unique("deal")
-    values = np.stack([right[deal] for deal in deals], axis=-1)
-    axes = {"model": list(right[deals[0]]), "seed": list(deals)}
-    if len(deals) == 1:
+    by_model = _by_model(right)
+    groups = right.index.get_level_values("group")
+    sets = None
+    if "set" in right.index.names:
+        sets = right.index.get_level_values("set")
+    return stats.draws(by_model, sampling, groups, sets=sets)
+
+
+def accuracies(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
+    """The accuracy of each model with its interval, a share even where all agree."""
+    by_model = _by_model(right)
+    models = by_model.columns.unique("model")
+    values = by_model.to_numpy().reshape(len(right), len(models), -1)
+    options = {"clusters": right.index, "seeds": values.shape[2] > 1}
+    if not options["seeds"]:
         values = values[..., 0]
-        axes.pop("seed")
-    groups = right.index.to_numpy()
-    return Measured.means(values, axes, sampling, groups, within=(0, 1))
+    found = stats.bootstrap(
+        stats.mean, values, sampling=sampling, within=(0, 1), **options
+    )
+    return found.table(models)
+
+
+def _by_model(right: pd.DataFrame) -> pd.DataFrame:
+    """Columns model and, for several deals, seed."""
+    deals = right.columns.unique("deal")
+    if len(deals) == 1:
+        return right[deals[0]]
+    by_model = right.rename_axis(columns=["seed", "model"]).swaplevel(axis=1)
+    return by_model[list(by_model.columns.unique("model"))]
 
 
 def mistakes(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from lib import embedders, n2o, store
+from lib import embedders, n2o, stats, store
 from lib.base.environment import thread_pool
 from lib.corpora import Corpus
 from lib.embedders.kinds import (
@@ -26,7 +26,7 @@ from lib.embedders.kinds import (
     UNKNOWN,
 )
 from lib.neighbors import exact
-from lib.stats import Interval, Measured, Sampling
+from lib.stats import Interval, Sampling
 from lib.studies.robustness import Ids
 from lib.vectors import Embeddings
 
@@ -181,18 +181,23 @@ class Overlaps:
     def interval(
         self,
         comparisons: Sequence[pd.Series] | np.ndarray,
-        statistic: Callable[[np.ndarray], np.ndarray] | None = None,
+        statistic: Callable[[pd.DataFrame], pd.Series] | None = None,
         method: str = "percentile",
         holm: bool = False,
     ) -> Interval:
         """The mean of each comparison over queries, or a statistic of these means.
 
-        Comparisons are float[q] each. The options are those of `Measured.interval`.
+        Comparisons are float[q] each. `statistic` is one of a table of draws, with a
+        column for each. The options are those of `lib.stats.intervals`.
         """
-        values = np.column_stack(comparisons)
-        axes = {"comparison": [str(number) for number in range(values.shape[1])]}
-        measured = Measured.means(values, axes, self.sampling, self.clusters)
-        return measured.interval(statistic, method, holm)
+        values = pd.DataFrame(np.column_stack(comparisons))
+        sampling = self.sampling
+        if holm:
+            sampling = sampling.for_family(values.shape[1])
+        draws = stats.draws(values, sampling, self.clusters)
+        if statistic is not None:
+            draws = statistic(draws)
+        return stats.intervals(draws, self.sampling, method, holm)
 
     def stand_ins(self, *names: str) -> tuple[list[str], str]:
         """Embedders of the paper, or stand-ins and what to call them.

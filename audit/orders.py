@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import combinations
+
 import numpy as np
+import pandas as pd
 
-from lib.stats import Interval, Measured
+from lib.stats import Interval, Sampling, differences, intervals
 
 
-def kendall(a: np.ndarray, b: np.ndarray) -> float:
-    """Kendall's tau-b of two rankings, float[e] each.
+def over_halves(
+    scores: pd.DataFrame, statistic: Callable[[pd.DataFrame, pd.DataFrame], np.ndarray]
+) -> np.ndarray:
+    """The mean of ``statistic(a, b)`` of scores on two halves of the items.
+
+    `scores` are draws of both halves of some deals (`lib.stats.draws`), and either half
+    is a. What is chosen on one half is measured on the other: neither half's noise
+    counts as a difference.
+    """
+    found = []
+    for deal in scores.columns.unique("deal"):
+        a = scores[deal][0]
+        b = scores[deal][1]
+        found += [statistic(a, b), statistic(b, a)]
+    return np.mean(found, axis=0)
+
+
+def kendall(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Kendall's tau-b of two rankings, float[...] from float[..., e] each.
 
     The share of pairs in the same order minus the share of pairs in the other order.
     NaN if all members of a ranking are alike. SciPy's takes fifteen times as long.
     """
-    first, second = np.triu_indices(len(a), 1)
-    in_a = np.sign(a[first] - a[second])
-    in_b = np.sign(b[first] - b[second])
-    if not (in_a.any() and in_b.any()):
-        return np.nan
-    agreement = (in_a * in_b).sum() / np.sqrt(np.count_nonzero(in_a))
-    return float(agreement / np.sqrt(np.count_nonzero(in_b)))
+    first, second = np.triu_indices(np.shape(a)[-1], 1)
+    in_a, in_b = (
+        np.sign(ranking[..., first] - ranking[..., second])
+        for ranking in map(np.asarray, (a, b))
+    )
+    in_both = np.count_nonzero(in_a, axis=-1), np.count_nonzero(in_b, axis=-1)
+    lengths = [np.sqrt(np.where(count, count, np.nan)) for count in in_both]
+    return (in_a * in_b).sum(axis=-1) / lengths[0] / lengths[1]
 
 
-def steadiness(half: np.ndarray, other: np.ndarray) -> float:
+def steadiness(half: pd.DataFrame, other: pd.DataFrame) -> np.ndarray:
     """Tau of two conditions minus tau of the first one with itself.
 
-    It is 0 if only noise differs. Both arguments are scores[2, e], on two halves of the
-    items.
+    It is 0 if only noise differs. Both arguments are draws of scores by condition and
+    embedder, on two halves of the items.
     """
-    return kendall(half[0], other[1]) - kendall(half[0], other[0])
+    before, after, *_ = half.columns.unique(0)
+    between = kendall(half[before], other[after])
+    return between - kendall(half[before], other[before])
 
 
 def opposed(first: Interval, second: Interval) -> Interval:
@@ -45,13 +69,13 @@ def _negative(interval: Interval) -> Interval:
     return Interval(-interval.estimate, -interval.high, -interval.low)
 
 
-def reversals(scores: Measured) -> Interval:
-    """`opposed` for every two embedders of scores[2, e] under two conditions."""
-
-    def differences(by_condition: np.ndarray) -> np.ndarray:
-        first, second = np.triu_indices(by_condition.shape[1], 1)
-        return by_condition[:, first] - by_condition[:, second]
-
-    bounds = scores.interval(differences, holm=True)
-    before, after = np.swapaxes(bounds, 0, 1)
+def reversals(scores: pd.DataFrame, sampling: Sampling) -> Interval:
+    """`opposed` for every two embedders under the two conditions of some draws."""
+    gaps = []
+    for condition in scores.columns.unique(0):
+        of_condition = scores[condition]
+        pairs = list(combinations(of_condition, 2))
+        gaps.append(differences(of_condition, pairs))
+    bounds = intervals(pd.concat(gaps, axis=1), sampling, "normal", holm=True)
+    before, after = np.split(np.array(bounds), 2, axis=1)
     return opposed(Interval(*before), Interval(*after))

@@ -15,10 +15,11 @@ import pandas as pd
 
 from audit import probing
 from audit.accuracies import Splits, stratified_sample
+from audit.orders import over_halves
 from lib import catalog, stats
 from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.stats import Measured
+from lib.stats import Sampling
 
 SHARES = (0.4, 0.1, 0.5)  # of a probing task: train, dev, test
 # Spearman of a task's scores on two halves: below, a task is not interpreted.
@@ -49,18 +50,26 @@ def _probing_task(name: str, corpus: Corpus, sizes: Sequence[int], seed: int) ->
     return [stratified_sample(split, most, seed) for split, most in splits]
 
 
-def reliability(scores: Measured) -> pd.DataFrame:
+def reliability(scores: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     """How well each task's ranking of embedders repeats on two halves of its sentences.
 
-    Spearman's correlation of scores[tasks, embedders]: value, low, high, indexed by
-    task.
+    Spearman's correlation of draws of halves by task and embedder: value, low, high,
+    indexed by task.
     """
+    tasks = scores.columns.unique("task")
 
-    def rank_correlations(half: np.ndarray, other: np.ndarray) -> np.ndarray:
-        by_task = zip(half, other, strict=True)
-        return np.array([stats.spearman(first, second) for first, second in by_task])
+    def rank_correlations(half: pd.DataFrame, other: pd.DataFrame) -> np.ndarray:
+        by_task = [rank_correlation(half[task], other[task]) for task in tasks]
+        return np.column_stack(by_task)
 
-    return scores.halves(rank_correlations, "fisher").table(scores.axes["task"], "task")
+    found = over_halves(scores, rank_correlations)
+    return stats.intervals(found, sampling, "fisher").table(tasks)
+
+
+def rank_correlation(x: pd.DataFrame, y: pd.DataFrame) -> np.ndarray:
+    """Spearman's correlation of each draw in two tables, float[1 + draws]."""
+    rows = zip(x.to_numpy(), y.to_numpy(), strict=True)
+    return np.array([stats.spearman(*pair) for pair in rows])
 
 
 def task_correlations(

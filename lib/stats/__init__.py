@@ -1,30 +1,33 @@
-"""Intervals beside estimates: by the bootstrap, and for scores of embedders on items.
+"""Intervals beside estimates, by the bootstrap.
 
-`intervals` has the bootstrap; `measured` the scores of embedders, whose differences are
-paired.
+`bootstrap` has the interval of one statistic. `draws` makes a table of many scores and
+their draws: contrasts, means and rankings are arithmetic on its columns, and
+`intervals` bounds what comes of it.
 """
 
-from lib.stats.intervals import (
-    UNDEFINED,
-    Interval,
-    Sampling,
+from lib.stats.bounds import UNDEFINED, Interval, Sampling, intervals, table
+from lib.stats.resampling import (
     bootstrap,
     clusters,
+    differences,
+    draws,
     mean,
+    mean_over,
     means,
     spearman,
-    table,
 )
-from lib.stats.measured import Measured
 
 __all__ = [
     "UNDEFINED",
     "Interval",
-    "Measured",
     "Sampling",
     "bootstrap",
     "clusters",
+    "differences",
+    "draws",
+    "intervals",
     "mean",
+    "mean_over",
     "means",
     "spearman",
     "table",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
+import pandas as pd
 
 from lib import embedders
 from lib.base import progress
@@ -13,7 +15,8 @@ from lib.base.errors import InputError
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.embedders.composition import SIF, USIF, Average
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling
+from lib.studies import scores
 from lib.studies.scores import ItemSet
 
 
@@ -87,7 +90,7 @@ def evaluate(
     compositions: Mapping[str, Mapping[str, Embedder]],
     sets: Sequence[ItemSet],
     sampling: Sampling,
-) -> dict[tuple[str, str], Measured]:
+) -> pd.DataFrame:
     """Score compositions of word vectors.
 
     Parameters
@@ -99,21 +102,16 @@ def evaluate(
 
     Returns
     -------
-    dict
-        The scores in each set, by the names of its group and of the set
-        (`scores.by_group` averages them), with the axes what, the compositions, and
-        vectors.
+    DataFrame
+        Draws, with the levels group and set (`scores.by_group` averages over sets),
+        what, the compositions, and vectors.
     """
-    vectors = list(compositions)
-    axes = {"what": list(compositions[vectors[0]]), "vectors": vectors}
-    scores = {}
+    first, *_ = compositions.values()
+    values = []
     for item_set in progress.track(list(sets), "score", "sets"):
-        by_vectors = [
-            [item_set.values(embedder) for embedder in composed.values()]
-            for composed in compositions.values()
-        ]
-        values = np.transpose(by_vectors)
-        scores[item_set.group, item_set.name] = item_set.measured(
-            values, axes, sampling
-        )
-    return scores
+        of_set = {
+            (what, vectors): item_set.values(composed[what])
+            for what, (vectors, composed) in product(first, compositions.items())
+        }
+        values.append(pd.DataFrame(of_set).rename_axis(columns=["what", "vectors"]))
+    return scores.draws(sets, values, sampling)

@@ -7,7 +7,6 @@ section 3, table 2. The measures are in `lib.similarity`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pandas as pd
 from lib import embedders, similarity, tasks
 from lib.base.errors import InputError
 from lib.embedders.kinds import STATIC_AVERAGE
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling, draws, intervals
 from lib.tasks.verses import rated
 from lib.vectors import Embeddings
 
@@ -117,41 +116,50 @@ def correlations(
     similarities: Similarities,
     sampling: Sampling,
     conditions: Sequence[str] = CONDITIONS,
-) -> Measured:
+    halves: bool = False,
+) -> pd.DataFrame:
     """Pearson's correlations of the tested pairs' similarities with their gold scores.
 
-    The axes are condition and embedder. Verses or documents are drawn, else pairs.
+    Draws (`lib.stats.draws`, also of `halves`) with the levels condition and embedder.
+    Verses or documents are drawn, else pairs.
     """
     chosen = pairs[tested(pairs)]
-    values = np.stack(list(similarities.values()), axis=2)
-    axes = {"condition": conditions, "embedder": list(similarities)}
-    gold = chosen["gold"].to_numpy()
+    values = {
+        (condition, name): of_name[:, column]
+        for column, condition in enumerate(conditions)
+        for name, of_name in similarities.items()
+    }
+    values = pd.DataFrame(values).rename_axis(columns=["condition", "embedder"])
     units = chosen[["first", "second"]].to_numpy()
-    return Measured.correlations(values, gold, axes, sampling, units)
+    return draws(values, sampling, units, chosen["gold"].to_numpy(), halves=halves)
 
 
-def scores_and_gains(scores: Measured, set_name: str) -> pd.DataFrame:
+def scores_and_gains(
+    scores: pd.DataFrame, set_name: str, sampling: Sampling
+) -> pd.DataFrame:
     """Table 2: rows set, embedder, what (raw, z, gain), the lowest raw score first."""
-    raw = scores.estimate()[0]
-    rising = [scores.axes["embedder"][i] for i in raw.argsort(kind="stable")]
-
-    def with_gain(r: np.ndarray) -> np.ndarray:
-        return np.stack([r[0], r[1], r[1] - r[0]], axis=1)
-
-    interval = scores.only("embedder", rising).interval(with_gain)
-    rows = product([set_name], rising, [*CONDITIONS, "gain"])
-    return interval.table(rows, ("set", "embedder", "what")).reset_index()
+    raw = scores["raw"]
+    z = scores["z"]
+    by_what = pd.concat({"raw": raw, "z": z, "gain": z - raw}, axis=1, names=["what"])
+    rising = raw.loc[0].sort_values(kind="stable").index
+    by_embedder = by_what.swaplevel(axis=1)[list(rising)]
+    found = intervals(by_embedder, sampling, "normal")
+    table = found.table(by_embedder.columns).reset_index()
+    return pd.concat({set_name: table}, names=["set"]).reset_index("set")
 
 
 # -- the spread over embedders ---------------------------------------------------------
 
 
-def narrowing(r: np.ndarray) -> float:
-    """The log of the standard deviation over embedders, normalized to raw.
+def narrowing(scores: pd.DataFrame) -> pd.Series:
+    """The log of the standard deviation over embedders, normalized to raw, in each row.
 
     Below 0 the scores of embedders are closer together after normalization.
     """
-    return float(np.log(r[1].std() / r[0].std()))
+    deviations = {
+        condition: scores[condition].std(axis=1, ddof=0) for condition in CONDITIONS
+    }
+    return np.log(deviations["z"] / deviations["raw"])
 
 
 def is_average(name: str) -> bool:

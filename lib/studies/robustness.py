@@ -16,7 +16,8 @@ from scipy.stats import rankdata
 from lib import stats
 from lib.corpora import Corpus
 from lib.neighbors import exact
-from lib.stats import Interval, Sampling, intervals
+from lib.stats import Interval, Sampling
+from lib.stats.bounds import NEAR_ONE
 from lib.vectors import Embeddings
 
 Vectors = Mapping[str, Embeddings]  # of one corpus, under each embedder
@@ -121,7 +122,7 @@ def between_samples(overlaps: np.ndarray, n: int, sampling: Sampling) -> Interva
     over deals, on Fisher's scale.
     """
     dealt = _over_deals(_mean_correlation, n, [overlaps], sampling, "fisher")
-    below_one = np.clip(dealt, -intervals.NEAR_ONE, intervals.NEAR_ONE)
+    below_one = np.clip(dealt, -NEAR_ONE, NEAR_ONE)
     means = np.arctanh(below_one).mean(axis=0)
     return Interval(*np.tanh(means).tolist())
 

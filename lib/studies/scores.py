@@ -1,13 +1,13 @@
 """Sets of items that embedders are scored on (Sent2Vec and uSIF).
 
-A set gives an embedder's values item by item, and knows how they make a score that a
+A set gives an embedder's values item by item; `draws` makes scores of them that a
 bootstrap resamples. All embedders meet the same items, so every difference of two
 scores is a paired one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import corpora, similarity, tasks, transfer
+from lib import corpora, similarity, stats, tasks, transfer
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.retrieval import ranks
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling
 from lib.tasks.verses import rows_by_verse
 from lib.vectors import Embeddings, unit
 
@@ -70,30 +70,33 @@ class ItemSet(NamedTuple):
     gold: np.ndarray | None = None
     key: str = ""
 
-    def measured(
-        self, values: np.ndarray, axes: Mapping[str, Sequence[str]], sampling: Sampling
-    ) -> Measured:
-        """The scores of values, float64[items, ...]; one axis for each of `axes`."""
-        if self.gold is None:
-            return Measured.means(values, axes, sampling, self.clusters)
-        return Measured.correlations(values, self.gold, axes, sampling, self.clusters)
 
+def draws(
+    sets: Sequence[ItemSet], values: Sequence[pd.DataFrame], sampling: Sampling
+) -> pd.DataFrame:
+    """The scores in each set, as `lib.stats.draws` has them.
 
-def by_group(scores: Mapping[tuple[str, str], Measured]) -> Measured:
-    """The mean score over the sets of each group, a second axis "group".
-
-    `scores` has those in each set, by the names of its group and of the set.
+    The levels group and set stand before the columns of the values, which have a row
+    for each item of their set.
     """
-    groups: dict[str, dict[str, Measured]] = {}
-    for (group, name), in_set in scores.items():
-        groups.setdefault(group, {})[name] = in_set
-    means = {
-        group: Measured.joined(sets, "set").mean("set")
-        for group, sets in groups.items()
-    }
-    joined = Measured.joined(means, "group")
-    _, first, *others = joined.axes
-    return joined.ordered(first, "group", *others)
+    names = [(item_set.group, item_set.name) for item_set in sets]
+    items = pd.concat(values, keys=names, names=["group", "set"])
+    clusters = []
+    gold = []
+    for item_set, own in zip(sets, values, strict=True):
+        both = item_set.clusters.reshape(len(own), -1)
+        clusters.append(np.broadcast_to(both, (len(own), 2)))
+        no_gold = np.full(len(own), np.nan)
+        gold.append(no_gold if item_set.gold is None else item_set.gold)
+    options = {"clusters": np.concatenate(clusters), "gold": np.concatenate(gold)}
+    return stats.draws(items, sampling, sets=items.index.droplevel(-1), **options)
+
+
+def by_group(draws: pd.DataFrame) -> pd.DataFrame:
+    """The mean score over the sets of each group, a second level "group"."""
+    means = stats.mean_over(draws, "set")
+    means = means.swaplevel(0, 1, axis=1)
+    return means[list(means.columns.unique(0))]
 
 
 # -- rated pairs -----------------------------------------------------------------------
@@ -164,18 +167,19 @@ def classified(
     """
     splits = [tasks.load(name, split) for split in tasks.splits(name)]
     groups = getattr(splits[-1], "groups", None)
+    if groups is None:
+        groups = np.arange(len(splits[-1]))
     options = {"folds": folds, "normalize": normalize, "classifier": classifier}
 
     def correct(embedder: Embedder | Fitted) -> np.ndarray:
         result = transfer.on_splits(splits, embedder.fit_encode, **options)
         return result.correct.astype(np.float64)
 
-    clusters = np.arange(len(splits[-1])) if groups is None else groups
     columns = [column for split in splits for column in vars(split).values()]
     items = (str(item) for column in columns if column is not None for item in column)
     made_by = f"{options} scikit-learn {version('scikit-learn')}"
     key = text.fingerprint([made_by, *items])
-    return ItemSet(name, group, correct, clusters, key=key)
+    return ItemSet(name, group, correct, stats.clusters(groups), key=key)
 
 
 # -- verses ----------------------------------------------------------------------------

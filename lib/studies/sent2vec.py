@@ -29,14 +29,14 @@ from lib.sent2vec import Sent2Vec
 from lib.sent2vec import training as trainer
 from lib.sent2vec.settings import Settings
 from lib.sent2vec.text import END_OF_LINE
-from lib.stats import Measured, Sampling
+from lib.stats import Sampling, mean_over
 from lib.store import EmbeddingStore, fit
 from lib.studies.scores import (
     Fitted,
     ItemSet,
     VerseQueries,
-    by_group,
     classified,
+    draws,
     rated,
 )
 from lib.transfer import Logistic
@@ -317,33 +317,40 @@ class Comparison:
             if item_set.group in groups
         }
 
-    def scores(self, names: Sequence[str], *groups: str) -> Measured:
-        """The mean scores over groups of sets, with the axes embedder and seed.
+    def scores(
+        self, names: Sequence[str], *groups: str, family: int = 1
+    ) -> pd.DataFrame:
+        """The mean scores over groups of sets: draws with the levels embedder and seed.
 
         "uni: SIF" is the variant "SIF" of "uni". What is not trained scores the same
-        for each seed.
+        for each seed. The draws are enough for a `family` of so many comparisons.
         """
-        scores = {
-            (group, name): in_set
+        sets = [
+            item_set
             for group in groups
-            for name, in_set in self.on_each_set(names, group).items()
-        }
-        return by_group(scores).mean("group")
+            for item_set in self.sets
+            if item_set.group == group
+        ]
+        sampling = self.sampling.for_family(family)
+        by_set = draws(sets, [self._values(names, own) for own in sets], sampling)
+        return mean_over(mean_over(by_set, "set"), "group")
 
-    def on_each_set(self, names: Sequence[str], group: str) -> dict[str, Measured]:
+    def on_each_set(self, names: Sequence[str], group: str) -> dict[str, pd.DataFrame]:
         """The scores as `scores` has them, in each set of a group."""
         scores = {}
         for item_set in self.sets:
             if item_set.group == group:
-                values = [self._values(name, item_set) for name in names]
-                by_seed = np.stack(np.broadcast_arrays(*values), axis=1)
-                seeds = [str(number) for number in range(by_seed.shape[2])]
-                axes = {"embedder": names, "seed": seeds}
-                in_set = item_set.measured(by_seed, axes, self.sampling)
-                scores[item_set.name] = in_set
+                values = self._values(names, item_set)
+                in_set = draws([item_set], [values], self.sampling)
+                scores[item_set.name] = in_set[group, item_set.name]
         return scores
 
-    def _values(self, name: str, item_set: ItemSet) -> np.ndarray:
-        """float64[items, seeds]."""
-        trained, _, variant = name.partition(": ")
-        return self.values[trained][f"{variant}/{item_set.group}/{item_set.name}"]
+    def _values(self, names: Sequence[str], item_set: ItemSet) -> pd.DataFrame:
+        """A row for each item, a column for each embedder and seed."""
+        values = []
+        for name in names:
+            trained, _, variant = name.partition(": ")
+            key = f"{variant}/{item_set.group}/{item_set.name}"
+            values.append(self.values[trained][key])
+        by_seed = [pd.DataFrame(own) for own in np.broadcast_arrays(*values)]
+        return pd.concat(by_seed, axis=1, keys=names, names=["embedder", "seed"])

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 from audit import accuracies, dimensions, orders, probes, published
 from audit.dimensions import Line
 from lib import stats, transfer
-from lib.stats import Interval, Measured, Sampling
+from lib.stats import Interval, Sampling
 from lib.studies import pitfalls
 from lib.tasks import ClassificationTask
 
@@ -54,8 +54,9 @@ def test_kendalls_tau_is_that_of_scipy_with_ties_and_without(rng) -> None:
 def test_reversed_embedders_are_found_and_noise_is_not(rng) -> None:
     skill = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0]])  # the first two change places
     values = skill + rng.normal(size=(400, 2, 3))
-    axes = {"condition": ["before", "after"], "embedder": ["a", "b", "c"]}
-    found = orders.reversals(Measured.means(values, axes, SAMPLING))
+    columns = pd.MultiIndex.from_product([["before", "after"], ["a", "b", "c"]])
+    values = pd.DataFrame(values.reshape(400, 6), columns=columns)
+    found = orders.reversals(stats.draws(values, SAMPLING), SAMPLING)
     assert (found.low > 0).tolist() == [True, False, False]
 
 
@@ -63,12 +64,12 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
     cells = published.load("pitfalls_table2").pivot(
         index="model", columns="normalization", values="value"
     )
-    printed = cells[["none", "z-norm"]]
+    printed = cells.rename(columns={"none": "raw", "z-norm": "z"})[["raw", "z"]]
     rest = printed.drop(index=list(pitfalls.PUBLISHED_AVERAGES))
-    of_all = pitfalls.narrowing(printed.to_numpy().T)
-    assert of_all == pytest.approx(np.log(2.47 / 8.63), abs=0.01)
-    of_rest = pitfalls.narrowing(rest.to_numpy().T)
-    assert of_rest == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
+    of_all = pitfalls.narrowing(printed.unstack().to_frame().T)
+    assert of_all.item() == pytest.approx(np.log(2.47 / 8.63), abs=0.01)
+    of_rest = pitfalls.narrowing(rest.unstack().to_frame().T)
+    assert of_rest.item() == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
 
 
 # -- transfer --------------------------------------------------------------------------
@@ -110,7 +111,8 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
     }
     correct = accuracies.correct_labels(jobs, {"toy": task}, 2, seed=0)
     scores = accuracies.accuracy(correct, ["never"], ["good", "bad"], SAMPLING)
-    table = accuracies.accuracy_table(scores).set_index(["embedder", "task"])
+    table = accuracies.accuracy_table(scores, SAMPLING)
+    table = table.set_index(["embedder", "task"])
     options = {"folds": 2, "normalize": [False], "inner_folds": 1}
     expected = transfer.evaluate([(vectors["bad"], labels)], **options).correct.mean()
     assert table.loc[("good", "toy"), "accuracy"] == 1
@@ -132,7 +134,8 @@ def test_sentences_of_one_group_are_drawn_together(rng) -> None:
     groups = np.repeat(np.arange(20), 2)
     index = pd.MultiIndex.from_product([["a"], groups], names=["task", "group"])
     correct = pd.DataFrame({("chosen", "x"): values}, index)
-    found = accuracies.accuracy(correct, ["chosen"], ["x"], SAMPLING).interval()
+    scores = accuracies.accuracy(correct, ["chosen"], ["x"], SAMPLING)
+    found = stats.intervals(scores, SAMPLING, "normal")
     options = {"sampling": SAMPLING, "clusters": groups, "method": "normal"}
     expected = stats.bootstrap(stats.mean, values * 1.0, **options)
     np.testing.assert_allclose(np.ravel(found), expected)

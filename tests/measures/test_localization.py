@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 
 from audit import localization as study
 from lib import corpora, localization, tasks
-from lib.stats import Sampling
+from lib.stats import Sampling, intervals
 from lib.studies import localization as lesson
 from tests.refusals import refused
 
@@ -157,7 +157,8 @@ def test_intervals_cover_other_deals_of_the_folds() -> None:
     deals = {(deal, "lucky"): np.full(24, deal == 0) for deal in range(4)}
     right = pd.DataFrame(deals, pd.Index(np.repeat(np.arange(8), 3), name="group"))
     right = right.rename_axis(columns=["deal", "model"])
-    found = study.accuracy(right, Sampling(repetitions=100)).interval()
+    sampling = Sampling(repetitions=100)
+    found = intervals(study.accuracy(right, sampling), sampling)
     half = t.isf(0.025, 3) * np.std([1, 0, 0, 0], ddof=1) / 2
     np.testing.assert_allclose(np.ravel(found), [0.25, 0.25 - half, 0.25 + half])
     assert study.share(right)["lucky"].eq(0.25).all()

@@ -147,11 +147,10 @@ def test_compositions_are_scored_by_group_and_the_best_is_chosen() -> None:
 
     sets = [ItemSet(name, name, values, np.arange(3), gold) for name in ("t", "u")]
     composed = {"toy": {"one": TOY.usif(m=1), "two": TOY.usif(m=2)}}
-    by_set = compositions.evaluate(composed, sets, SAMPLING)
-    grouped = scores.by_group({("t", "t"): by_set["t", "t"]})
-    names = {"what": ["one", "two"], "group": ["t"], "vectors": ["toy"]}
-    assert grouped.axes == names
-    np.testing.assert_allclose(grouped.estimate().ravel(), [-1, 1])
+    grouped = scores.by_group(compositions.evaluate(composed, sets, SAMPLING))
+    assert grouped.columns.names == ["what", "group", "vectors"]
+    np.testing.assert_allclose(grouped.loc[0, "one"], [-1, -1])
+    np.testing.assert_allclose(grouped.loc[0, "two"], [1, 1])
     assert audited.tuned({m: TOY.usif(m=m) for m in (1, 2, 3)}, sets) == 2
 
 
