@@ -46,7 +46,12 @@ from lib import catalog, tasks
 from lib.base import cache, characters, files, parameters, paths
 from lib.base.errors import InputError, command, one_line
 from lib.corpora import text
-from lib.embedders.checkpoints import REMEDY, as_input_error, digest_of_model, quiet
+from lib.embedders.checkpoints import (
+    TRANSFORMER_REMEDY,
+    as_input_error,
+    digest_of_model,
+    quiet,
+)
 
 REPORT = "finetune.json"
 Pair = dict[str, Any]  # left, right: str; label: int
@@ -306,7 +311,7 @@ def _base_model(folder: Path, classes: Sequence[str]) -> tuple[Any, Any]:
     labels = {"id2label": dict(enumerate(classes)), "label2id": codes}
     options = {"local_files_only": True, "trust_remote_code": False}
     quiet()
-    with as_input_error(folder, REMEDY):
+    with as_input_error(folder, TRANSFORMER_REMEDY):
         model, info = transformers.AutoModelForSequenceClassification.from_pretrained(
             folder, **labels, **options, dtype=torch.float32, output_loading_info=True
         )

@@ -39,9 +39,9 @@ added) by `make page`.
 with a column that says which are
 available on your machine.
 
-*Tried on*: the real weights, from which our numbers come, or only small \
-test files in the official
-format ("format fixtures"). The 21 embedders of the N2O paper's Table 1 are marked \
+*Tried on*: the real weights, from which our numbers come. A reader "never run \
+on real weights" has read small test files
+in the official format. The 21 embedders of the N2O paper's Table 1 are marked \
 with an asterisk.
 
 """

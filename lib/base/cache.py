@@ -9,7 +9,7 @@
 
 The key holds everything that the files depend on, and its digest is part of the
 folder's name, so a change leads to another folder. A folder with ``about.json`` is
-complete. Without it, the folder holds whole files from which the next run goes on.
+complete. Without it, the folder holds whole files that the next run resumes from.
 Opening an entry compares the sizes of its files.
 
 ``make prune`` deletes the cache. Downloads in ``data/`` are not part of it.

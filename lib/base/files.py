@@ -73,11 +73,11 @@ def read_json(file: Path) -> dict[str, Any]:
 # -- writing ---------------------------------------------------------------------------
 
 
-REMEDY = "make room there, or make it writable, and run again"
+DISK_REMEDY = "make room there, or make it writable, and run again"
 
 
 @contextmanager
-def writing(place: Path, remedy: str = REMEDY) -> Iterator[None]:
+def writing(place: Path, remedy: str = DISK_REMEDY) -> Iterator[None]:
     """Turn system errors while writing below `place` into InputError with a remedy."""
     try:
         yield

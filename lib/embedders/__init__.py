@@ -35,7 +35,7 @@ from lib.embedders.registry import (
     ENTRIES,
     FAMILIES,
     FORMS,
-    GROUPS,
+    PRESETS,
     CatalogEntry,
     Composition,
     expand,
@@ -56,7 +56,7 @@ for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
 
 __all__ = [
-    "GROUPS",
+    "PRESETS",
     "Embedder",
     "Kind",
     "catalog",
@@ -99,7 +99,7 @@ def select(
     Returns the names of those that are here, and for each of the others what it lacks
     and how to get it.
 
-    `chosen` may hold names of groups (`GROUPS`), such as "installed" or "table-1".
+    `chosen` may hold names of `PRESETS`, such as "installed" or "table-1".
     Raises InputError, naming the `parameter`, for an unknown or repeated name, or if
     fewer than `at_least` are here.
     """

@@ -104,7 +104,7 @@ class Embedder(ABC):
         """Everything besides the text that the vectors depend on, in JSON types."""
         libraries = {library: version(library) for library in self.libraries}
         return libraries | {
-            name: described(name, getattr(self, name)) for name in self.parameters
+            name: setting_key(name, getattr(self, name)) for name in self.parameters
         }
 
     @abstractmethod
@@ -244,13 +244,13 @@ class Embedder(ABC):
         return self
 
 
-def inside(place: str, embedder: Embedder) -> dict[str, np.ndarray]:
+def prefix_state(place: str, embedder: Embedder) -> dict[str, np.ndarray]:
     """What an embedder has learned, as part of another one's state."""
     return {f"{place}/{key}": array for key, array in embedder.state().items()}
 
 
-def taken_out(place: str, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What `inside` has put into a state."""
+def unprefix_state(place: str, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What `prefix_state` has put into a state."""
     start = f"{place}/"
     return {
         key.removeprefix(start): array
@@ -262,7 +262,7 @@ def taken_out(place: str, state: dict[str, np.ndarray]) -> dict[str, np.ndarray]
 # -- settings --------------------------------------------------------------------------
 
 
-def described(name: str, value: Any) -> Any:
+def setting_key(name: str, value: Any) -> Any:
     """A parameter's value as it appears in the settings of an embedder.
 
     Files and mappings appear by their digest, functions as `keys.of_function` has them,

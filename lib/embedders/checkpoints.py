@@ -34,7 +34,7 @@ FORMATS = {
     ".pb",
     ".index",
 }  # of a model's files
-REMEDY = (
+TRANSFORMER_REMEDY = (
     "give the folder of one model that encodes: config.json, weights (safetensors) and "
     "a tokenizer"
 )
@@ -153,7 +153,7 @@ def load_model(
 
     quiet()
     # Weights that are missing are drawn at random.
-    with as_input_error(folder, REMEDY), torch.random.fork_rng(devices=[]):
+    with as_input_error(folder, TRANSFORMER_REMEDY), torch.random.fork_rng(devices=[]):
         model, info = transformers.AutoModel.from_pretrained(
             folder,
             dtype=torch.float32,
@@ -189,7 +189,7 @@ def load_tokenizer(folder: Path, files: str) -> Any:
 
     quiet()
     options = {"local_files_only": True, "trust_remote_code": False}
-    with as_input_error(folder, REMEDY), torch.device("meta"):
+    with as_input_error(folder, TRANSFORMER_REMEDY), torch.device("meta"):
         config = transformers.AutoConfig.from_pretrained(folder, **options)
         model = transformers.AutoModel.from_config(config, trust_remote_code=False)
         return _tokenizer(folder, model)

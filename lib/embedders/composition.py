@@ -15,7 +15,7 @@ from lib.base import progress
 from lib.base.errors import InputError
 from lib.base.parameters import in_range, one_of
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, described
+from lib.embedders.base import Embedder, Tokenizer, setting_key
 from lib.embedders.kinds import NO_TRAINING, POOLED_WORDS, STATIC_AVERAGE
 from lib.embedders.registry import composition
 from lib.embedders.trained import WordTraining
@@ -172,7 +172,7 @@ class SIF(WordComposition):
     @cached_property
     def given_digest(self) -> str | None:
         """The digest of the probabilities, of a third of a million words."""
-        return described("probabilities", self.given)
+        return setting_key("probabilities", self.given)
 
     def _look_up_in(self, probabilities: Mapping[str, float]) -> None:
         """Take p(w) from this mapping.

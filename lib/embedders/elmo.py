@@ -31,7 +31,7 @@ WORDS_AT_A_TIME = 256  # of the character network: bounds its memory
 # These come after the 256 bytes.
 BEGIN_SENTENCE, END_SENTENCE, BEGIN_WORD, END_WORD, PADDING = range(256, 261)
 CLIPS = ("cell_clip", "proj_clip")  # None for no clipping
-REMEDY = "give the official options.json and weights.hdf5 of one ELMo model"
+ELMO_REMEDY = "give the official options.json and weights.hdf5 of one ELMo model"
 
 
 def _kind(text: str) -> dict[str, Kind]:
@@ -138,7 +138,7 @@ class Elmo(Embedder):
 
         device = "cuda" if torch.cuda.is_available() else "cpu"
         dim = 2 * self.switches["projection_dim"]
-        with as_input_error(self.weights, REMEDY):
+        with as_input_error(self.weights, ELMO_REMEDY):
             tensors = {
                 name: torch.from_numpy(array)
                 for name, array in read_weights(self.weights).items()
@@ -159,7 +159,7 @@ class Elmo(Embedder):
 
 def read_options(file: Path) -> dict[str, Any]:
     """A model's switches by their names in the file; sizes come from the weights."""
-    with as_input_error(file, REMEDY):
+    with as_input_error(file, ELMO_REMEDY):
         document = json.loads(file.read_text(encoding="utf-8"))
         options = document["char_cnn"] | document["lstm"]
         switches = (

@@ -49,7 +49,7 @@ ROOTS = ["modules.json", "config.json"]  # one of them says what else there is
 READING = {"Transformer", "StaticEmbedding", "WordEmbeddings"}
 WEIGHTED = READING | {"LSTM", "CNN", "Dense"}
 CHECK = "check its name and the network"
-REMEDY = (
+HUB_MODEL_REMEDY = (
     "give the folder of a SentenceTransformer without code of its own; if the hub's "
     "cache has it, delete it there"
 )
@@ -163,7 +163,7 @@ def _read(folder: Path, digest: str, with_weights: bool = True) -> Any:
     Without its weights it still says how it cuts a text.
     """
     quiet()
-    with as_input_error(folder, REMEDY):
+    with as_input_error(folder, HUB_MODEL_REMEDY):
         from sentence_transformers import SentenceTransformer
         from sentence_transformers.util import get_device_name
 
@@ -332,7 +332,7 @@ def _modules(folder: Path) -> list[tuple[str, str]]:
     """
     modules = folder / "modules.json"
     configuration = folder / "config.json"
-    with as_input_error(folder, REMEDY):
+    with as_input_error(folder, HUB_MODEL_REMEDY):
         if modules.is_file():
             listed = json.loads(modules.read_text(encoding="utf-8"))
             return [

@@ -24,7 +24,7 @@ START = "<s>"
 END = "</s>"
 TOKENS_PER_BATCH = 4096  # padding included
 PREFIX = "enc_lstm."  # of the encoder's entries in the state dict
-REMEDY = (
+INFERSENT_REMEDY = (
     "give the official infersent1.pkl, a state dict (asset infersent-v1 of the catalog)"
 )
 
@@ -120,7 +120,7 @@ def _load(weights: Path) -> torch.nn.LSTM:
     """The encoder, on a CUDA device where there is one."""
     import torch
 
-    with as_input_error(weights, REMEDY):
+    with as_input_error(weights, INFERSENT_REMEDY):
         state = torch.load(weights, map_location="cpu", weights_only=True)
         names = [name for name in state if name.startswith(PREFIX)]
         arrays = {name.removeprefix(PREFIX): state[name].float() for name in names}

@@ -14,7 +14,7 @@ weights, whose paths are the first arguments, and ``ELMO`` is a `kinds.Kind`, by
 studies compare embedders; every embedder needs one. A set of word vectors also states
 its tokenizer, and takes every suffix registered with `composition`, such as
 ``glove-840b-300d+usif``. Every embedder with dense vectors takes every suffix
-registered with `form`, such as ``minilm-avg@int8``.
+registered with `register_quantization`, such as ``minilm-avg@int8``.
 """
 
 from __future__ import annotations
@@ -143,7 +143,11 @@ class CatalogEntry:
         The small files are in the format of the weights.
         """
         packaged = all(catalog.get(id).access == "package" for id in self.assets)
-        return "real weights" if packaged and not self.command else "format fixtures"
+        return (
+            "real weights"
+            if packaged and not self.command
+            else "never run on real weights"
+        )
 
     def make(self, name: str, **options: Any) -> Any:
         """The embedder, or the word vectors."""
@@ -255,7 +259,7 @@ def composition(suffix: str, what: str, source: str, **fields: Any) -> Callable:
     return register
 
 
-def form(what: str, source: str, size: str) -> Callable:
+def register_quantization(what: str, source: str, size: str) -> Callable:
     """Register the decorated class as a form of other embedders' vectors.
 
     The class says its suffix.
@@ -268,10 +272,10 @@ def form(what: str, source: str, size: str) -> Callable:
     return register
 
 
-# -- groups, so that studies can speak of the same embedders ---------------------------
+# -- presets, so that studies can speak of the same embedders --------------------------
 
 _TABLE_1 = pd.read_csv(Path(__file__).with_name("n2o_table1.csv"))
-GROUPS = {
+PRESETS = {
     # one embedder for each idea, of what installs with pip or is trained on the text at
     # hand
     "installed": (
@@ -285,14 +289,14 @@ GROUPS = {
 
 
 def expand(chosen: Sequence[str]) -> list[str]:
-    """The names, with each group replaced by its members.
+    """The names, with each preset replaced by its members.
 
-    A group does not repeat what stands before it.
+    A preset does not repeat what stands before it.
     """
     names: list[str] = []
     for name in chosen:
-        if name in GROUPS:
-            names += [member for member in GROUPS[name] if member not in names]
+        if name in PRESETS:
+            names += [member for member in PRESETS[name] if member not in names]
         else:
             names.append(name)
     return names

@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from lib.base.errors import InputError
-from lib.embedders.base import Embedder, inside, taken_out
-from lib.embedders.registry import form
+from lib.embedders.base import Embedder, prefix_state, unprefix_state
+from lib.embedders.registry import register_quantization
 from lib.vectors import Embeddings
 
 ROWS = 1 << 14  # vectors at a time, so that a large text needs little memory
@@ -104,14 +104,14 @@ class Shrunk(Embedder):
         return self.shrink(self.base.encode(sentences))
 
     def state(self) -> dict[str, np.ndarray]:
-        return super().state() | inside("base", self.base)
+        return super().state() | prefix_state("base", self.base)
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
-        self.base.restore(taken_out("base", state), fitted_on)
+        self.base.restore(unprefix_state("base", state), fitted_on)
         return super().restore(state, fitted_on)
 
 
-@form("numbers of 16 bits", "IEEE 754 half precision", "2 d")
+@register_quantization("numbers of 16 bits", "IEEE 754 half precision", "2 d")
 class Float16(Shrunk):
     """Every number rounded to 16 bits."""
 
@@ -165,7 +165,7 @@ class Coded(Shrunk):
         return (np.clip(steps, 0, LEVELS) + LOWEST).astype(np.int8)
 
 
-@form(
+@register_quantization(
     "8-bit codes, decoded for the comparison (scalar quantization)",
     "codes as from sentence-transformers' `quantize_embeddings`",
     "d",
@@ -183,7 +183,7 @@ class Int8(Coded):
         return self.lowest + middle * self.step
 
 
-@form(
+@register_quantization(
     "the same codes, compared as they are",
     "sentence-transformers' `semantic_search_usearch`",
     "d",
@@ -201,7 +201,7 @@ class Int8Codes(Coded):
         return self.codes(vectors).astype(np.float32)
 
 
-@form(
+@register_quantization(
     "the sign of each number",
     "sentence-transformers' `quantize_embeddings`",
     "d / 8",
@@ -237,7 +237,9 @@ class Fewer(Shrunk):
         return dense
 
 
-@form("the first N dimensions", "Matryoshka: Kusupati et al. 2022", "4 N")
+@register_quantization(
+    "the first N dimensions", "Matryoshka: Kusupati et al. 2022", "4 N"
+)
 class First(Fewer):
     """The first dimensions.
 
@@ -254,7 +256,7 @@ class First(Fewer):
         return vectors[:, : self.dim]
 
 
-@form(
+@register_quantization(
     "N principal components of the text's vectors",
     "sentence-transformers' example of dimensionality reduction",
     "4 N",

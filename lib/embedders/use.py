@@ -30,7 +30,7 @@ from lib.embedders.registry import ENCODER, embedder
 SENTENCES_PER_BATCH = 64
 SENTENCES_PER_THREAD = 128
 LONGEST = 100_000  # characters
-REMEDY = (
+USE_REMEDY = (
     "give the folder that the module's archive was unpacked into (assets use-dan and "
     "use-trf of the catalog)"
 )
@@ -101,7 +101,7 @@ class UniversalSentenceEncoder(Embedder):
         with suppress(RuntimeError):  # it has computed already
             tf.config.threading.set_intra_op_parallelism_threads(1)
             tf.config.threading.set_inter_op_parallelism_threads(1)
-        with as_input_error(self.folder, REMEDY), tf.device("/CPU:0"):
+        with as_input_error(self.folder, USE_REMEDY), tf.device("/CPU:0"):
             self._module = tf.saved_model.load(str(self.folder), tags=[])
             return self._module.signatures["default"]
 

@@ -46,7 +46,7 @@ ROWS = 4096  # words in a block
 SAMPLE = 100  # lines that tell how the others are laid out
 LONGEST_LINE = 1 << 20  # bytes of one of them
 MOST_DIMENSIONS = 1 << 16  # a file that announces more is damaged
-REMEDY = "give a whole file in a format of word vectors"
+WORD_FILE_REMEDY = "give a whole file in a format of word vectors"
 
 Block = tuple[list[str], np.ndarray]
 
@@ -96,7 +96,7 @@ def opened(path: Path) -> Iterator[Vectors]:
 
     Whatever is wrong with it, now or while it is read, becomes InputError.
     """
-    with as_input_error(path, REMEDY):
+    with as_input_error(path, WORD_FILE_REMEDY):
         if path.is_dir():
             yield _folder(*files_of(path))
             return
@@ -259,7 +259,7 @@ def _word2vec(stream: IO[bytes], count: int, dim: int) -> Iterator[Block]:
 
 
 def _records(stream: IO[bytes], count: int, size: int) -> Iterator[tuple[bytes, bytes]]:
-    """So many words, each with the `size` bytes that follow the blank behind it."""
+    """`count` words, each with the `size` bytes that follow the blank behind it."""
     data = b""
     start = 0
     for number in range(count):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from lib.base.errors import InputError
 from lib.corpora import text
-from lib.embedders.base import Embedder, Tokenizer, inside, taken_out
+from lib.embedders.base import Embedder, Tokenizer, prefix_state, unprefix_state
 from lib.embedders.trained import WordTraining
 
 
@@ -218,10 +218,10 @@ class Concatenation(Embedder):
     def state(self) -> dict[str, np.ndarray]:
         arrays = {}
         for i, part in enumerate(self.parts):
-            arrays |= inside(str(i), part)
+            arrays |= prefix_state(str(i), part)
         return arrays
 
     def restore(self, state: dict[str, np.ndarray], fitted_on: str) -> Embedder:
         for i, part in enumerate(self.parts):
-            part.restore(taken_out(str(i), state), fitted_on)
+            part.restore(unprefix_state(str(i), state), fitted_on)
         return super().restore(state, fitted_on)

@@ -5,7 +5,7 @@ They take data and Axes, fit nothing, and leave saving to `show`.
 
 from lib.plotting.distributions import dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
-from lib.plotting.kinds import GROUPS, display_name, groups, marks
+from lib.plotting.kinds import LEGEND, display_name, groups, marks
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, show_table, write_table
 from lib.plotting.pitfalls import before_and_after
@@ -14,7 +14,7 @@ from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
 
 __all__ = [
     "COLORS",
-    "GROUPS",
+    "LEGEND",
     "PAGE_WIDTH",
     "SEQUENTIAL",
     "agreement_heatmap",

@@ -21,7 +21,7 @@ from lib.plotting.style import look
 AVERAGE = "pretrained, words averaged"
 NETWORK = "pretrained network"
 # The colors and markers of `look`, in this order, in every figure.
-GROUPS = (AVERAGE, NETWORK, TRAINED_HERE, WORD_COUNTS, UNKNOWN)
+LEGEND = (AVERAGE, NETWORK, TRAINED_HERE, WORD_COUNTS, UNKNOWN)
 POOLED = (STATIC_AVERAGE, "word vectors pooled in another way")
 SHORT = {
     "tfidf": "tf-idf",
@@ -42,7 +42,7 @@ COMPOSED = {"sif": "SIF", "usif": "uSIF", "sowe": "sum"}
 
 
 def group(name: str) -> str:
-    """Which of `GROUPS` an embedder belongs to: `UNKNOWN` outside the registry."""
+    """Which of `LEGEND` an embedder belongs to: `UNKNOWN` outside the registry."""
     try:
         kind = embedders.kind(name)
     except InputError:
@@ -77,13 +77,13 @@ def display_name(name: str) -> str:
 def marks(kinds: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The color and marker of each kind, in the order of a legend.
 
-    A kind of embedder (`GROUPS`) has the same ones in every figure. Other kinds follow
+    A kind of embedder (`LEGEND`) has the same ones in every figure. Other kinds follow
     in the order in which they come.
     """
     present = list(dict.fromkeys(kinds))
-    fixed = [kind for kind in GROUPS if kind in present]
-    others = [kind for kind in present if kind not in GROUPS]
-    places = {kind: GROUPS.index(kind) for kind in fixed}
-    first = len(GROUPS) if fixed else 0
+    fixed = [kind for kind in LEGEND if kind in present]
+    others = [kind for kind in present if kind not in LEGEND]
+    places = {kind: LEGEND.index(kind) for kind in fixed}
+    first = len(LEGEND) if fixed else 0
     places |= {kind: first + i for i, kind in enumerate(others)}
     return {kind: look(place) for kind, place in places.items()}

@@ -93,7 +93,7 @@ def draw_negatives(target, method, workspace, drawn):
     drawn[0] = target
     k = 1
     while k < len(drawn):
-        if method.reference:  # one behind the other
+        if method.reference:  # in the order of the table
             cursor[0] = cursor[0] + 1 if cursor[0] + 1 < len(table) else 0
         else:
             cursor[0] = below(workspace.state, len(table))
@@ -147,7 +147,7 @@ def update_outputs(drawn, following, lr, l1, outputs, workspace):
         row = outputs[drawn[k]]
         both = k + 1 < len(drawn) and drawn[k + 1] != drawn[k]
         prefetch_row(outputs, following[k])
-        if both:  # two different rows at once: the same as one behind the other
+        if both:  # two different rows at once: the same as one after the other
             other = outputs[drawn[k + 1]]
             prefetch_row(outputs, following[k + 1])
             score, other_score = dots(row, other, hidden)

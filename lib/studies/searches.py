@@ -73,7 +73,7 @@ class Searched:
     notes: tuple[str, ...] = ()
 
 
-def load(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
+def load_embedder(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
     """An embedder by name, hub id, folder or ``path/to/file.py:function``.
 
     Pooling and prompt are for a model in a folder or on the hub; InputError for others.
@@ -86,7 +86,7 @@ def load(embedder: str, pooling: str = "", prompt: str = "") -> Embedder:
     return embedders.load(embedder, **options)
 
 
-class Asked(NamedTuple):
+class SearchTask(NamedTuple):
     """A text and what is asked of it.
 
     Attributes
@@ -130,11 +130,11 @@ class Asked(NamedTuple):
         return text.fingerprint(self.sentences) + text.fingerprint(self.queries)
 
 
-def ask(
+def make_queries(
     corpus: Corpus | Sequence[str],
     queries: int | Sequence[str] = QUERIES,
     seed: int = SEED,
-) -> Asked:
+) -> SearchTask:
     """A text with its queries; InputError if there are no sentences or no queries.
 
     `queries` are the queries themselves, or how many sentences of the text are drawn:
@@ -148,22 +148,23 @@ def ask(
     if not isinstance(queries, int):
         if isinstance(queries, str) or not len(queries):
             raise InputError("queries: empty, or one string; give a list of queries")
-        return Asked(corpus, as_sentences(queries), np.full(len(queries), -1))
+        return SearchTask(corpus, as_sentences(queries), np.full(len(queries), -1))
     in_range("queries", queries, 1, 10**7)
     number = min(queries, len(sentences))
     drawn = np.random.default_rng(seed).choice(len(sentences), number, replace=False)
     rows = np.sort(drawn)
-    return Asked(corpus, [sentences[int(row)] for row in rows], rows)
+    return SearchTask(corpus, [sentences[int(row)] for row in rows], rows)
 
 
-def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
+def search(embedder: Any, task: SearchTask, k: int, name: str = "") -> Searched:
     """The k nearest sentences of each query under one embedder.
 
     Parameters
     ----------
     embedder : str, Embedder, object with ``encode``, or float[n, d]
-        A name as for `load`. What has no name of its own is not cached. An array holds
-        the vectors of the text's sentences; its queries must be drawn from the text.
+        A name as for `load_embedder`. What has no name of its own is not cached. An
+        array holds the vectors of the text's sentences; its queries must be drawn from
+        the text.
     name : str
         What to call one that has no name of its own.
 
@@ -173,44 +174,44 @@ def search(embedder: Any, asked: Asked, k: int, name: str = "") -> Searched:
         Too few sentences for `k` neighbors, vectors that are not one row of finite
         numbers per sentence, or vectors that all have the same direction.
     """
-    n = len(asked.sentences)
+    n = len(task.sentences)
     why = f"the text has {n} sentence{'s' if n > 1 else ''}"
-    in_range("k", k, 1, asked.candidates, why)
+    in_range("k", k, 1, task.candidates, why)
     notes: list[str] = []
     if isinstance(embedder, np.ndarray):
         name = name or "vectors"
-        vectors = _checked(embedder, asked, name)
+        vectors = _checked(embedder, task, name)
         cost = Cost(None, bytes_of(vectors, BITS))
     else:
-        embedder = load(embedder) if isinstance(embedder, str) else embedder
+        embedder = load_embedder(embedder) if isinstance(embedder, str) else embedder
         embedder = own.as_embedder(embedder, label=name)
         name = embedder.name
-        found = EmbeddingStore().encoded(embedder, asked.corpus, show_progress_bar=True)
+        found = EmbeddingStore().encoded(embedder, task.corpus, show_progress_bar=True)
         vectors = found.vectors
         cost = Cost(found.seconds, bytes_of(vectors, embedder.bits))
         notes += found.notes
-    if asked.are_drawn:
-        queries = vectors[asked.rows]
+    if task.are_drawn:
+        queries = vectors[task.rows]
     else:
-        fitted = fit(embedder, asked.corpus)
-        found = EmbeddingStore().encoded(fitted, list(asked.queries))
+        fitted = fit(embedder, task.corpus)
+        found = EmbeddingStore().encoded(fitted, list(task.queries))
         queries = found.vectors
         notes += found.notes
-    nearest = ranked(name, queries, vectors, k, asked.rows)
+    nearest = ranked(name, queries, vectors, k, task.rows)
     known = tuple(dict.fromkeys(notes))
-    return Searched(name, asked.fingerprint, nearest.ids, cost, known)
+    return Searched(name, task.fingerprint, nearest.ids, cost, known)
 
 
-def _checked(given: np.ndarray, asked: Asked, name: str) -> Embeddings:
+def _checked(given: np.ndarray, task: SearchTask, name: str) -> Embeddings:
     """The vectors of the text's sentences that a user gives."""
     vectors = as_matrix(name, given)
-    n = len(asked.sentences)
+    n = len(task.sentences)
     if len(vectors) != n:
         raise InputError(
             f"{name}: has {len(vectors)} vectors for {n} sentences; "
             "give one for each, in the order of the text"
         )
-    if not asked.are_drawn:
+    if not task.are_drawn:
         raise InputError(
             f"{name}: vectors cannot encode queries; give an embedder, or no queries"
         )

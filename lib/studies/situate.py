@@ -38,7 +38,7 @@ FORMAT = "sentence-neighbors"  # also the key of the description in the file's m
 VERSION = 1  # raised when older programs could not read the file any more
 # The columns that name a row; the others are neighbor and similarity.
 KEY = ["embedder", "query", "rank"]
-ROUNDING = 1e-5  # by so much may a similarity rise from one rank to the next
+ROUNDING = 1e-5  # tolerance for a rise between ranks
 WORDS = r"[\w .,+:()/-]{1,120}"  # names of embedders and families
 
 
@@ -147,7 +147,7 @@ class Neighborhoods:
             )
 
 
-def of(
+def from_search(
     corpus: Corpus,
     queries: np.ndarray,
     found: Mapping[str, Neighbors],
@@ -294,7 +294,7 @@ def place(embedder: Embedder, corpus: Corpus, stored: Neighborhoods) -> Neighbor
     return replace(stored, found=found, about=about)
 
 
-def row(
+def overlaps_with(
     ids: Mapping[str, np.ndarray],
     name: str,
     clusters: np.ndarray,
@@ -334,12 +334,12 @@ def by_chance(placed: Neighborhoods) -> tuple[float, float]:
     return shared, float(rarely)
 
 
-def alone(
+def unique_share(
     ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling
 ) -> pd.DataFrame:
     """The share of each embedder's neighbors that no other embedder finds.
 
-    The largest comes first; the rest as for `row`.
+    The largest comes first; the rest as for `overlaps_with`.
     """
     found = found_by(ids, next(iter(ids.values())).shape[1])
     found["alone"] = found["popularity"] == 1

@@ -58,7 +58,7 @@ def sentences(
     count: int,
     seed: int,
 ) -> list[Sentence]:
-    """So many sentences, drawn from those with three known words or more.
+    """`count` sentences, drawn from those with three known words or more.
 
     Raises InputError if there are fewer than ten.
     """

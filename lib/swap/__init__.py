@@ -18,17 +18,25 @@ import pandas as pd
 from lib import n2o, stats
 from lib.base.errors import InputError
 from lib.corpora import Corpus
-from lib.studies.searches import QUERIES, SEED, Asked, Searched, ask, load, search
+from lib.studies.searches import (
+    QUERIES,
+    SEED,
+    Searched,
+    SearchTask,
+    load_embedder,
+    make_queries,
+    search,
+)
 
 __all__ = [
     "QUERIES",
     "Drift",
     "Swap",
-    "ask",
     "between",
     "compare",
     "evaluator",
-    "load",
+    "load_embedder",
+    "make_queries",
     "search",
 ]
 
@@ -40,7 +48,7 @@ class Swap:
     `sampling` is that of the intervals. `same` says that the two are one embedder.
     """
 
-    asked: Asked
+    task: SearchTask
     old: Searched
     new: Searched
     sampling: stats.Sampling
@@ -81,25 +89,25 @@ class Swap:
         """
         shares = self.per_query.astype(float)
         within = None if self.same else (0, 1)
-        return stats.means(shares, self.sampling, self.asked.clusters, within)
+        return stats.means(shares, self.sampling, self.task.clusters, within)
 
     @property
     def units(self) -> int:
         """How many queries are independent: those of one document count as one."""
-        clusters = self.asked.clusters
-        return len(self.asked.queries if clusters is None else np.unique(clusters))
+        clusters = self.task.clusters
+        return len(self.task.queries if clusters is None else np.unique(clusters))
 
     @property
     def chance(self) -> float:
         """The N2O of two embedders that draw their neighbors at random."""
-        return n2o.chance(self.k, self.asked.candidates)
+        return n2o.chance(self.k, self.task.candidates)
 
     def lines(self) -> list[str]:
         """Four lines for a terminal, and one for each note on either side."""
         shown = {}
         for row in self.numbers.itertuples():
             shown[row.Index] = f"{row.value:.3f} ({row.low:.3f} to {row.high:.3f})"
-        queries = f"{len(self.asked.queries):,} queries, k = {self.k}"
+        queries = f"{len(self.task.queries):,} queries, k = {self.k}"
         lines = [
             f"N2O of {self.old.name} with {self.new.name}: {shown['n2o']}; "
             f"{queries}, chance {self.chance:.3f}",
@@ -120,7 +128,7 @@ class Swap:
         overlap comes first. Sentences are ordered from the nearest.
         """
         table = self.per_query.rename(columns={"n2o": "overlap"})
-        table.insert(0, "query", list(self.asked.queries))
+        table.insert(0, "query", list(self.task.queries))
         table["lost"] = self._missing(self.old.ids, self.new.ids)
         table["gained"] = self._missing(self.new.ids, self.old.ids)
         return table.sort_values("overlap", kind="stable", ignore_index=True)
@@ -133,14 +141,14 @@ class Swap:
         return found
 
     def _texts(self, ids: np.ndarray) -> list[str]:
-        return [self.asked.sentences[int(i)] for i in ids]
+        return [self.task.sentences[int(i)] for i in ids]
 
     def found_by(self) -> pd.DataFrame:
         """For how many queries each sentence is found: columns sentence, old, new.
 
         The greatest change comes first. Sentences that nobody finds are left out.
         """
-        n = len(self.asked.sentences)
+        n = len(self.task.sentences)
         counts = {
             "old": np.bincount(self.old.ids.ravel(), minlength=n),
             "new": np.bincount(self.new.ids.ravel(), minlength=n),
@@ -154,14 +162,17 @@ class Swap:
 
 
 def between(
-    asked: Asked, old: Searched, new: Searched, sampling: stats.Sampling | None = None
+    task: SearchTask,
+    old: Searched,
+    new: Searched,
+    sampling: stats.Sampling | None = None,
 ) -> Swap:
     """What changes between two searches.
 
     Raises InputError unless both were of the same text, with the same queries and k.
     """
     for side in (old, new):
-        if side.fingerprint != asked.fingerprint:
+        if side.fingerprint != task.fingerprint:
             raise InputError(
                 f"{side.name}: has searched another text, or with other queries; "
                 "search the same text with the same queries"
@@ -175,7 +186,7 @@ def between(
     if old.name == new.name:
         old = replace(old, name=f"{old.name} (old)")
         new = replace(new, name=f"{new.name} (new)")
-    return Swap(asked, old, new, sampling or stats.Sampling(SEED), same)
+    return Swap(task, old, new, sampling or stats.Sampling(SEED), same)
 
 
 def compare(
@@ -189,12 +200,12 @@ def compare(
     """Whether a new embedder finds what the old one finds, on a text of one's own.
 
     `old` and `new` are as for `search`; each encodes the text once. `queries` is as for
-    `ask`, and `k` is how many results users see. Raises InputError as both do.
+    `make_queries`, and `k` is how many results users see. Raises InputError as both do.
     """
-    asked = ask(sentences, queries, seed)
-    before = search(old, asked, k, "old")
-    after = search(new, asked, k, "new")
-    return between(asked, before, after, stats.Sampling(seed))
+    task = make_queries(sentences, queries, seed)
+    before = search(old, task, k, "old")
+    after = search(new, task, k, "new")
+    return between(task, before, after, stats.Sampling(seed))
 
 
 # -- fine-tuning -----------------------------------------------------------------------
@@ -214,8 +225,8 @@ class Drift:
         self.prefix = f"{name}_" if name else ""
         self.primary_metric = f"{self.prefix}n2o"
         self.k = k
-        self.asked = ask(sentences, queries)
-        self.old = search(old, self.asked, k, "old")
+        self.task = make_queries(sentences, queries)
+        self.old = search(old, self.task, k, "old")
 
     def __call__(
         self,
@@ -228,8 +239,8 @@ class Drift:
 
         With an `output_path`, a line is added to the CSV file there.
         """
-        new = search(model, self.asked, self.k, "new")
-        values = between(self.asked, self.old, new).per_query.mean()
+        new = search(model, self.task, self.k, "new")
+        values = between(self.task, self.old, new).per_query.mean()
         if output_path is not None:
             folder = Path(output_path)
             folder.mkdir(parents=True, exist_ok=True)

@@ -160,7 +160,7 @@ def _embedder(options: argparse.Namespace, side: str) -> Embedder:
     if pooling:
         parameters.one_of(f"{side}, pooling", pooling, POOLINGS)
     prompt = getattr(options, f"{side}_prompt")
-    return swap.load(getattr(options, side), pooling, prompt)
+    return swap.load_embedder(getattr(options, side), pooling, prompt)
 
 
 def _text(parameter: str, given: str) -> str:

@@ -176,7 +176,7 @@ def _members(rows: pd.DataFrame) -> pd.Series:
 def _one_of_each(
     rows: pd.DataFrame, count: int, rng: np.random.Generator
 ) -> list[tuple[str, int]]:
-    """One sentence of each of so many groups, with the group; both are drawn."""
+    """One sentence of each of `count` groups, with the group; both are drawn."""
     members = _members(rows)
     drawn = []
     for group in _drawn(members.index, count, rng):

@@ -15,7 +15,7 @@ from audit.ledger import Ledger
 from lib import embedders, plotting, stats
 from lib.base import paths
 
-NAMES = list(embedders.GROUPS["installed"])
+NAMES = list(embedders.PRESETS["installed"])
 PAPER = list(published.load("n2o_table1")["embedder"])
 NOTEBOOK = json.loads((paths.NOTEBOOKS / "replication/n2o.ipynb").read_bytes())
 CODE = [cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]

@@ -29,7 +29,7 @@ NAMES = [*HERE, *COMPOSED]
 # Their libraries give even an empty sentence a vector, or they are centered, and the
 # docstrings say so.
 NEVER_ZERO = {"minilm-cls", "minilm-avg", "use-multilingual-q8", "pca-bow"}
-PAPER = embedders.GROUPS["table-1"]
+PAPER = embedders.PRESETS["table-1"]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_catalog_says_what_is_here_and_how_to_get_the_rest() -> None:
     assert list(table.columns) == columns.split()
     assert table.notna().drop(columns="dim").all(axis=None)
     assert table.index[table["available"]].tolist() == HERE
-    assert set(table["tried_on"]) == {"real weights", "format fixtures"}
+    assert set(table["tried_on"]) == {"real weights", "never run on real weights"}
     assert len(PAPER) == len(set(PAPER)) == 21
     assert set(PAPER) <= set(table.index)
 
@@ -246,7 +246,7 @@ def test_an_embedder_whose_package_is_missing_says_how_to_get_it(monkeypatch) ->
 
 
 def test_a_group_stands_for_its_embedders_and_what_is_not_here_is_told_apart() -> None:
-    group = embedders.GROUPS["installed"]
+    group = embedders.PRESETS["installed"]
     here, absent = embedders.select("names", ["bow", "glove-840b-300d", "installed"])
     assert here == ["bow", *(name for name in group if name != "bow")]
     assert set(absent) == set(embedders.missing(["glove-840b-300d"]))

@@ -72,7 +72,7 @@ vectors = EmbeddingStore().embed_all(names, corpus)
 assert list(vectors) == list(vectors.seconds) == names
 assert vectors["letters"][0].tolist() == [3.0 * "a cat and a dog".count(l) for l in "abcdefghijklmnopqrstuvwxyz"]
 found = neighbors.of_each(vectors, queries, k=3)
-stored = situate.of(corpus, queries, found, vectors)
+stored = situate.from_search(corpus, queries, found, vectors)
 assert stored.about.loc["letters"].tolist() == ["encoder", 26]
 table = n2o.matrix(stored.ids)
 

@@ -138,7 +138,7 @@ def few() -> Neighborhoods:
 
 
 def test_the_row_by_hand(few) -> None:
-    row = situate.row(few.ids, "new", CLUSTERS, SAMPLING)
+    row = situate.overlaps_with(few.ids, "new", CLUSTERS, SAMPLING)
     assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
     assert list(row.index) == ["a", "b", "c"]
     # Over queries the overlaps with a are 1/2 and 1, with b 1/2 and 1/2, with c 0 and
@@ -149,7 +149,7 @@ def test_the_row_by_hand(few) -> None:
 
 
 def test_what_is_found_alone_by_hand(few) -> None:
-    alone = situate.alone(few.ids, CLUSTERS, SAMPLING)["value"]
+    alone = situate.unique_share(few.ids, CLUSTERS, SAMPLING)["value"]
     assert alone.to_dict() == {"b": 0.5, "c": 0.5, "new": 0.25, "a": 0}  # 8, 2; 6, 6; 4
 
 
@@ -184,7 +184,7 @@ def stored(corpus, store) -> Neighborhoods:
     queries = np.arange(3, 60, 4)
     vectors = store.embed_all(names, corpus)
     found = neighbors.of_each(vectors, queries, k=5)
-    return situate.of(corpus, queries, found, vectors)
+    return situate.from_search(corpus, queries, found, vectors)
 
 
 def test_a_stored_embedder_that_is_placed_again_lands_on_itself(corpus, stored) -> None:

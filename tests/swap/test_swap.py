@@ -16,7 +16,7 @@ from lib.base import markdown, paths
 from lib.corpora.corpus import Record, assemble
 from lib.store import EmbeddingStore
 from lib.studies import searches
-from lib.studies.searches import Asked, Searched
+from lib.studies.searches import Searched, SearchTask
 from lib.swap import report
 from tests.letters import DIM, letters, write_letters
 from tests.refusals import refused
@@ -53,7 +53,7 @@ def test_a_rotation_and_a_positive_scale_change_nothing(vectors, rng) -> None:
     # Wilson's interval of none of 120; an embedder and itself have none.
     open_ends = [*numbers["high"][1:], 1 - numbers["low"].iloc[0]]
     assert open_ends == pytest.approx([0.03102] * 3, abs=1e-5)
-    itself = swap.between(found.asked, found.old, found.old).numbers
+    itself = swap.between(found.task, found.old, found.old).numbers
     for column in ("value", "low", "high"):
         assert itself[column].to_dict() == expected
     assert (found.changes()["lost"].str.len() == 0).all()
@@ -87,15 +87,15 @@ NEW = np.array([[1, 3, 2], [0, 3, 5], [0, 1, 2]])
 
 
 @pytest.fixture
-def asked() -> Asked:
-    return Asked(TEXT, [TEXT[0], TEXT[1], TEXT[3]], np.array([0, 1, 3]))
+def task() -> SearchTask:
+    return SearchTask(TEXT, [TEXT[0], TEXT[1], TEXT[3]], np.array([0, 1, 3]))
 
 
 @pytest.fixture
-def toy(asked) -> swap.Swap:
-    old = Searched("a", asked.fingerprint, OLD, notes=("reads little.",))
-    new = Searched("a", asked.fingerprint, NEW)
-    return swap.between(asked, old, new, stats.Sampling(0, 200))
+def toy(task) -> swap.Swap:
+    old = Searched("a", task.fingerprint, OLD, notes=("reads little.",))
+    new = Searched("a", task.fingerprint, NEW)
+    return swap.between(task, old, new, stats.Sampling(0, 200))
 
 
 def test_the_numbers_by_hand(toy) -> None:
@@ -146,7 +146,7 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
     assert (found.old.cost.bytes, found.new.cost.bytes) == (4 * DIM, DIM)
     assert found.old.cost.seconds == found.new.cost.seconds > 0
     assert f"ms to encode, {DIM} bytes" in found.lines()[3]
-    assert swap.load(name).name == name
+    assert swap.load_embedder(name).name == name
 
 
 # -- refused ---------------------------------------------------------------------------
@@ -177,12 +177,12 @@ def test_bad_input_gets_one_sentence(change, message) -> None:
         swap.compare(**(given | change))
 
 
-def test_another_text_and_another_k_are_refused(asked) -> None:
-    a = Searched("a", asked.fingerprint, OLD)
+def test_another_text_and_another_k_are_refused(task) -> None:
+    a = Searched("a", task.fingerprint, OLD)
     with refused("b: has searched another text, or with other"):
-        swap.between(asked, a, Searched("b", "other", NEW))
+        swap.between(task, a, Searched("b", "other", NEW))
     with refused("k: a has 3 neighbors of a query and b 2"):
-        swap.between(asked, a, Searched("b", asked.fingerprint, NEW[:, :2]))
+        swap.between(task, a, Searched("b", task.fingerprint, NEW[:, :2]))
 
 
 # -- fine-tuning -----------------------------------------------------------------------
@@ -335,7 +335,7 @@ def test_queries_of_one_document_count_as_one_and_too_few_decide_nothing(
     records = [Record(each, i // 10) for i, each in enumerate(SENTENCES)]
     corpus = assemble("toy", records)
     found = swap.compare(Letters(), Letters(), corpus, k=4)
-    assert (len(found.asked.queries), found.units) == (120, 12)
+    assert (len(found.task.queries), found.units) == (120, 12)
     name = write_letters(tmp_path / "mine.py")
     (tmp_path / "two.txt").write_text("fish\nbread\n")
     options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]

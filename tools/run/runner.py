@@ -158,7 +158,7 @@ def reason(error: Exception, job: Job) -> str:
 def _refusal(number: int | None, place: Path | str, said: str) -> str:
     """What the system refused; for a failed write, in the words of `lib.base.files`."""
     return (
-        f"{place}: cannot be written ({said}); {files.REMEDY}"
+        f"{place}: cannot be written ({said}); {files.DISK_REMEDY}"
         if number in OF_DISK
         else f"{place}: {said}"
     )

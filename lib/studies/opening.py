@@ -9,7 +9,7 @@ from lib.base import environment
 from lib.corpora import Corpus
 
 
-def opening(
+def markdown(
     corpus: Corpus,
     names: Sequence[str],
     absent: Mapping[str, str],
