@@ -174,6 +174,13 @@ def load(name: str, **options: Any) -> Embedder:
     InputError
         An unknown name or option; weights that are not here: with the file, its address
         and the folder to put it in.
+
+    Examples
+    --------
+    >>> from lib import embedders
+    >>> embedder = embedders.load("wordllama")
+    >>> embedder.encode(["a cat", "a dog"]).shape
+    (2, 256)
     """
     parsed = parse("embedder", name)
     if reason := parsed.missing:
@@ -208,6 +215,13 @@ def catalog() -> pd.DataFrame:
     `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come
     from the real weights or whether the reader has been tried on small files in their
     official format only.
+
+    Examples
+    --------
+    >>> from lib import embedders
+    >>> table = embedders.catalog().set_index("name")
+    >>> table.loc["wordllama", "family"]
+    'static'
     """
     rows = [[getattr(row, column) for column in COLUMNS] for row in _entries()]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})

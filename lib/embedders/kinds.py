@@ -55,6 +55,12 @@ class Kind:
     method, text : str
         How it was trained, and on what: `HERE` where it learns from the text at hand.
         Embedders that share both are near copies.
+
+    Examples
+    --------
+    >>> from lib import embedders
+    >>> embedders.kind("glove-6b-50d+sif").architecture
+    'word vectors pooled in another way'
     """
 
     architecture: str

@@ -101,6 +101,13 @@ class WordVectors(Mapping[str, np.ndarray]):
         InputError
             A file that is missing, empty, not whole, or of another kind; a row of other
             dimensions, that are not numbers, NaN or infinite; a full disk.
+
+        Examples
+        --------
+        >>> from lib.embedders.static import WordVectors
+        >>> size = Path("mine.txt").write_text("red 0.5 2")
+        >>> WordVectors.load("mine.txt", show_progress_bar=False)["red"].tolist()
+        [0.5, 2.0]
         """
         path = Path(path)
         versions = []

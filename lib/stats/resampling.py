@@ -77,6 +77,14 @@ def bootstrap(
         Columns of different lengths or without rows; a statistic that is NaN; an
         interval that excludes the estimate; a single seed; percentiles beyond which
         there is not one of the draws (`Sampling.for_family`).
+
+    Examples
+    --------
+    >>> from lib import stats
+    >>> overlaps = np.array([0.5, 0.7, 0.6, 0.9, 0.4, 0.8])
+    >>> found = stats.bootstrap(stats.mean, overlaps, sampling=stats.Sampling(seed=0))
+    >>> tuple(round(number, 2) for number in found)
+    (0.65, 0.52, 0.78)
     """
     columns = [np.asarray(column) for column in columns]
     units = _units(columns, clusters)

@@ -129,6 +129,15 @@ class EmbeddingStore:
         InputError
             No sentences, a single string, vectors that are not finite, or a folder that
             is full.
+
+        Examples
+        --------
+        >>> from lib import embedders
+        >>> from lib.store import EmbeddingStore
+        >>> store = EmbeddingStore("my-vectors")
+        >>> vectors = store.embed(embedders.load("wordllama"), ["a cat", "a dog"])
+        >>> vectors.shape
+        (2, 256)
         """
         found = self.encoded(embedder, corpus, name, show_progress_bar, client)
         if found.embedder.is_foreign:

@@ -201,6 +201,14 @@ def compare(
 
     `old` and `new` are as for `search`; each encodes the text once. `queries` is as for
     `make_queries`, and `k` is how many results users see. Raises InputError as both do.
+
+    Examples
+    --------
+    >>> from lib import swap
+    >>> sentences = [f"{word} number {i}" for word in ("cat", "dog") for i in range(9)]
+    >>> found = swap.compare("wordllama", "wordllama@int8", sentences, k=3)
+    >>> bool(found.numbers.loc["n2o", "value"] > 0.9)
+    True
     """
     task = make_queries(sentences, queries, seed)
     before = search(old, task, k, "old")
