@@ -182,35 +182,16 @@ def accuracy(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     counts the same; with a level "set" of its index the accuracies are those on each
     set. The levels are set, if given, model and, for several deals, seed.
     """
-    by_model = _by_model(right)
+    deals = right.columns.unique("deal")
+    by_model = right[deals[0]]
+    if len(deals) > 1:
+        by_model = right.rename_axis(columns=["seed", "model"]).swaplevel(axis=1)
+        by_model = by_model[list(by_model.columns.unique("model"))]
     groups = right.index.get_level_values("group")
     sets = None
     if "set" in right.index.names:
         sets = right.index.get_level_values("set")
     return stats.draws(by_model, sampling, groups, sets=sets)
-
-
-def accuracies(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
-    """The accuracy of each model with its interval, a share even where all agree."""
-    by_model = _by_model(right)
-    models = by_model.columns.unique("model")
-    values = by_model.to_numpy().reshape(len(right), len(models), -1)
-    options = {"clusters": right.index, "seeds": values.shape[2] > 1}
-    if not options["seeds"]:
-        values = values[..., 0]
-    found = stats.bootstrap(
-        stats.mean, values, sampling=sampling, within=(0, 1), **options
-    )
-    return found.table(models)
-
-
-def _by_model(right: pd.DataFrame) -> pd.DataFrame:
-    """Columns model and, for several deals, seed."""
-    deals = right.columns.unique("deal")
-    if len(deals) == 1:
-        return right[deals[0]]
-    by_model = right.rename_axis(columns=["seed", "model"]).swaplevel(axis=1)
-    return by_model[list(by_model.columns.unique("model"))]
 
 
 def mistakes(

@@ -79,13 +79,9 @@ class Interval(NamedTuple):
         table = pd.DataFrame(columns, columns=["value", "low", "high"])
         magnitude = table[["low", "high"]].abs().max(axis=1)
         table["constant"] = table["high"] - table["low"] <= ROUNDING * magnitude
-        if name is None:
-            table.index = index
-        elif isinstance(name, str):
-            table.index = pd.Index(list(index), name=name)
-        else:
-            table.index = pd.MultiIndex.from_tuples(index, names=name)
-        return table
+        if name is not None:
+            index = pd.Index(list(index)).set_names(name)
+        return table.set_index(index)
 
 
 def table(intervals: Mapping[object, Interval], name: str) -> pd.DataFrame:
@@ -103,6 +99,8 @@ def intervals(
     sampling: Sampling,
     method: str = "percentile",
     holm: bool = False,
+    within: tuple[float, float] | None = None,
+    units: int = 0,
 ) -> Interval:
     """The interval of each column of a table of draws.
 
@@ -115,8 +113,10 @@ def intervals(
     sampling : Sampling
         That of the draws. What goes beyond its repetitions counts only where a family
         needs it (`Sampling.for_family`).
-    method, holm
+    method, holm, within
         Those of `bootstrap`.
+    units : int
+        How many units were drawn from; with `within` alone.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def intervals(
         members = values[0, ..., 0] if seeds else values[0]
         sampling = sampling.for_family(members.size)
     values = values[: 1 + sampling.repetitions]
-    return bounded(values, sampling, method, holm, seeds)
+    return bounded(values, sampling, method, holm, seeds, within, units)
 
 
 def bounded(

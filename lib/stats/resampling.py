@@ -130,9 +130,7 @@ def means(
         each column, with its name.
     """
     options = {"sampling": sampling, "clusters": clusters, "within": within}
-    found = bootstrap(mean, columns, **options)
-    table = found.table(range(columns.shape[1]), "column")
-    return table.set_index(columns.columns)
+    return bootstrap(mean, columns, **options).table(columns.columns)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:

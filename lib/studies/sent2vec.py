@@ -325,25 +325,21 @@ class Comparison:
         "uni: SIF" is the variant "SIF" of "uni". What is not trained scores the same
         for each seed. The draws are enough for a `family` of so many comparisons.
         """
-        sets = [
-            item_set
-            for group in groups
-            for item_set in self.sets
-            if item_set.group == group
-        ]
-        sampling = self.sampling.for_family(family)
-        by_set = draws(sets, [self._values(names, own) for own in sets], sampling)
+        sets = [own for group in groups for own in self._sets(group)]
+        values = [self._values(names, own) for own in sets]
+        by_set = draws(sets, values, self.sampling.for_family(family))
         return mean_over(mean_over(by_set, "set"), "group")
 
     def on_each_set(self, names: Sequence[str], group: str) -> dict[str, pd.DataFrame]:
         """The scores as `scores` has them, in each set of a group."""
         scores = {}
-        for item_set in self.sets:
-            if item_set.group == group:
-                values = self._values(names, item_set)
-                in_set = draws([item_set], [values], self.sampling)
-                scores[item_set.name] = in_set[group, item_set.name]
+        for own in self._sets(group):
+            in_set = draws([own], [self._values(names, own)], self.sampling)
+            scores[own.name] = in_set[group, own.name]
         return scores
+
+    def _sets(self, group: str) -> list[ItemSet]:
+        return [item_set for item_set in self.sets if item_set.group == group]
 
     def _values(self, names: Sequence[str], item_set: ItemSet) -> pd.DataFrame:
         """A row for each item, a column for each embedder and seed."""

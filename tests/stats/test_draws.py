@@ -131,6 +131,13 @@ def test_a_family_has_the_draws_that_it_needs_and_others_no_more() -> None:
         intervals(draws(values, SAMPLING), SAMPLING, holm=True)
 
 
+def test_shares_of_none_have_an_interval_and_their_differences_have_none() -> None:
+    none = draws(pd.DataFrame(np.zeros((40, 2))), SAMPLING)
+    found = intervals(none, SAMPLING, "normal", within=(0, 1), units=40)
+    np.testing.assert_allclose(found.high, 0.0876, atol=1e-4)
+    assert not np.any(intervals(none[0] - none[1], SAMPLING))  # as an identity
+
+
 def test_a_single_unit_has_no_bounds() -> None:
     alone = draws(pd.DataFrame(np.ones((5, 2))), SAMPLING, np.zeros(5, int))
     found = intervals(alone, SAMPLING)
