@@ -90,7 +90,7 @@ def shuffled(sentences: Sequence[str]) -> list[str]:
 
 
 def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
-    """What `answer` classifies beside a bag of words.
+    """What `cross_validated_labels` classifies beside a bag of words.
 
     Its words in `dim` dimensions, and its words beside the URAE.
     """
@@ -107,7 +107,7 @@ def variants(bow: sp.csr_array, urae: np.ndarray, dim: int) -> dict[str, Any]:
     }
 
 
-def answer(
+def cross_validated_labels(
     models: Mapping[str, Any],
     labels: np.ndarray,
     seeds: Sequence[int],
@@ -165,8 +165,8 @@ def scores(
     return classify(vectors, labels, *steps, seed=seed, C=C, halves=halves).scores
 
 
-def right(answers: pd.DataFrame) -> pd.DataFrame:
-    """1 where a sentence is placed in its group, else 0; axes as in `answer`."""
+def is_correct(answers: pd.DataFrame) -> pd.DataFrame:
+    """1 where a sentence is placed in its group, else 0; axes as in the labels."""
     return answers.eq(answers.index.to_numpy(), axis=0).astype(float)
 
 
@@ -178,7 +178,7 @@ def share(right: pd.DataFrame) -> pd.DataFrame:
 def accuracy(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     """Draws of the accuracy of each model, over other groups and other deals.
 
-    `right` is as `right` has it, or its means within groups, with which each group
+    `right` is as `is_correct` has it, or its means within groups, with which each group
     counts the same; with a level "set" of its index the accuracies are those on each
     set. The levels are set, if given, model and, for several deals, seed.
     """

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from audit import figures, published
 from audit import n2o as study
-from audit import published
 from audit.ledger import Ledger
-from lib import embedders, plotting, stats
+from lib import embedders, stats
 from lib.base import paths
 
 NAMES = list(embedders.PRESETS["installed"])
@@ -154,6 +154,6 @@ def test_every_panel_of_boxes_shows_the_largest_value() -> None:
         "large": pd.DataFrame({"b": [1]}),
     }
     means = {title: table.mean() for title, table in tables.items()}
-    for axes in plotting.boxes(tables, "N2O", means).axes:
+    for axes in figures.boxes(tables, "N2O", means).axes:
         low, high = axes.get_xlim()
         assert (low, high > 1) == (0, True)

@@ -147,8 +147,8 @@ def test_one_translation_is_learned_and_the_other_labelled(rng) -> None:
     places = rng.normal(size=(9, 5))
     labels = np.tile(np.arange(9), 2)
     models = {"same": np.tile(places, (2, 1)), "zero": np.zeros((18, 2))}
-    answers = study.answer(models, labels, [0], halves=True)
-    share = study.share(study.right(answers))
+    answers = study.cross_validated_labels(models, labels, [0], halves=True)
+    share = study.share(study.is_correct(answers))
     assert share.mean().to_dict() == pytest.approx({"same": 1, "zero": 1 / 9})
 
 
@@ -167,7 +167,9 @@ def test_intervals_cover_other_deals_of_the_folds() -> None:
 def test_an_ensemble_adds_scores_on_one_scale(rng) -> None:
     vectors, labels = clouds(rng, *[3] * 12)
     models = {"one": vectors[:, :4], "other": vectors[:, 4:]}
-    answers = study.answer(models, labels, [0, 1], {"both": ["one", "other"]})
+    answers = study.cross_validated_labels(
+        models, labels, [0, 1], {"both": ["one", "other"]}
+    )
     for seed in (0, 1):
         scores = [
             localization.classify(each, labels, seed=seed).scores
