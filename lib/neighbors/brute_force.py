@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
@@ -158,7 +159,9 @@ def choose(queries: Vectors, corpus: Vectors, device: str = "auto") -> Any:
         return Sparse(queries, corpus)
     queries = unit(queries, "queries")
     n, d = corpus.shape
-    worth_torch = "torch" in sys.modules or len(queries) * n * d >= WORTH_TORCH
+    worth_torch = find_spec("torch") is not None and (
+        "torch" in sys.modules or len(queries) * n * d >= WORTH_TORCH
+    )
     wants_gpu = device in ("cuda", "mps") or (device == "auto" and worth_torch)
     if wants_gpu and available(device):
         return Gpu(queries, corpus, device)

