@@ -12,7 +12,6 @@ import tomllib
 from importlib.metadata import metadata as installed_metadata
 from importlib.metadata import packages_distributions
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import yaml
@@ -81,10 +80,11 @@ def imported(*folders: str) -> set[str]:
     return {canonical(known[module][0]) for module in outside}
 
 
-# docs/contributing.md: "`make lint`"; a measure needs no embedder, and no arrow points
-# back
-def test_data_flow_one_way_through_lib() -> None:
-    run(str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+# A tag can be moved to other code
+def test_actions_of_workflows_are_pinned_by_commit() -> None:
+    for file in (ROOT / ".github/workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.*)", file.read_text()):
+            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", used), file
 
 
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a
