@@ -154,19 +154,9 @@ def mean_reciprocal_rank(ranks: ArrayLike) -> float:
 
 
 def chance(size: int) -> float:
-    """The expected MRR of a random ranking of `size` sentences.
+    """The expected MRR of a random ranking of `size` sentences, one of them right.
 
-    One of them is right: the mean of 1/1 to 1/size.
-
-    Parameters
-    ----------
-    size : int
-        At least 1, the right answer included.
-
-    Returns
-    -------
-    float
-        In (0, 1].
+    This is the mean of 1/1 to 1/size, in (0, 1].
     """
     return float(np.mean(1 / np.arange(1, size + 1)))
 
