@@ -18,6 +18,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 
 from lib.base import files, parameters, paths
 from lib.base.errors import InputError
+from tools.run.profiles import has_file, of_profile, of_texts
 
 OF_SOME = ("hub", "paper")  # profiles that are for some notebooks only
 MODEL_FILES = ("config.json", "modules.json")  # one of them is in the folder of a model
@@ -178,11 +179,11 @@ def select(
     if not chosen:
         _refuse(prefix, list(notebooks))
     if not prefix and profile in OF_SOME:
-        chosen = [file for file in chosen if profiles.has_file(file, profile)]
+        chosen = [file for file in chosen if has_file(file, profile)]
     changes = []
     for notebook in chosen:
-        of_profile = profiles.of_profile(notebook, profile)
-        changes.append(of_profile | profiles.of_texts(notebook, given))
+        changed = of_profile(notebook, profile) | of_texts(notebook, given)
+        changes.append(changed)
     return [
         Job(notebook, output or profile, changed)
         for notebook, changed in zip(chosen, changes, strict=True)
