@@ -26,7 +26,7 @@ LINE_FORMAT = (
 
 
 def bar(
-    total: int,
+    total: int | None,
     description: str,
     unit: str = "sentences",
     initial: int = 0,

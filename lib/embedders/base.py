@@ -309,7 +309,7 @@ def in_batches(
     is_paced = size is None and not bar.disable
     if size is None:
         size = SMALLEST_BATCH if is_paced else LARGEST_BATCH
-    parts = []
+    parts: list[Embeddings] = []
     start = 0
     while not parts or start < len(sentences):
         batch = sentences[start : start + size]

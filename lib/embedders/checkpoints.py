@@ -250,7 +250,8 @@ def table_size(model: PreTrainedModel) -> int | None:
 
     RoBERTa and its like start to count behind the position of the padding.
     """
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    inner = getattr(model, "embeddings", None)
+    table: Any = getattr(inner, "position_embeddings", None)
     if not hasattr(table, "num_embeddings"):
         return None
     unused = 0 if table.padding_idx is None else table.padding_idx + 1

@@ -133,7 +133,7 @@ class SIF(WordComposition):
 
     parameters = (*WordComposition.parameters, "given_digest", "a", "m", *DECISIONS)
     needs_fit = True
-    learned = ("components", "removed")
+    learned: tuple[str, ...] = ("components", "removed")
 
     def __init__(
         self,
@@ -167,7 +167,8 @@ class SIF(WordComposition):
             self.learned = (*self.learned, "probabilities")
         else:
             self._look_up_in(self.given)
-        self.components = self.removed = None
+        self.components: np.ndarray | None = None
+        self.removed: np.ndarray | None = None
 
     @cached_property
     def given_digest(self) -> str | None:

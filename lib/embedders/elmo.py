@@ -233,7 +233,7 @@ class BiLanguageModel:
         """
         import torch
 
-        words = [[BEGIN_SENTENCE], [END_SENTENCE]]
+        words: list[Sequence[int]] = [[BEGIN_SENTENCE], [END_SENTENCE]]
         words += [token.encode("utf-8", "ignore") for token in tokens]
         length = self.options["max_characters_per_token"]
         ids = np.stack([character_ids(word, length) for word in words])

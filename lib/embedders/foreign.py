@@ -69,7 +69,7 @@ class ForeignEmbedder(Embedder):
         self._options = _silencing(function)
         self._layout = ""
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> str | tuple:
         if self.place:  # another process reads the code itself
             return from_code, (self.place, self.name)
         return super().__reduce__()

@@ -212,7 +212,7 @@ def is_revision(base: str, suffix: str) -> bool:
     return not is_form and not is_folder and fullmatch(ID, base) is not None
 
 
-def _of(model: str) -> dict[str, str | None]:
+def _of(model: str) -> dict[str, Any]:
     """A model's id and revision, as the hub's functions take them."""
     id, _, revision = model.partition("@")
     return {"repo_id": id, "revision": revision or REVISIONS.get(id)}
@@ -267,7 +267,7 @@ def _files(model: str) -> list[str]:
     from huggingface_hub import HfApi
 
     found = HfApi().model_info(**_of(model), timeout=SECONDS)
-    return [file.rfilename for file in found.siblings]
+    return [file.rfilename for file in found.siblings or ()]
 
 
 def _fetched(model: str) -> Path:
@@ -364,7 +364,8 @@ class HubEntry(CatalogEntry):
 
 def entry(name: str) -> HubEntry:
     """The row of a folder, an id that the catalog does not list, or a revision."""
-    if listed := ENTRIES.get(name.partition("@")[0]):
+    listed: Any = ENTRIES.get(name.partition("@")[0])
+    if listed:
         return replace(listed, name=name)
     source = "the model hub, or a folder"
     return HubEntry(

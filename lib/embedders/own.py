@@ -130,8 +130,9 @@ def _named(spec: str, name: str, pooling: str, prompt: str) -> Embedder:
     is_form = at and not re.search("[/:]", suffix) and not is_folder
     if is_form and not hub.is_revision(base, suffix):
         maker, numbers = form_of("embedder", spec, suffix)
-        shrunk = maker(_named(base, name, pooling, prompt), *numbers)
-        shrunk.name = shrunk.base.name
+        full = _named(base, name, pooling, prompt)
+        shrunk = maker(full, *numbers)
+        shrunk.name = full.name
         return shrunk
     if not is_folder and re.fullmatch(".+:[^:]+", spec):
         embedder = from_code(spec, name or _shown(Path(spec.rpartition(":")[0]).stem))

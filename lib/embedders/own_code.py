@@ -14,7 +14,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module, invalidate_caches, util
 from importlib.machinery import ModuleSpec, PathFinder
@@ -140,7 +140,7 @@ def _tell(files: Iterable[str | Path]) -> None:
 
 def _states(files: Iterable[str]) -> dict[str, tuple[int, int] | None]:
     """The size and the time of change of each file; None if it is not there."""
-    states = {}
+    states: dict[str, tuple[int, int] | None] = {}
     for file in files:
         states[file] = None
         with suppress(OSError):
@@ -247,17 +247,17 @@ def _own(name: str, packages: set[str]) -> Iterator[tuple[str, Path, str]]:
     An installed one is added to `packages`.
     """
     for full, spec in _specs(name):
-        is_file = spec.has_location and spec.origin
+        file = spec.origin if spec.has_location else None
         if full == "lib" or spec.origin in ("built-in", "frozen"):
             packages.add(full)
             return
-        if is_file and keys.is_installed(spec.origin):
+        if file and keys.is_installed(file):
             packages.add(full)
             return
-        if is_file:
+        if file:
             is_package = spec.submodule_search_locations is not None
             package = full if is_package else full.rpartition(".")[0]
-            yield full, Path(spec.origin), package
+            yield full, Path(file), package
 
 
 def _imports(file: Path, package: str, reasons: dict[str, None]) -> Iterator[str]:
@@ -307,7 +307,7 @@ def _run(name: str, file: Path | None, sources: _Sources) -> ModuleType:
     return module
 
 
-def _forget(opened: Iterable[str]) -> None:
+def _forget(opened: Collection[str | None]) -> None:
     """Have Python import anew what it has from these files."""
     for name, module in list(sys.modules.items()):
         if getattr(module, "__file__", None) in opened:
@@ -315,7 +315,8 @@ def _forget(opened: Iterable[str]) -> None:
 
 
 def _executed(name: str, file: Path) -> ModuleType:
-    module = util.module_from_spec(util.spec_from_file_location(name, file))
+    spec: Any = util.spec_from_file_location(name, file)
+    module = util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         exec(compile(file.read_bytes(), str(file), "exec"), vars(module))

@@ -151,7 +151,7 @@ class CatalogEntry:
 
     def make(self, name: str, **options: Any) -> Any:
         """The embedder, or the word vectors."""
-        return self.maker(*self.files(), name=name, **(self.preset | options))
+        return self.maker(*self.files(), name=name, **{**self.preset, **options})
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def register_quantization(what: str, source: str, size: str) -> Callable:
     The class says its suffix.
     """
 
-    def register(maker: Callable) -> Callable:
+    def register(maker: Any) -> Any:
         FORMS.append(Form(maker, maker.suffix, what, source, size))
         return maker
 

@@ -93,7 +93,7 @@ class Sent2VecFile(Embedder):
         return self.model.encode(_tokenized(sentences, self.tokenize))
 
 
-ROW = {"license": "MIT (program)", "sized": True}
+ROW: dict[str, Any] = {"license": "MIT (program)", "sized": True}
 UNIGRAMS = {"word_ngrams": 1}
 BIGRAMS = {"word_ngrams": 2}
 # A tenth of the paper's 0.0005, which takes more from a target's vector, zero at first,
@@ -110,8 +110,8 @@ def _kind(preset: dict[str, Any], text: str) -> Kind:
     )
 
 
-UNI = {"preset": UNIGRAMS, "kind": _kind(UNIGRAMS, HERE)}
-BI = {"preset": BIGRAMS, "kind": _kind(BIGRAMS, HERE)}
+UNI: dict[str, Any] = {"preset": UNIGRAMS, "kind": _kind(UNIGRAMS, HERE)}
+BI: dict[str, Any] = {"preset": BIGRAMS, "kind": _kind(BIGRAMS, HERE)}
 
 
 @embedder("sent2vec-corpus-uni", CORPUS, 100, "Sent2Vec, unigrams", **ROW, **UNI)
@@ -216,7 +216,7 @@ for model, dim, source, preset in (
 ):
     name = f"sent2vec-{model}"
     parts = "unigrams" if preset["word_ngrams"] == 1 else "unigrams and bigrams"
-    row = {"kind": _kind(preset, source), "preset": preset}
+    row: dict[str, Any] = {"kind": _kind(preset, source), "preset": preset}
     embedder(name, ENCODER, dim, f"Sent2Vec, {source}, {parts}", name, **row)(
         Sent2VecFile
     )

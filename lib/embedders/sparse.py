@@ -57,9 +57,9 @@ class BagOfWords(Embedder):
 
     version = 2
     libraries = ("gensim",)
-    parameters = ("tokenize",)
+    parameters: Sequence[str] = ("tokenize",)
     needs_fit = True
-    learned = ("vocabulary",)
+    learned: Sequence[str] = ("vocabulary",)
     name = "bow"
 
     def __init__(
@@ -102,7 +102,7 @@ class TfIdf(BagOfWords):
     N2O paper. A word of every sentence weighs nothing.
     """
 
-    learned = ("vocabulary", "idf")
+    learned: Sequence[str] = ("vocabulary", "idf")
     name = "tfidf"
 
     def _fit(self, sentences: Sequence[str], show_progress_bar: bool) -> None:
@@ -195,7 +195,7 @@ class LSA(_Projected, TfIdf):
     Tf-idf vectors are projected onto the first singular directions.
     """
 
-    learned = (*TfIdf.learned, *PROJECTION)
+    learned: Sequence[str] = (*TfIdf.learned, *PROJECTION)
     centered = False
 
 

@@ -26,19 +26,19 @@ from lib.embedders.word_files import Vectors
 
 # gensim's terms. The probability of a token to be kept is thinned out for frequent
 # words by `sample`.
-COMMON = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
+COMMON: dict[str, Any] = {"negative": 5, "min_count": 2, "sample": 1.0e-3, "workers": 1}
 NGRAMS = {"min_n": 3, "max_n": 6, "bucket": 200_000}
 # max_n below min_n switches character n-grams off.
 WHOLE_WORDS = {"min_n": 1, "max_n": 0, "bucket": 1}
 
-ROW = {"license": "LGPL-2.1 (program)", "sized": True}
+ROW: dict[str, Any] = {"license": "LGPL-2.1 (program)", "sized": True}
 WORDS = ROW | {"words": text.lower_word_tokens}
 FASTTEXT = {"model": "FastText"} | WHOLE_WORDS
 SUBWORDS = FASTTEXT | NGRAMS
 # fastText's skip-gram without subwords is word2vec's.
 _words_kind = partial(Kind, STATIC_AVERAGE, CONTEXT, reads_order=False, text=HERE)
-SKIP_GRAM = {"kind": _words_kind(method="skip-gram")}
-CBOW = {"kind": _words_kind(method="continuous bag of words")}
+SKIP_GRAM: dict[str, Any] = {"kind": _words_kind(method="skip-gram")}
+CBOW: dict[str, Any] = {"kind": _words_kind(method="continuous bag of words")}
 
 
 @embedder("w2v-corpus", CORPUS, 100, "word2vec skip-gram", **SKIP_GRAM, **WORDS)
@@ -206,8 +206,8 @@ PV_DBOW = {"model": "pv-dbow", "epochs": 20, "tolerance": 0.03}
 # PV-DBOW learns from bags of words, but the random draws of an inference go to the
 # words in their order.
 _paragraphs_kind = partial(Kind, PARAGRAPH, CONTEXT, reads_order=True, text=HERE)
-OF_DM = {"kind": _paragraphs_kind(method="PV-DM")}
-OF_DBOW = {"kind": _paragraphs_kind(method="PV-DBOW")}
+OF_DM: dict[str, Any] = {"kind": _paragraphs_kind(method="PV-DM")}
+OF_DBOW: dict[str, Any] = {"kind": _paragraphs_kind(method="PV-DBOW")}
 
 
 @embedder("pv-dm-corpus", CORPUS, 100, DM, **OF_DM, **ROW, preset={"model": "pv-dm"})

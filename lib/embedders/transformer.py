@@ -127,7 +127,7 @@ class Transformer(Embedder):
         return super().settings | {"files": digest_of_model(self.folder)}
 
     @property
-    def companions(self) -> list[Transformer]:
+    def companions(self) -> list[Transformer]:  # type: ignore[override]
         """The same model with the other poolings."""
         stem = self.name.removesuffix(f"-{self.pooling}")
         others = []
@@ -191,10 +191,10 @@ class Transformer(Embedder):
 
     def _encodings(self, sentences: list[str], tokenizer: Any) -> list[Any]:
         """Each sentence's subwords, cut to what the model can take."""
-        has_words = self.tokenize is not None
-        if has_words:
-            sentences = [self.tokenize(sentence) for sentence in sentences]
-        return tokenizer.encode_batch_fast(sentences, is_pretokenized=has_words)
+        if self.tokenize is None:
+            return tokenizer.encode_batch_fast(sentences)
+        words = [self.tokenize(sentence) for sentence in sentences]
+        return tokenizer.encode_batch_fast(words, is_pretokenized=True)
 
 
 # -- text for GPT ----------------------------------------------------------------------
@@ -235,7 +235,9 @@ def _one_a_core(
     cores = torch.get_num_threads()
     workers = cores if device == "cpu" else 1
     try:
-        with ThreadPoolExecutor(workers, None, torch.set_num_threads, (1,)) as pool:
+        with ThreadPoolExecutor(
+            workers, initializer=torch.set_num_threads, initargs=(1,)
+        ) as pool:
             for _ in pool.map(work, rows):
                 pass
     finally:
@@ -290,7 +292,7 @@ LAST = {"pooling": "last", "precision": "float32"}
 AVG = {"pooling": "avg", "precision": "float32"}
 
 
-def _kind(method: str, text: str, objective: str) -> dict[str, Kind]:
+def _kind(method: str, text: str, objective: str) -> dict[str, Any]:
     return {
         "kind": Kind(TRANSFORMER, objective, reads_order=True, method=method, text=text)
     }

@@ -39,7 +39,11 @@ if TYPE_CHECKING:
 
 
 SENTENCES = 2000  # that are trained on
-TREE = {"architecture": RECURSIVE, "objective": RECONSTRUCTION, "reads_order": True}
+TREE: dict[str, Any] = {
+    "architecture": RECURSIVE,
+    "objective": RECONSTRUCTION,
+    "reads_order": True,
+}
 
 
 @composition("urae", "unfolding recursive autoencoder", "Socher et al. 2011", **TREE)
@@ -165,7 +169,7 @@ class URAE(WordComposition):
 
 MIT = "MIT (program)"
 OVER_WORDS = "unfolding recursive autoencoder over w2v-corpus"
-TRAINED = {
+TRAINED: dict[str, Any] = {
     "kind": Kind(**TREE, method="URAE", text=HERE),
     "license": MIT,
     "sized": True,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -229,7 +229,7 @@ def _merged(
     for step in range(count - 1):
         left = count - 1 - step  # pairs
         least = errors[:left].min() * (1 + TIE)
-        chosen = np.argmax(errors[:left] <= least)
+        chosen: Any = np.argmax(errors[:left] <= least)
         merges[step] = nodes[chosen : chosen + 2]
         nodes[chosen] = count + step
         vectors[chosen] = parents[chosen]

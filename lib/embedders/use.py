@@ -149,7 +149,7 @@ def _multilingual() -> Any:
 NEEDED = ("tensorflow", 'pip install "tensorflow>=2.21"')
 WEB = "web pages, news, Wikipedia and SNLI"
 # The deep averaging network takes the mean over words and bigrams.
-METHOD = {"reads_order": True, "method": "Universal Sentence Encoder"}
+METHOD: dict[str, Any] = {"reads_order": True, "method": "Universal Sentence Encoder"}
 DAN = {"kind": Kind(NGRAM_AVERAGE, SEVERAL_TASKS, text=WEB, **METHOD)}
 TRF = {"kind": Kind(TRANSFORMER, SEVERAL_TASKS, text=WEB, **METHOD)}
 LANGUAGES = "web pages in 16 languages"

@@ -69,7 +69,7 @@ class Vectors(NamedTuple):
     """
 
     dim: int
-    count: int | None
+    count: int | None  # type: ignore[assignment] # tuple.count
     blocks: Iterator[Block]
     lengths: tuple[int, int] | None = None
     buckets: Iterator[np.ndarray] = iter(())
@@ -105,7 +105,7 @@ def opened(path: Path) -> Iterator[Vectors]:
             yield _vectors(gzip.GzipFile(fileobj=file) if is_packed else file, path)
 
 
-def _vectors(stream: IO[bytes], path: Path) -> Vectors:
+def _vectors(stream: Any, path: Path) -> Vectors:
     if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
         stream.seek(0)
     first = stream.readline(LONGEST_LINE)
@@ -205,6 +205,7 @@ def _text(
         csv.ParseOptions(delimiter=" ", quote_char=False),
         csv.ConvertOptions(column_types=types, null_values=[]),
     )
+    rows: Any
     read = 0
     number = 1 if count is None else 2
     for block in _in_blocks(lines):

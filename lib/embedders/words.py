@@ -125,7 +125,7 @@ class WordComposition(Embedder):
 
     version = 3
     batch_size = 8192
-    parameters = ("tokenize", "source")
+    parameters: tuple[str, ...] = ("tokenize", "source")
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class Concatenation(Embedder):
         return np.hstack([part.encode(sentences) for part in self.parts])
 
     def state(self) -> dict[str, np.ndarray]:
-        arrays = {}
+        arrays: dict[str, np.ndarray] = {}
         for i, part in enumerate(self.parts):
             arrays |= prefix_state(str(i), part)
         return arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -55,9 +55,9 @@ class Interval(NamedTuple):
     Floats, or arrays of one shape.
     """
 
-    estimate: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
+    estimate: Any
+    low: Any
+    high: Any
 
     @classmethod
     def joined(cls, intervals: Iterable[Interval]) -> Interval:
@@ -124,8 +124,9 @@ def intervals(
         In the order of the columns, without their seeds.
     """
     values = np.asarray(draws, np.float64)
-    seeds = isinstance(draws, pd.DataFrame) and "seed" in draws.columns.names
-    if seeds:
+    seeds = False
+    if isinstance(draws, pd.DataFrame) and "seed" in draws.columns.names:
+        seeds = True
         trainings = len(draws.columns.unique("seed"))
         family = () if draws.columns.nlevels == 1 else (-1,)
         values = values.reshape(len(values), *family, trainings)

@@ -129,8 +129,10 @@ def means(
         Columns value, low, high and constant, as `Interval.table` has them; a row for
         each column, with its name.
     """
-    options = {"sampling": sampling, "clusters": clusters, "within": within}
-    return bootstrap(mean, columns, **options).table(columns.columns)
+    found = bootstrap(
+        mean, columns, sampling=sampling, clusters=clusters, within=within
+    )
+    return found.table(columns.columns)
 
 
 def spearman(x: np.ndarray, y: np.ndarray) -> float:

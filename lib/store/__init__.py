@@ -157,7 +157,7 @@ class EmbeddingStore:
 
         Parameters and errors are those of `embed`; notes are returned, and not told.
         """
-        sentences = getattr(corpus, "sentences", corpus)
+        sentences: Any = getattr(corpus, "sentences", corpus)
         if isinstance(sentences, str) or not hasattr(sentences, "__len__"):
             raise InputError(
                 f"corpus: is of type {type(sentences).__name__}; "
@@ -188,9 +188,9 @@ class EmbeddingStore:
                 entries, embedder, sentences, prepare, client, show_progress_bar
             )
         doubts = _doubts(embedder, corpus, entries[0])
-        seconds = entries[0].facts().get("seconds")
+        facts = entries[0].facts() or {}
         vectors = shards.read(entries[0])
-        return Encoded(vectors, seconds, embedder, sentences, doubts)
+        return Encoded(vectors, facts.get("seconds"), embedder, sentences, doubts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,7 @@ def fit(
     if isinstance(embedder, Shrunk):
         full = EmbeddingStore().embed(embedder.base, corpus, None, show_progress_bar)
         return _fit_form(embedder, corpus, full)
-    sentences = getattr(corpus, "sentences", corpus)
+    sentences: Any = getattr(corpus, "sentences", corpus)
     if embedder.is_foreign:  # what it has learned is not known
         return embedder.fit(sentences)
     fingerprint = _fingerprint(corpus)
@@ -257,7 +257,8 @@ def fit(
     def learn() -> dict[str, Any]:
         embedder.fit(sentences, show_progress_bar)
         with entry.writing("state.npz") as stream:
-            np.savez(stream, **embedder.state())
+            state: dict[str, Any] = embedder.state()
+            np.savez(stream, **state)
         return {}
 
     entry.made(learn, f"fitting {embedder.name}")
@@ -282,7 +283,9 @@ def _fit_form(
 
 
 def _fingerprint(corpus: Corpus | Sequence[str]) -> str:
-    return getattr(corpus, "fingerprint", None) or text.fingerprint(corpus)
+    if isinstance(corpus, Corpus):
+        return corpus.fingerprint
+    return text.fingerprint(corpus)
 
 
 def _entry(folder: Path, embedder: Embedder, fingerprint: str) -> CacheEntry:
@@ -306,7 +309,7 @@ def _doubts(
     if not embedder.is_foreign or embedder.is_vouched_for:
         return []
     if not entry.has(DOUBTS):
-        sentences = getattr(corpus, "sentences", corpus)
+        sentences: Any = getattr(corpus, "sentences", corpus)
         found = fit(embedder, corpus).spot_check(sentences)
         with entry.writing(DOUBTS) as stream:
             stream.write(json.dumps(found).encode())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +37,7 @@ def complete(
     entries: Sequence[CacheEntry],
     embedder: Embedder,
     sentences: Sequence[str],
-    prepare: Callable[[], None],
+    prepare: Callable[[], object],
     client: Client | None,
     show: bool,
 ) -> None:
@@ -67,7 +67,7 @@ def _encode(
     embedder: Embedder,
     sentences: Sequence[str],
     unjoined: dict[int, CacheEntry],
-    prepare: Callable[[], None],
+    prepare: Callable[[], object],
     client: Client | None,
     show: bool,
 ) -> dict[str, float]:
@@ -89,7 +89,7 @@ def _encode(
     doing = f"encode {next(iter(unjoined.values())).name}"
     bar = progress.bar(len(sentences), doing, initial=stored, show=show)
     vectors = _vectors if client else partial(_vectors, bar=bar)
-    encoded = cluster.in_order(vectors, embedder, batches, client)
+    encoded: Any = cluster.in_order(vectors, embedder, batches, client)
     started = time.perf_counter()
     with closing(encoded), bar:
         for start, shards in zip(missing, encoded, strict=True):
@@ -147,7 +147,8 @@ def _read(entry: CacheEntry, file: str) -> Embeddings:
 
 def _join(entry: CacheEntry, total: int) -> None:
     """Make one array of the shards, or one CSR array, with one shard in memory."""
-    shards = [_shard(entry, start) for start in range(0, total, SIZE)]
+    found = (_shard(entry, start) for start in range(0, total, SIZE))
+    shards = list(filter(None, found))
     first = _read(entry, shards[0])
     shape = total, first.shape[1]
     if sp.issparse(first):

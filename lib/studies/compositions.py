@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,11 +65,11 @@ class Composer:
         """The plain mean."""
         return Average("mean", self.vectors, self.tokenize)
 
-    def sif(self, **options: object) -> SIF:
+    def sif(self, **options: Any) -> SIF:
         """SIF with a = 1e-3, as its authors have it; options are those of its class."""
         return SIF(self.vectors, self.probabilities, tokenize=self.tokenize, **options)
 
-    def usif(self, **options: object) -> USIF:
+    def usif(self, **options: Any) -> USIF:
         """uSIF; options are those of its class."""
         return USIF(
             self.vectors,

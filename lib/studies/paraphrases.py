@@ -23,7 +23,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -203,7 +203,7 @@ def association(
     members = [np.flatnonzero(families == family) for family in np.unique(families)]
     rng = np.random.default_rng(sampling.seed)
 
-    def correlation(rows: np.ndarray, columns: np.ndarray) -> float:
+    def correlation(rows: Any, columns: Any) -> float:
         chosen = np.ix_(rows, columns)
         return spearman(likeness[chosen].mean(axis=0), quality[chosen].mean(axis=0))
 
@@ -249,7 +249,9 @@ def versions(
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(shared, number, replace=False))
     sentences = [corpus.sentences[row] for row in rows]
-    changed = {"translated": [], "shuffled": [], "replaced": []}
+    changed: dict[str, list[list[str]]] = {
+        kind: [] for kind in ("translated", "shuffled", "replaced")
+    }
     for step, texts in enumerate(translations, start=1):
         changed["translated"].append([texts[groups[row]] for row in rows])
         mixed = [" ".join(rng.permutation(each.split())) for each in sentences]
@@ -309,7 +311,7 @@ def _one_replaced(
 
 
 def _of_sts_benchmark() -> Iterable[tuple[str, str]]:
-    task = tasks.load("STSBenchmark", "all")
+    task: Any = tasks.load("STSBenchmark", "all")
     news = np.array(task.genre) == GENRE
     for row in np.flatnonzero(news & (task.score >= LOWEST_SCORE)):
         yield task.left[row], task.right[row]
@@ -331,7 +333,7 @@ def _independent(found: Iterable[tuple[str, str]]) -> Pairs:
     Left out are pairs of a sentence with itself, and pairs that share a sentence with
     an earlier one.
     """
-    seen = set()
+    seen: set[str] = set()
     pairs = Pairs([], [])
     for query, paraphrase in found:
         if query != paraphrase and seen.isdisjoint((query, paraphrase)):

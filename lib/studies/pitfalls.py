@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,7 @@ def rated_pairs(name: str, verses: int = 600, seed: int = 0) -> pd.DataFrame:
         of a pair, or one verse or pair, given twice.
     """
     is_of_verses = name == "Verse-pairs"
+    splits: list[Any]
     if is_of_verses:
         splits = [rated(verses, seed)]
     else:

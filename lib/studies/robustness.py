@@ -80,7 +80,7 @@ def left_out(names: Sequence[str]) -> list[str]:
 
 
 def of_rankings(
-    statistic: Callable[..., float], *columns: np.ndarray, **options: Any
+    statistic: Callable[..., Any], *columns: np.ndarray, **options: Any
 ) -> Interval:
     """`stats.bootstrap` of a correlation of rankings.
 
@@ -140,7 +140,7 @@ def less_than_samples(
 
     def difference(one: np.ndarray, other: np.ndarray) -> float:
         by_sample = list(map(stats.spearman, one.mean(axis=0), other.mean(axis=0)))
-        return np.mean(by_sample) - _mean_correlation(one)
+        return float(np.mean(by_sample)) - _mean_correlation(one)
 
     dealt = _over_deals(difference, n, [exactly, otherwise], sampling, "normal")
     return Interval(*dealt.mean(axis=0).tolist())

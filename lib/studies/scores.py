@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -88,8 +88,13 @@ def draws(
         clusters.append(np.broadcast_to(both, (len(own), 2)))
         no_gold = np.full(len(own), np.nan)
         gold.append(no_gold if item_set.gold is None else item_set.gold)
-    options = {"clusters": np.concatenate(clusters), "gold": np.concatenate(gold)}
-    return stats.draws(items, sampling, sets=items.index.droplevel(-1), **options)
+    return stats.draws(
+        items,
+        sampling,
+        np.concatenate(clusters),
+        np.concatenate(gold),
+        sets=items.index.droplevel(-1),
+    )
 
 
 def by_group(draws: pd.DataFrame) -> pd.DataFrame:
@@ -108,7 +113,7 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ItemSet]:
     The group is the set's name if none is given. Raises InputError for a set without
     ratings.
     """
-    task = tasks.load(name, split)
+    task: Any = tasks.load(name, split)
     if getattr(task, "score", None) is None:
         known = "Lee, WS353, STS12 ... STS15, STSBenchmark or SICK-R"
         raise InputError(f"task_names: {name!r} has no rated pairs; give {known}")
@@ -123,7 +128,7 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ItemSet]:
     ]
 
 
-def _pairs(name: str, group: str, task: tasks.PairTask, rows: np.ndarray) -> ItemSet:
+def _pairs(name: str, group: str, task: Any, rows: np.ndarray) -> ItemSet:
     left = [task.left[row] for row in rows]
     right = [task.right[row] for row in rows]
 
@@ -144,7 +149,7 @@ def _document_pairs(name: str, group: str, task: tasks.PairTask) -> ItemSet:
     documents = [texts[number] for number in range(len(texts))]
 
     def cosines(embedder: Embedder | Fitted) -> np.ndarray:
-        vectors = unit(embedder.fit_encode(documents))
+        vectors: Any = unit(embedder.fit_encode(documents))
         return (vectors @ vectors.T)[left, right]
 
     key = text.fingerprint([*documents, str(task.ids)])

@@ -105,7 +105,8 @@ class SearchTask(NamedTuple):
     @property
     def sentences(self) -> Sequence[str]:
         """The sentences of the text."""
-        return getattr(self.corpus, "sentences", self.corpus)
+        found: Any = getattr(self.corpus, "sentences", self.corpus)
+        return found
 
     @property
     def are_drawn(self) -> bool:
@@ -140,11 +141,12 @@ def make_queries(
     `queries` are the queries themselves, or how many sentences of the text are drawn:
     all, if it has fewer.
     """
-    sentences = getattr(corpus, "sentences", corpus)
+    sentences: Any = getattr(corpus, "sentences", corpus)
     if isinstance(sentences, str) or not len(sentences):
         raise InputError("sentences: empty, or one string; give a list of sentences")
     if sentences is corpus:
-        corpus = sentences = as_sentences(corpus)
+        sentences = as_sentences(sentences)  # type: ignore[arg-type]
+        corpus = sentences
     if not isinstance(queries, int):
         if isinstance(queries, str) or not len(queries):
             raise InputError("queries: empty, or one string; give a list of queries")
@@ -193,7 +195,7 @@ def search(embedder: Any, task: SearchTask, k: int, name: str = "") -> Searched:
     if task.are_drawn:
         queries = vectors[task.rows]
     else:
-        fitted = fit(embedder, task.corpus)
+        fitted = fit(embedder, task.corpus)  # type: ignore[arg-type]
         found = EmbeddingStore().encoded(fitted, list(task.queries))
         queries = found.vectors
         notes += found.notes
@@ -204,7 +206,7 @@ def search(embedder: Any, task: SearchTask, k: int, name: str = "") -> Searched:
 
 def _checked(given: np.ndarray, task: SearchTask, name: str) -> Embeddings:
     """The vectors of the text's sentences that a user gives."""
-    vectors = as_matrix(name, given)
+    vectors: Any = as_matrix(name, given)
     n = len(task.sentences)
     if len(vectors) != n:
         raise InputError(

@@ -95,8 +95,8 @@ def item_sets(
         sets += [item_set._replace(group="cosine", gold=None) for item_set in pairs]
         sets += rated("STSBenchmark", "STS-B")
     for name in with_classes:
-        options = {"normalize": (True,), "classifier": Logistic((1.0,))}
-        sets.append(classified(name, "supervised", folds=5, **options))
+        classifier = Logistic((1.0,))
+        sets.append(classified(name, "supervised", 5, (True,), classifier))
     return sets
 
 

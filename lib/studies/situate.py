@@ -249,12 +249,14 @@ def text(corpus_name: str, stored: Neighborhoods | None) -> Corpus:
 
     InputError if there are none.
     """
-    if not corpus_name and stored is None:
+    if not corpus_name and stored is not None:
+        corpus_name = stored.corpus
+    if not corpus_name:
         raise InputError(
             "corpus_name: is empty; "
             "give a corpus, or a file of stored neighbors as neighbors_file"
         )
-    return corpora.load(corpus_name or stored.corpus)
+    return corpora.load(corpus_name)
 
 
 def place(embedder: Embedder, corpus: Corpus, stored: Neighborhoods) -> Neighborhoods:

@@ -145,7 +145,7 @@ def _folder(options: argparse.Namespace) -> Path:
 
 def _measured(options: argparse.Namespace) -> swap.Swap:
     """What changes, by the options."""
-    k = parameters.in_range("k", parameters.literal(options.k), 1, LARGEST_K)
+    k = int(parameters.in_range("k", parameters.literal(options.k), 1, LARGEST_K))
     text = _text("TEXT", options.text)
     asking = options.queries and _text("QUERIES", options.queries)
     old = _embedder(options, "old")

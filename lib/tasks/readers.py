@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -102,7 +103,7 @@ Task = PairTask | ClassificationTask | ParaphraseGroups
 
 def _table(
     path: Path,
-    columns: Sequence[str],
+    columns: Sequence[Any],
     header: str = "",
     extra: int = 0,
     encoding: str = UTF8,
@@ -152,7 +153,8 @@ def _numbers(cells: pd.Series, low: float, high: float) -> np.ndarray:
     return values.to_numpy(np.float64)
 
 
-def _codes(labels: pd.Series, codes: Mapping[str, int]) -> np.ndarray:
+def _codes(labels: pd.Series, codes: Mapping[str, int] | None) -> np.ndarray:
+    codes = codes or {}
     for place, label in labels[~labels.isin(codes)].items():
         one_of(f"{place}: label", label[:SHOWN], codes)
     return labels.map(codes).to_numpy(np.int32)
@@ -268,7 +270,7 @@ def file_a_class(first: Path, second: Path) -> ClassificationTask:
     """Sentences one a line: class 1 in the first file, class 0 in the second."""
     ones = _sentences(first)
     zeros = _sentences(second)
-    labels = np.repeat(np.int32([1, 0]), [len(ones), len(zeros)])
+    labels = np.repeat(np.array([1, 0], np.int32), [len(ones), len(zeros)])
     return ClassificationTask(ones + zeros, labels)
 
 
@@ -315,7 +317,7 @@ def labelled(
 # -- groups ----------------------------------------------------------------------------
 
 
-def numbered(groups: Iterable[Sequence[str]], at_least: int) -> ParaphraseGroups:
+def numbered(groups: Iterable[Sequence[Any]], at_least: int) -> ParaphraseGroups:
     """The groups that are large enough, numbered as they come."""
     kept = [group for group in groups if len(group) >= at_least]
     sizes = [len(group) for group in kept]
@@ -340,7 +342,7 @@ def closure_of_paraphrases(
 
     The pairs of all files count; groups have three or more sentences.
     """
-    task = read(*files)
+    task: Any = read(*files)
     sentences = chain(*zip(task.left, task.right, strict=True))
     texts = dict(zip(chain(*task.ids), map(_cleaned, sentences), strict=True))
     paraphrases = compress(task.ids, task.label)
