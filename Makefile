@@ -40,7 +40,7 @@ READY := .venv/complete
 CACHE = "$${PYTHON:-python3}" -E -c 'from os.path import normpath; from lib.base.paths import CACHE; print(normpath(CACHE))'
 # In containers the only user is often root, whom Jupyter refuses unless told.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
-GATES := "ruff check ." "ruff format --check lib audit tools tests benchmarks" lint-imports codespell
+GATES := "ruff check ." "ruff format --check lib audit tools tests benchmarks" lint-imports codespell mypy
 .DEFAULT_GOAL := help
 .PHONY: help figures reference exercises student test test-nightly lab data situate swap finetune bench page site lite lint lock cache prune clean
 
@@ -92,7 +92,7 @@ site: $(READY) ## build the site of the executed notebooks in site/: open site/i
 lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browser  [PYODIDE=folder: no outside requests]
 	@$(BIN)/python -m tools.lite
 
-lint: $(READY) ## check style, format, which part imports which, and spelling: all of them, whatever fails
+lint: $(READY) ## check style, format, which part imports which, spelling and types: all of them, whatever fails
 	@failed=0; for gate in $(GATES); do if said=$$($(BIN)/$$gate 2>&1); then echo "ok: $$gate"; else failed=1; printf '%s\nFAILED: %s\n' "$$said" "$$gate"; fi; done; exit $$failed
 
 lock: ## resolve the direct pins again and rewrite requirements.lock and environment.yml

@@ -27,7 +27,7 @@ from lib.corpora import text
 from lib.localization import GRID, classify, double, svm
 from lib.stats import Sampling
 from lib.tasks import local
-from lib.vectors import Embeddings
+from lib.vectors import Embeddings, dense
 
 WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
 SENTENCES = ("PV-DM", "PV-DBOW", "URAE")
@@ -50,11 +50,6 @@ class Components(TransformerMixin, BaseEstimator):
     def transform(self, X: Embeddings) -> np.ndarray:
         """Project on them, float64[n, dim]."""
         return self.pca_.transform(dense(X))
-
-
-def dense(vectors: Embeddings) -> np.ndarray:
-    """The vectors as a dense array."""
-    return vectors.toarray() if sp.issparse(vectors) else vectors
 
 
 def variances(vectors: Embeddings, labels: object = None) -> np.ndarray:

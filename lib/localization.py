@@ -25,7 +25,7 @@ from lib.base.compiled import njit
 from lib.base.environment import single_threaded
 from lib.base.errors import InputError
 from lib.corpora.closure import groups_from_pairs
-from lib.vectors import Embeddings, as_matrix, check_finite, narrow
+from lib.vectors import Embeddings, as_matrix, check_finite, dense, narrow
 
 __all__ = [
     "GRID",
@@ -100,11 +100,8 @@ class SVM(LinearSVC):
         penalties = self.C * len(groups) / (len(sizes) * sizes)
         # LIBLINEAR weights the other side only if that is one group.
         others = penalties[::-1] if len(sizes) == 2 else np.full(len(sizes), self.C)
-        products = X @ X.T
-        if sp.issparse(products):
-            products = products.toarray()
         # The offset is learned like the weight of a dimension that is always 1.
-        products = np.ascontiguousarray(products + 1.0)
+        products = np.ascontiguousarray(dense(X @ X.T) + 1.0)
         rng = np.random.default_rng(0)
         orders = np.array([rng.permutation(len(groups)) for _ in range(ORDERS)])
         weights, converged = _weights(
@@ -244,7 +241,7 @@ def classify(
     labels = np.asarray(labels)
     penalties = np.atleast_1d(C)
     vectors = double(as_matrix("vectors", vectors))
-    check_finite("vectors", vectors.data if sp.issparse(vectors) else vectors)
+    check_finite("vectors", vectors)
     if vectors.shape[0] != len(labels):
         raise InputError(
             f"labels: {len(labels)} for {vectors.shape[0]} vectors; "

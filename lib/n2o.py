@@ -11,11 +11,10 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from lib import stats
 from lib.base.errors import InputError
-from lib.vectors import Embeddings, as_integers
+from lib.vectors import Embeddings, as_integers, dense
 
 
 def compare(
@@ -266,8 +265,7 @@ def cka(
 
 def inner_products(vectors: Embeddings) -> np.ndarray:
     """The inner products of every two of some vectors, dense or CSR: float[n, n]."""
-    products = vectors @ vectors.T
-    return products.toarray() if sparse.issparse(products) else products
+    return dense(vectors @ vectors.T)
 
 
 def _of_some(products: Sequence[np.ndarray], rows: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ z-normalization and a learned similarity are the paper's alternatives.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +18,15 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn.preprocessing import StandardScaler
 
 from lib.base.errors import InputError
-from lib.vectors import Embeddings, as_column, as_matrix, check_finite, narrow, unit
+from lib.vectors import (
+    Embeddings,
+    as_column,
+    as_matrix,
+    check_finite,
+    dense,
+    narrow,
+    unit,
+)
 
 LEAST_PAIRS = 3
 SAME = 1e-12  # relative; numbers that differ by less differ by rounding
@@ -125,9 +134,7 @@ def similarities(
 
 def _units(rows: Embeddings, columns: Columns | None) -> np.ndarray:
     """Rows of length 1, float64[n, d]; with `columns` after z-normalization."""
-    if sp.issparse(rows):
-        rows = rows.toarray()
-    rows = rows.astype(np.float64, copy=False)
+    rows = dense(rows).astype(np.float64, copy=False)
     if columns:
         rows = standardized(rows, columns)
     return unit(rows)
@@ -146,7 +153,7 @@ def checked(name: str, *sides: Embeddings) -> Sides:
             "give two arrays of one shape (n, d) and kind"
         )
     for side in sides:
-        check_finite(name, side.data if sp.issparse(side) else side)
+        check_finite(name, side)
     return sides
 
 
@@ -213,7 +220,7 @@ class Features:
         Of what `transform` returns.
     """
 
-    def __init__(self, normalize: bool, dtype: type = np.float32) -> None:
+    def __init__(self, normalize: bool, dtype: type[np.floating] = np.float32) -> None:
         self.normalize = normalize
         self.dtype = dtype
 
@@ -240,7 +247,7 @@ class Features:
             return narrow(sp.csr_array(features * self.factor))
         return (features - self.mean) * self.factor
 
-    def _features(self, sides: Sides) -> Embeddings:
+    def _features(self, sides: Any) -> Embeddings:
         sides = [side.astype(self.dtype, copy=False) for side in sides]
         if self.columns:
             sides = [standardized(side, self.columns) for side in sides]

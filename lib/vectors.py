@@ -6,7 +6,7 @@ A check that fails raises an InputError of one sentence that begins with the giv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from sklearn.utils import check_array
 
 from lib.base.errors import InputError
 
-Embeddings = np.ndarray | sp.csr_array
+Embeddings: TypeAlias = np.ndarray | sp.csr_array
 
 # -- what users give -------------------------------------------------------------------
 
@@ -57,9 +57,9 @@ def as_integers(name: str, values: Any) -> np.ndarray:
     return integers
 
 
-def check_finite(name: str, values: np.ndarray) -> None:
+def check_finite(name: str, values: Any) -> None:
     """Raise an InputError, with the first place, if some values are NaN or infinite."""
-    finite = np.isfinite(values)
+    finite = np.isfinite(values.data if sp.issparse(values) else values)
     if not finite.all():
         place = ", ".join(map(str, np.argwhere(~finite)[0]))
         raise InputError(
@@ -154,6 +154,11 @@ def stack(parts: Sequence[Embeddings]) -> Embeddings:
         stacked = sp.vstack(parts, format="csr")
         return narrow(sp.csr_array(stacked, dtype=np.float32))
     return np.concatenate(parts).astype(np.float32, copy=False)
+
+
+def dense(vectors: Any) -> np.ndarray:
+    """The vectors as a dense array."""
+    return vectors.toarray() if sp.issparse(vectors) else vectors
 
 
 def narrow(matrix: sp.csr_array) -> sp.csr_array:

@@ -225,12 +225,12 @@ def threads(client: Client) -> int:
 # -- memory-maps -----------------------------------------------------------------------
 
 
-def by_name(array: np.memmap) -> tuple:
+def by_name(array: np.memmap) -> Any:
     """How a memory-map is pickled: by the name of its file, or else as an array.
 
     By name if it is read-only and contiguous.
     """
-    root = array
+    root: Any = array
     while isinstance(root.base, np.ndarray):
         root = root.base
     if (
@@ -288,7 +288,7 @@ def in_processes(
     pool = get_reusable_executor(
         workers, timeout=None, initializer=_begin, env=dict.fromkeys(THREADS, "1")
     )
-    pending = deque()
+    pending: deque[Any] = deque()
     try:
         for arguments in inputs:
             pending.append(pool.submit(function, *arguments))

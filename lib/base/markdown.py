@@ -28,9 +28,9 @@ def escape(text: str) -> str:
 
 
 def _reference(match: re.Match[str]) -> str:
-    *digits, character = match[0]
-    reference = f"{''.join(digits)}&#{ord(character)};"
-    return f"<span>{reference}</span>" if character == "$" else reference
+    text = match[0]
+    reference = f"{text[:-1]}&#{ord(text[-1])};"
+    return f"<span>{reference}</span>" if text[-1] == "$" else reference
 
 
 def table(frame: pd.DataFrame, digits: int = 2) -> str:

@@ -42,7 +42,7 @@ class Bounds:
 
     def accepted(self) -> list[str]:
         """The choices; a list of names in `lib` is imported only where it is needed."""
-        names = []
+        names: list[str] = []
         for choice in self.choices:
             names += resolve_name(choice) if choice.startswith("lib.") else [choice]
         return names
@@ -110,7 +110,7 @@ def _check_list(name: str, value: Any, own: list, limits: Bounds) -> None:
         raise _refused(name, value, "two or more numbers in rising order")
 
 
-def _check_one(name: str, value: Any, own: bool | str | float, limits: Bounds) -> None:
+def _check_one(name: str, value: Any, own: Any, limits: Bounds) -> None:
     """Check a value that is no list and no table."""
     # As in a file's name in another encoding: no notebook can be written with it.
     if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
@@ -122,7 +122,7 @@ def _check_one(name: str, value: Any, own: bool | str | float, limits: Bounds) -
             raise _refused(
                 name, value, "a text" if isinstance(own, str) else "True or False"
             )
-        if limits.is_name and value and not re.fullmatch(OWN_NAME, value):
+        if limits.is_name and value and not re.fullmatch(OWN_NAME, str(value)):
             raise _refused(name, value, "1 to 40 letters, digits, '.', '_' or '-'")
     else:
         kind = type(own)
@@ -152,7 +152,7 @@ def of_notebook(notebook: Path) -> dict[str, Any]:
         cell for cell in cells(notebook) if TAG in cell["metadata"].get("tags", [])
     ]
     try:
-        statements = ast.parse("".join(tagged[0]["source"])).body
+        statements: list[Any] = ast.parse("".join(tagged[0]["source"])).body
         return {
             statement.targets[0].id: ast.literal_eval(statement.value)
             for statement in statements

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -61,9 +61,9 @@ def bar(
 
 
 def track(
-    items: Iterable[Any], description: str, unit: str = "items", show: bool = True
+    items: Collection[Any], description: str, unit: str = "items", show: bool = True
 ) -> Iterable[Any]:
-    """Iterate over `items` (which must have a length) under a progress bar."""
+    """Iterate over `items` under a progress bar."""
     with bar(len(items), description, unit, show=show) as progress:
         for item in items:
             yield item

@@ -53,7 +53,7 @@ class Asset:
     def size(self) -> int | None:
         """Bytes to download, or else those of the files; None if not all are known."""
         for parts in (self.downloads, self.files):
-            sizes = [part.get("size") for part in parts]
+            sizes = [part.get("size", 0) for part in parts]
             if sizes and all(sizes):
                 return sum(sizes)
         return None

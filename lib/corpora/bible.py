@@ -104,7 +104,8 @@ def verses(first: int, last: int, step: int = 1) -> list[Verse]:
 def files() -> list[Path]:
     """The files of the packages that hold the translations."""
     return [
-        Path(find_spec(_module(translation)).origin) for translation in TRANSLATIONS
+        Path(find_spec(_module(translation)).origin)  # type: ignore[union-attr, arg-type]
+        for translation in TRANSLATIONS
     ]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
+from typing import Any
 
 from scipy.cluster.hierarchy import DisjointSet
 
@@ -10,8 +11,8 @@ from lib.base.errors import InputError
 
 
 def groups_from_pairs(
-    pairs: Iterable[tuple[Hashable, Hashable]],
-) -> list[list[Hashable]]:
+    pairs: Iterable[tuple[Any, Any]],
+) -> list[list[Any]]:
     """The groups that pairs connect, directly or through others.
 
     This is the symmetric and transitive closure.
@@ -54,7 +55,7 @@ def groups_from_pairs(
                 f"pairs: {pair!r} is not a pair; give two hashable ids"
             ) from error
         sets.merge(left, right)
-    groups: dict[Hashable, list[Hashable]] = {}
+    groups: dict[Any, list[Any]] = {}
     for member in sets:
         groups.setdefault(sets[member], []).append(member)
     return list(groups.values())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Sentences(Sequence[str]):
     def __len__(self) -> int:
         return len(self.array)
 
-    def __getitem__(self, index: int | slice) -> str | list[str]:
+    def __getitem__(self, index: Any) -> Any:
         chosen = self.array[index]
         return chosen.to_pylist() if isinstance(index, slice) else chosen.as_py()
 
@@ -77,7 +77,7 @@ class Corpus:
     """
 
     name: str
-    sentences: Sequence[str]
+    sentences: Sentences
     documents: np.ndarray
     ledes: np.ndarray
     groups: np.ndarray

@@ -8,9 +8,9 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 from lib.base.errors import InputError
 
@@ -66,7 +66,7 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
         )
 
 
-def _ended(stream: IO[bytes]) -> Iterator[bytes]:
+def _ended(stream: Iterable[bytes]) -> Iterator[bytes]:
     for line in stream:
         yield from line.removesuffix(b"\n").removesuffix(b"\r").split(b"\r")
 

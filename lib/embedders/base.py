@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from lib.base import characters, files, keys, progress
 from lib.base.errors import InputError
 from lib.corpora import text
-from lib.vectors import Embeddings, stack
+from lib.vectors import Embeddings, dense, stack
 
 if TYPE_CHECKING:
     from tqdm.std import tqdm
@@ -323,11 +322,6 @@ def in_batches(
         elif is_paced and seconds > 2 * BATCH_SECONDS:
             size = max(size // 4, 1)
     return stack(parts)
-
-
-def dense(vectors: Embeddings) -> np.ndarray:
-    """The vectors as a dense array."""
-    return vectors.toarray() if sp.issparse(vectors) else vectors
 
 
 # -- text ------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -106,6 +106,10 @@ class Index:
 
     effort_name: str
     default_effort: float
+    efforts: Callable[[int], Sequence[float]]
+    _create: Callable[..., None]
+    _add: Callable[[np.ndarray], None]
+    _find: Callable[[np.ndarray, int, float], np.ndarray]
 
     def __init__(self, corpus: np.ndarray, seed: int, settings: dict[str, int]) -> None:
         started = time.perf_counter()
@@ -184,7 +188,7 @@ class Index:
         if len(incomplete):
             entries = None
             if exclude is not None:
-                entries = [exclude[i] for i in incomplete]
+                entries = [exclude[i] for i in incomplete.tolist()]
             neighbors = exact(queries[incomplete], self.corpus, k, entries)
             ids[incomplete] = neighbors.ids
             similarities[incomplete] = neighbors.similarities
@@ -237,6 +241,7 @@ def _lengths(vectors: np.ndarray, first: int) -> np.ndarray:
 
 class _Faiss(Index):
     index: faiss.Index
+    _parameters: Callable[[int], faiss.SearchParameters]
 
     def _add(self, vectors: np.ndarray) -> None:
         with _one_thread():

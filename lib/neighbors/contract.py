@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +13,8 @@ from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.vectors import as_integers, as_matrix
 
-Vectors = np.ndarray | sp.csr_array | sp.csr_matrix
-Exclude = Sequence[int] | Sequence[Sequence[int]] | None
+Vectors: TypeAlias = np.ndarray | sp.csr_array | sp.csr_matrix
+Exclude: TypeAlias = Sequence[Any] | np.ndarray | None  # of int, or of several
 
 # Similarities that agree to so many are tied: the 13th holds nothing but the order of
 # summation.

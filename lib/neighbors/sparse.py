@@ -32,7 +32,7 @@ class Sparse:
     margin = 1e-12  # the decimals that decide ties
 
     def __init__(self, queries: sp.csr_array, corpus: sp.csr_array) -> None:
-        self.queries = unit(queries, "queries")
+        self.queries: sp.csr_array = unit(queries, "queries")
         self.corpus = corpus
         # An index has a place for each term: fewer entries than terms would not be
         # worth it.

@@ -72,9 +72,9 @@ def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
 
 
 def _triangle(table: pd.DataFrame, axes: Axes) -> None:
-    lower = np.tri(*table.shape, k=-1, dtype=bool)
+    lower = np.tril(np.ones(table.shape, dtype=bool), -1)
     shown = table.where(lower).iloc[1:, :-1]
-    absent = np.where(np.tri(*shown.shape, dtype=bool), 0.15, np.nan)
+    absent = np.where(np.tril(np.ones(shown.shape, dtype=bool)), 0.15, np.nan)
     axes.pcolormesh(absent, cmap="Greys", vmin=0, vmax=1)
     _shaded(shown, shown.map(_two_digits), axes, None, size=6, vmax=1)
     axes.tick_params(labelsize=7)

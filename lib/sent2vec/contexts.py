@@ -116,7 +116,7 @@ def workspace_for(
     """A workspace for lines of up to `longest` words and vectors of `width` numbers."""
     elements = longest * method.word_ngrams + 1
     size = 1 << (2 * elements).bit_length()
-    return Workspace(
+    return Workspace(  # type: ignore[misc]  # mypy does not count arrays
         *np.zeros((4, width), np.float32),
         *np.empty((4, elements), np.int64),
         *np.empty((2, longest), np.int64),

@@ -18,7 +18,7 @@ from functools import cached_property
 from io import SEEK_END, BufferedReader, BytesIO
 from itertools import chain, repeat
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -256,7 +256,7 @@ class CorpusIds:
         self.words = np.array(words, np.int64)
         self.digest = digest.hexdigest()
         self._ends = ends
-        self._numbers = np.memmap(file, np.int32, "r") if words else None
+        self._numbers: Any = np.memmap(file, np.int32, "r") if words else None
 
     def read(self, block: int) -> np.ndarray:
         """int32: for each line of a block, the number of its words and the words.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,7 @@ class Examples(NamedTuple):
         return Examples(sides, self.labels[chosen], self.groups[chosen])
 
 
-Vectors = Embeddings | tuple[Embeddings, Embeddings]
+Vectors: TypeAlias = Embeddings | tuple[Embeddings, Embeddings]
 Split = tuple[Vectors, np.ndarray]  # with its labels
 
 
@@ -172,7 +172,7 @@ def on_splits(
     rows = [
         vectors[end - len(side) : end] for side, end in zip(sides, ends, strict=True)
     ]
-    splits = []
+    splits: list[Any] = []
     for part in parts:
         if isinstance(part, PairTask):
             splits.append(((rows.pop(0), rows.pop(0)), part.label))

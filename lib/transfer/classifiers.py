@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,7 @@ class Classifier:
     mean of 1.
     """
 
+    fit: ClassVar[Callable[..., Any]]
     penalties: Sequence[float]
     hidden: Sequence[int | None] = (None,)
 
