@@ -43,13 +43,7 @@ from lib.embedders.registry import (
 from lib.embedders.words import Concatenation
 
 # They register nothing, and import much; they are imported where they are used.
-WITHOUT_ENTRIES = {
-    "bert",
-    "foreign",
-    "own",
-    "own_code",
-    "urae_network",
-}
+WITHOUT_ENTRIES = {"bert", "foreign", "own", "own_code", "urae_network"}
 
 for module in pkgutil.iter_modules(__path__):
     if module.name not in WITHOUT_ENTRIES:  # it may register embedders
@@ -178,8 +172,7 @@ def load(name: str, **options: Any) -> Embedder:
     Examples
     --------
     >>> from lib import embedders
-    >>> embedder = embedders.load("wordllama")
-    >>> embedder.encode(["a cat", "a dog"]).shape
+    >>> embedders.load("wordllama").encode(["a cat", "a dog"]).shape
     (2, 256)
     """
     parsed = parse("embedder", name)
@@ -219,8 +212,7 @@ def catalog() -> pd.DataFrame:
     Examples
     --------
     >>> from lib import embedders
-    >>> table = embedders.catalog().set_index("name")
-    >>> table.loc["wordllama", "family"]
+    >>> embedders.catalog().set_index("name").loc["wordllama", "family"]
     'static'
     """
     rows = [[getattr(row, column) for column in COLUMNS] for row in _entries()]

@@ -126,9 +126,8 @@ class SIF(WordComposition):
     >>> from lib.embedders.composition import SIF
     >>> vectors = {"red": np.array([1.0, 0]), "the": np.array([0, 1.0])}
     >>> sif = SIF(vectors, {"red": 0.001, "the": 0.05}, m=0, tokenize=str.split)
-    >>> sif.fit(["the red"]).encode(["the red", "the the"]).round(3)
-    array([[0.25, 0.01],
-           [0.  , 0.02]], dtype=float32)
+    >>> sif.fit_encode(["the red"]).round(3)
+    array([[0.25, 0.01]], dtype=float32)
     """
 
     parameters = (*WordComposition.parameters, "given_digest", "a", "m", *DECISIONS)
@@ -314,8 +313,7 @@ class USIF(SIF):
     Examples
     --------
     >>> from lib.embedders.composition import USIF
-    >>> vectors = {"red": np.array([1.0, 0]), "the": np.array([0, 1.0])}
-    >>> usif = USIF(vectors, "wordfreq", n=11)
+    >>> usif = USIF({"red": np.ones(2)}, "wordfreq", n=11)
     >>> round(usif.alpha, 3), round(usif.a, 3)
     (0.009, 0.001)
     """
@@ -394,8 +392,7 @@ class PowerMeans(WordComposition):
     are mean, maximum and minimum in each dimension.
     """
 
-    # The words' vectors of a batch lie in memory, one after the other.
-    batch_size = 1024
+    batch_size = 1024  # whose words' vectors lie in memory, one after the other
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         words = self._words(sentences)

@@ -364,9 +364,8 @@ class HubEntry(CatalogEntry):
 
 def entry(name: str) -> HubEntry:
     """The row of a folder, an id that the catalog does not list, or a revision."""
-    listed: Any = ENTRIES.get(name.partition("@")[0])
-    if listed:
-        return replace(listed, name=name)
+    if listed := ENTRIES.get(name.partition("@")[0]):
+        return replace(listed, name=name)  # type: ignore[return-value]
     source = "the model hub, or a folder"
     return HubEntry(
         load,

@@ -99,11 +99,8 @@ def load(spec: str) -> OwnCode:
         name, file = _found(place)
         sources = _sources(name, file)
         known = _loaded.get(spec)
-        if (
-            known
-            and known.made_of.startswith(sources.digest)
-            and known.opened == _states(known.opened)
-        ):
+        is_same = known and known.made_of.startswith(sources.digest)
+        if known and is_same and known.opened == _states(known.opened):
             return known
         _forget(known.opened if known else ())
         with _watched(sources) as seen:

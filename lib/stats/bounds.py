@@ -181,7 +181,8 @@ def bounded(
             least, most = within
             varies = np.ptp(draws, axis=0) + seed_error
             agree = varies <= AGREEMENT * (most - least)
-            share = norm.isf(tail) ** 2 / (units + norm.isf(tail) ** 2)
+            squared = norm.isf(tail) ** 2
+            share = squared / (units + squared)
             low = np.where(agree, estimate - share * (estimate - least), low)
             high = np.where(agree, estimate + share * (most - estimate), high)
         if not ((low <= estimate) & (estimate <= high)).all():

@@ -148,7 +148,9 @@ def spearman(x: np.ndarray, y: np.ndarray) -> float:
 
 def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarray]:
     """The rows of each unit that is drawn: a row, or all rows of a cluster."""
-    member = np.arange(len(columns[0])) if given is None else clusters(given)
+    member = np.arange(len(columns[0]))
+    if given is not None:
+        member = clusters(given)
     lengths = [*map(len, columns), len(member)]
     if min(lengths) != max(lengths) or not len(member):
         raise InputError(
@@ -171,8 +173,9 @@ def clusters(groups: np.ndarray) -> np.ndarray:
         raise InputError(
             f"groups: have shape {groups.shape}; give one whole number for each row"
         )
-    highest = int(groups.max(initial=-1))
-    return np.where(groups < 0, highest + 1 + np.arange(len(groups)), groups)
+    first = int(groups.max(initial=-1)) + 1
+    alone = first + np.arange(len(groups))
+    return np.where(groups < 0, alone, groups)
 
 
 # -- tables of draws -------------------------------------------------------------------
@@ -277,7 +280,8 @@ def counts(units: np.ndarray, drawn: np.ndarray) -> np.ndarray:
     """
     times = np.bincount(drawn, minlength=units.max() + 1)
     one, other = units.T
-    return np.where(one == other, times[one], times[one] * times[other])
+    together = times[one] * times[other]
+    return np.where(one == other, times[one], together)
 
 
 def mean_over(draws: pd.DataFrame, *levels: str) -> pd.DataFrame:
@@ -337,4 +341,5 @@ def _numbered(place: np.ndarray, given: np.ndarray | None) -> np.ndarray:
         unit = clusters(units)
         units = np.stack([unit, unit], axis=1)
     keys = pd.DataFrame({"set": place.repeat(2), "unit": units.ravel()})
-    return keys.groupby(["set", "unit"]).ngroup().to_numpy().reshape(-1, 2)
+    numbers = keys.groupby(["set", "unit"]).ngroup()
+    return numbers.to_numpy().reshape(-1, 2)

@@ -23,16 +23,8 @@ from lib.base import paths
 from lib.base.errors import InputError
 from tests.refusals import refused
 from tools.pages import between
-from tools.reference import (
-    MADE,
-    PAPERS,
-    PROFILES,
-    REFERENCE,
-    deciding,
-    page,
-    renew,
-    withhold,
-)
+from tools.reference import page, renew, withhold
+from tools.results import MADE, PAPERS, PROFILES, REFERENCE, deciding
 from tools.run import comparison, jobs
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
@@ -431,7 +423,7 @@ def test_the_page_shows_the_part_that_decides_with_its_interval_if_it_has_one(
         for part, kind in kinds.items()
     ]
     pd.DataFrame(rules).to_csv(tmp_path / "claims.csv", index=False)
-    monkeypatch.setattr("tools.reference.CLAIMS", tmp_path / "claims.csv")
+    monkeypatch.setattr("tools.results.CLAIMS", tmp_path / "claims.csv")
     judged = pd.Series({"verdict": verdict, "ours": ours, "note": ""})
     assert deciding("x", judged) == expected
 
