@@ -93,9 +93,6 @@ def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
         for name, each in vectors.items()
     }
     np.testing.assert_allclose(found["n2o"], n2o.per_query(ids).mean())
-    assert (found["low"] <= found["n2o"]).all()
-    assert (found["n2o"] <= found["high"]).all()
-    assert (found["chance"] == 4 / 59).all()
     one, other = (each[queries] - each[queries].mean(axis=0) for each in (base, sparse))
     by_definition = (
         np.linalg.norm(one.T @ other) ** 2
@@ -105,7 +102,6 @@ def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
     assert found["cka"].tolist() == pytest.approx([1, by_definition, by_definition])
     assert found.loc[("a", "turned"), "cka_p"] == 1 / 100
     assert found.loc[("a", "counts"), "cka_p"] > 0.01
-    assert (found["cka_null"] < 0.3).all()
 
 
 def test_vectors_of_other_sentences_are_not_compared(rng) -> None:

@@ -20,8 +20,7 @@ from tests.copies import run
 
 PROGRAM = """
 import json
-from lib import catalog, corpora, embedders
-from lib.sent2vec.settings import preset
+from lib import corpora, embedders
 from lib.base import paths
 from lib.store import EmbeddingStore
 
@@ -31,9 +30,6 @@ paths.figures_folder("mine")
 print(json.dumps({
     "code": paths.__file__,
     "shape": vectors.shape,
-    "embedders": list(embedders.catalog()["name"]),
-    "dim": preset("wiki-bigrams").dim,
-    "assets": len(catalog.assets()),
 }))
 """
 
@@ -98,9 +94,6 @@ def test_it_embeds_in_an_empty_folder_and_keeps_its_cache_there(
     found = json.loads(done.stdout)
     assert Path(found["code"]).is_relative_to(package)
     assert found["shape"] == [len(corpora.load("lee").sentences), 256]
-    assert {"wordllama", "minilm-avg", "glove-6b-50d"} <= set(found["embedders"])
-    assert found["assets"] > 10
-    assert found["dim"] == 700
     assert sorted(entry.name for entry in folder.iterdir()) == [".cache", "figures"]
     assert (folder / ".cache" / "embeddings").is_dir()
     assert (folder / "figures" / "interactive" / "mine").is_dir()

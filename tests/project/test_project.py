@@ -80,13 +80,6 @@ def imported(*folders: str) -> set[str]:
     return {canonical(known[module][0]) for module in outside}
 
 
-# A tag can be moved to other code
-def test_actions_of_workflows_are_pinned_by_commit() -> None:
-    for file in (ROOT / ".github/workflows").glob("*.yml"):
-        for used in re.findall(r"uses: (.*)", file.read_text()):
-            assert re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", used), file
-
-
 # README: "Two commands ... on a machine with Python 3.11, 3.12 or 3.13, `make` and a
 # network" SECURITY: "versions are pinned"
 def test_every_import_is_pinned_alike_in_all_files() -> None:

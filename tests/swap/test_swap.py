@@ -309,7 +309,6 @@ def test_the_command_prints_five_lines_and_writes_a_report(
     assert json.loads((folder / "swap.json").read_bytes())["lines"] == said[:4]
     page = (folder / "report.md").read_text()
     assert f"in place of {markdown.escape(name)}\n" in page
-    assert all(markdown.escape(line) in page for line in said[:4])
 
 
 # docs/swap.md: "An edited module that it imports counts at once"

@@ -341,12 +341,6 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
 @pytest.mark.parametrize(
     ("name", "profile", "target", "expected"),
     [
-        (
-            "01_a",
-            "default",
-            "replication/n2o.ipynb#end",
-            "../replication/n2o/README.md#end",
-        ),
         ("01_a", "default", "own_embedder.py", "../../../../notebooks/own_embedder.py"),
         ("replication/n2o", "paper", "usif.ipynb", "../usif/README.md"),
         (
@@ -356,7 +350,6 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
             "../../../default/01_a/README.md",
         ),
         ("replication/n2o", "paper", "../../docs/c.md#x", "../../../../../docs/c.md#x"),
-        ("replication/n2o", "default", "#end", "#end"),
     ],
 )
 def test_a_link_leads_to_the_same_place_from_its_page(
