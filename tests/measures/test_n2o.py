@@ -101,7 +101,6 @@ def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
     )
     assert found["cka"].tolist() == pytest.approx([1, by_definition, by_definition])
     assert found.loc[("a", "turned"), "cka_p"] == 1 / 100
-    assert found.loc[("a", "counts"), "cka_p"] > 0.01
 
 
 def test_vectors_of_other_sentences_are_not_compared(rng) -> None:

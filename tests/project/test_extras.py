@@ -122,6 +122,5 @@ def test_an_extra_brings_all_that_it_needs(tmp_path, extra) -> None:
         env=variables,
         capture_output=True,
         text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -341,7 +341,6 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
 @pytest.mark.parametrize(
     ("name", "profile", "target", "expected"),
     [
-        ("01_a", "default", "own_embedder.py", "../../../../notebooks/own_embedder.py"),
         ("replication/n2o", "paper", "usif.ipynb", "../usif/README.md"),
         (
             "replication/n2o",
