@@ -15,7 +15,7 @@ from lib.base.environment import single_threaded
 from lib.base.errors import InputError
 from lib.base.parameters import one_of
 from lib.similarity import Features, check_varies, checked
-from lib.studies.pitfalls import DEV, TEST, TRAIN, Encoders, Similarities, sides
+from lib.studies.ratings import DEV, TEST, TRAIN, Encoders, Similarities, sides
 from lib.vectors import Embeddings, as_column
 
 # Strengths of the L2 penalty, strong to weak, as if the variances of all features

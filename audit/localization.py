@@ -24,7 +24,7 @@ from lib import stats, tasks
 from lib.base import progress
 from lib.base.cluster import in_processes
 from lib.corpora import text
-from lib.localization import GRID, classify, double, svm
+from lib.localization import GRID, classify, double, spread, svm
 from lib.stats import Sampling
 from lib.tasks import local
 from lib.vectors import Embeddings, dense
@@ -223,17 +223,6 @@ def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
     first, second = (predictions.columns[places] for places in pairs)
     counts = {"both": both[pairs], "same": same[pairs]}
     return pd.DataFrame({"a": first, "b": second} | counts)
-
-
-def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
-    """Squared distances of sentences and of their groups, float64[n, 2].
-
-    First from each sentence to its group's mean, then from that to the mean of all.
-    """
-    rows = pd.DataFrame(dense(vectors).astype(np.float64))
-    means = rows.groupby(labels).transform("mean")
-    parts = [rows - means, means - rows.mean()]
-    return np.column_stack([(part**2).sum(axis=1) for part in parts])
 
 
 def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -303,3 +304,14 @@ def double(vectors: Embeddings) -> Embeddings:
     if sp.issparse(vectors):
         return narrow(sp.csr_array(vectors, dtype=np.float64))
     return np.asarray(vectors, np.float64)
+
+
+def spread(vectors: Embeddings, labels: np.ndarray) -> np.ndarray:
+    """Squared distances of sentences and of their groups, float64[n, 2].
+
+    First from each sentence to its group's mean, then from that to the mean of all.
+    """
+    rows = pd.DataFrame(dense(vectors).astype(np.float64))
+    means = rows.groupby(labels).transform("mean")
+    parts = [rows - means, means - rows.mean()]
+    return np.column_stack([(part**2).sum(axis=1) for part in parts])

@@ -6,11 +6,12 @@ B.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from lib import stats
 from lib.base.errors import InputError
@@ -238,6 +239,57 @@ def plane(table: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     places = scaling.fit_transform(1 - table.to_numpy())
     points = pd.DataFrame(places, index=table.index, columns=["x", "y"])
     return points, float(scaling.stress_)
+
+
+def word_types(
+    sentences: Iterable[str], types: Callable[[str], frozenset[str]]
+) -> sparse.csr_array:
+    """The word types of each sentence: 0 or 1, int64[n, types].
+
+    `types` is a function from a sentence to its types.
+    """
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(analyzer=types)
+    presence = counter.fit_transform(sentences)
+    return sparse.csr_array(presence)
+
+
+def token_overlap(
+    types: sparse.csr_array,
+    queries: np.ndarray,
+    ids: np.ndarray,
+    symmetric: bool = False,
+) -> np.ndarray:
+    """How much of a query's words its neighbors repeat (figure 5).
+
+    It is averaged over the k neighbors. The paper does not define its token overlap.
+    Here it is ``|T(q) & T(s)| / |T(q)|``, with T(s) the set of word types of a sentence
+    s; or, symmetric, ``|T(q) & T(s)| / |T(q) | T(s)|`` (Jaccard).
+
+    Parameters
+    ----------
+    types : those of each sentence of the corpus, from `word_types`
+    queries : int[q], corpus indices
+    ids : int[q, k], their neighbors
+
+    Returns
+    -------
+    float64[q] in [0, 1], higher when neighbors repeat the query's words; 0 for a query
+    without a word
+    """
+    k = ids.shape[1]
+    types_of_queries = types[np.repeat(queries, k)]
+    types_of_neighbors = types[ids.ravel()]
+    common_types = types_of_queries.multiply(types_of_neighbors)
+    common = common_types.sum(axis=1).reshape(ids.shape)
+    sizes = types.sum(axis=1)
+    total = sizes[queries][:, None]
+    if symmetric:
+        both = total + sizes[ids]
+        total = both - common
+    shares = common / np.maximum(1, total)
+    return shares.mean(axis=1)
 
 
 # -- other measures of how alike two embedders are -------------------------------------

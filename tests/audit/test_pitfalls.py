@@ -15,7 +15,7 @@ from audit import accuracies, dimensions, orders, probes, published
 from audit.dimensions import Line
 from lib import stats, transfer
 from lib.stats import Interval, Sampling
-from lib.studies import pitfalls
+from lib.studies import ratings
 from lib.tasks import ClassificationTask
 
 SAMPLING = Sampling(1, 100)
@@ -25,7 +25,7 @@ SAMPLING = Sampling(1, 100)
 
 
 def test_a_verse_stands_beside_itself_the_next_one_and_one_from_elsewhere() -> None:
-    found = pitfalls.rated_pairs("Verse-pairs", 40, seed=3)
+    found = ratings.rated_pairs("Verse-pairs", 40, seed=3)
     assert np.bincount(found["gold"].astype(int)).tolist() == [40, 40, 40]
     same, after, elsewhere = (table for _, table in found.groupby("gold"))
     assert same["left"].tolist() == after["left"].tolist() == elsewhere["left"].tolist()
@@ -65,10 +65,10 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
         index="model", columns="normalization", values="value"
     )
     printed = cells.rename(columns={"none": "raw", "z-norm": "z"})[["raw", "z"]]
-    rest = printed.drop(index=list(pitfalls.PUBLISHED_AVERAGES))
-    of_all = pitfalls.narrowing(printed.unstack().to_frame().T)
+    rest = printed.drop(index=list(ratings.PUBLISHED_AVERAGES))
+    of_all = ratings.narrowing(printed.unstack().to_frame().T)
     assert of_all.item() == pytest.approx(np.log(2.47 / 8.63), abs=0.01)
-    of_rest = pitfalls.narrowing(rest.unstack().to_frame().T)
+    of_rest = ratings.narrowing(rest.unstack().to_frame().T)
     assert of_rest.item() == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
 
 

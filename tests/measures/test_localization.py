@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 from audit import localization as study
 from lib import corpora, localization, tasks
 from lib.stats import Sampling, intervals
-from lib.studies import localization as lesson
+from lib.studies import encoding
 from tests.refusals import refused
 
 
@@ -190,7 +190,7 @@ def test_no_tested_verse_is_learned_from_in_any_translation(name) -> None:
     every, corpus = corpora.load("bible-gospels"), corpora.load(name)
     groups = dict(zip(every.sentences, every.groups.tolist(), strict=True))
     asked = {groups[sentence] for sentence in tested}
-    learned = lesson.held_out(corpus, tested[:600], tested[600:])
+    learned = encoding.held_out(corpus, tested[:600], tested[600:])
     assert set(learned) < set(corpus.sentences)
     there = {groups[sentence] for sentence in corpus.sentences}
     assert {groups[sentence] for sentence in learned} == there - asked
@@ -198,8 +198,8 @@ def test_no_tested_verse_is_learned_from_in_any_translation(name) -> None:
 
 def test_a_text_without_tested_sentences_is_learned_from_as_it_is() -> None:
     corpus = corpora.load("lee")
-    assert lesson.held_out(corpus, ["Nobody wrote this."]) is corpus
-    assert len(lesson.held_out(corpus, corpus.sentences[3:5])) == len(corpus) - 2
+    assert encoding.held_out(corpus, ["Nobody wrote this."]) is corpus
+    assert len(encoding.held_out(corpus, corpus.sentences[3:5])) == len(corpus) - 2
 
 
 def test_agreement_of_a_hand_made_case() -> None:
@@ -241,7 +241,7 @@ def test_word_overlap_of_a_hand_made_case() -> None:
 
 def test_bag_of_words_counts_lower_cased_treebank_tokens() -> None:
     # the the cat , dog . and dogs ca n't .
-    bag = lesson.bag_of_words(["The cat, the dog.", "Dogs can't."])
+    bag = encoding.bag_of_words(["The cat, the dog.", "Dogs can't."])
     assert bag.toarray().sum(axis=1).tolist() == [6, 4]
     assert bag.shape == (2, 8)
 
@@ -262,7 +262,7 @@ def test_bow_is_as_accurate_as_published(
     data_file(file)
     own = study.groups_of(task)
     assert (len(own), len(np.unique(own.labels))) == sizes
-    bag = lesson.bag_of_words(own.sentences)
+    bag = encoding.bag_of_words(own.sentences)
     assert low < localization.classify(bag, own.labels).accuracy < high
 
 

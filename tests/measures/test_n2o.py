@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from scipy.spatial.distance import pdist, squareform
 
-from audit import n2o as study
 from lib import n2o, neighbors
 from lib.corpora import text
 from tests.refusals import refused
@@ -64,10 +63,10 @@ def test_random_neighbors_overlap_as_chance_says(rng) -> None:
 def test_token_overlap_by_hand() -> None:
     sentences = ["the cat sat", "The cat ran.", "a dog", "!"]
     ids = np.array([[1, 2], [0, 2]])
-    types = study.word_types(sentences, text.content_types)
-    shares = study.token_overlap(types, np.array([0, 3]), ids)
+    types = n2o.word_types(sentences, text.content_types)
+    shares = n2o.token_overlap(types, np.array([0, 3]), ids)
     np.testing.assert_allclose(shares, [(2 / 3 + 0) / 2, 0])
-    by_jaccard = study.token_overlap(types, np.array([0, 3]), ids, symmetric=True)
+    by_jaccard = n2o.token_overlap(types, np.array([0, 3]), ids, symmetric=True)
     np.testing.assert_allclose(by_jaccard, [(2 / 4 + 0) / 2, 0])
 
 

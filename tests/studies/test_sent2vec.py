@@ -11,7 +11,7 @@ from audit import sent2vec_printed
 from lib import corpora, tasks
 from lib.sent2vec import Sent2Vec, Settings
 from lib.studies import scores
-from lib.studies import sent2vec as study
+from lib.studies import trainings as study
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 

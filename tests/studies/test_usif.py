@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from audit import compositions as audited
 from lib import corpora, stats, tasks
 from lib.corpora import text
-from lib.studies import compositions, scores, usif
+from lib.studies import compositions, scores, walk
 from lib.studies.compositions import Composer
 from lib.studies.scores import Fitted, ItemSet
 from tests.refusals import refused
@@ -22,10 +22,10 @@ A = 1e-3
 SAMPLING = stats.Sampling(0, 200)
 
 
-def sentence(seed: int) -> usif.Sentence:
+def sentence(seed: int) -> walk.Sentence:
     rng = np.random.default_rng(seed)
     lengths = rng.uniform(0.5, 3, (5, 1))
-    return usif.Sentence(rng.normal(size=(5, 4)) * lengths, rng.uniform(0, 0.01, 5))
+    return walk.Sentence(rng.normal(size=(5, 4)) * lengths, rng.uniform(0, 0.01, 5))
 
 
 def words(seed: int, count: int = 40) -> np.ndarray:
@@ -36,31 +36,31 @@ def words(seed: int, count: int = 40) -> np.ndarray:
 
 
 def test_the_angular_likelihood_by_hand() -> None:
-    two = usif.Sentence(np.array([[2.0, 0], [0, 3]]), np.array([0.0, 0.25]))
+    two = walk.Sentence(np.array([[2.0, 0], [0, 3]]), np.array([0.0, 0.25]))
     c = np.array([1.0, 0])
-    constant, _ = usif.angular(two, 0.5)(c)
+    constant, _ = walk.angular(two, 0.5)(c)
     assert constant == pytest.approx(np.log(0.5) + np.log(0.25 + 0.25))
     # d to (1, 0): 1, 0, 3/4, 3/4, the mean 5/8
     listed = np.array([[1.0, 0], [-5, 0], [1, 1], [1, -1]])
-    with_z, _ = usif.angular(two, 0.5, listed)(c)
+    with_z, _ = walk.angular(two, 0.5, listed)(c)
     assert with_z == pytest.approx(np.log(0.4) + np.log(0.25 + 0.2))
 
 
 @pytest.mark.parametrize(
     "objective",
     [
-        usif.angular(sentence(0), A),
-        usif.angular(sentence(0), A, words(1)),
-        lambda c: usif.log_partition(c, words(1)),
+        walk.angular(sentence(0), A),
+        walk.angular(sentence(0), A, words(1)),
+        lambda c: walk.log_partition(c, words(1)),
     ],
 )
 def test_gradients_are_those_of_finite_differences_along_the_sphere(objective) -> None:
     rng = np.random.default_rng(2)
-    c = usif.unit(rng.normal(size=4))
+    c = walk.unit(rng.normal(size=4))
     along = rng.normal(size=4)
     along -= (along @ c) * c
-    after, _ = objective(usif.unit(c + 1e-6 * along))
-    before, _ = objective(usif.unit(c - 1e-6 * along))
+    after, _ = objective(walk.unit(c + 1e-6 * along))
+    before, _ = objective(walk.unit(c - 1e-6 * along))
     _, gradient = objective(c)
     assert gradient @ along == pytest.approx((after - before) / 2e-6, rel=1e-5)
 
@@ -70,17 +70,17 @@ def test_gradients_are_those_of_finite_differences_along_the_sphere(objective) -
 def test_no_direction_is_likelier_than_the_maximum_which_ignores_lengths(seed) -> None:
     some, listed = sentence(seed), words(seed)
     objectives = {
-        "Z constant": usif.angular(some, A),
-        "Z(c)": usif.angular(some, A, listed),
+        "Z constant": walk.angular(some, A),
+        "Z(c)": walk.angular(some, A, listed),
     }
-    tops = usif.maxima(some, A, listed)
+    tops = walk.maxima(some, A, listed)
     longer = some._replace(vectors=some.vectors * [[10], [1], [1], [1], [1]])
-    of_longer = usif.maxima(longer, A, listed)
-    drawn = usif.unit(np.random.default_rng(seed).normal(size=(200, 4)))
+    of_longer = walk.maxima(longer, A, listed)
+    drawn = walk.unit(np.random.default_rng(seed).normal(size=(200, 4)))
     for name, objective in objectives.items():
         highest, _ = objective(tops[name])
-        others = [*usif.unit(tops[name] + 0.1 * drawn), *drawn]
-        others += [*usif.unit(some.vectors), of_longer[name]]
+        others = [*walk.unit(tops[name] + 0.1 * drawn), *drawn]
+        others += [*walk.unit(some.vectors), of_longer[name]]
         assert highest >= max(objective(c)[0] for c in others) - 1e-6
 
 
@@ -91,26 +91,26 @@ def test_with_z_of_c_the_first_order_is_the_centered_estimate() -> None:
     """
     rng = np.random.default_rng(5)
     flat = ((0, 0), (0, 1))  # the sixth dimension is 0
-    some = usif.Sentence(np.pad(rng.normal(size=(3, 5)), flat), np.full(3, 0.01))
+    some = walk.Sentence(np.pad(rng.normal(size=(3, 5)), flat), np.full(3, 0.01))
     listed = np.pad(rng.normal(0.5, 1, (30, 5)), flat)
-    _, gradient = usif.angular(some, A, listed)(np.eye(6)[5])
-    by_name = usif.estimates(some, A, usif.unit(listed).mean(axis=0))
+    _, gradient = walk.angular(some, A, listed)(np.eye(6)[5])
+    by_name = walk.estimates(some, A, walk.unit(listed).mean(axis=0))
     centered = by_name["(9), centered unit vectors"]
-    np.testing.assert_allclose(usif.unit(gradient), centered, atol=1e-12)
-    _, gradient = usif.angular(some, A)(np.eye(6)[5])
+    np.testing.assert_allclose(walk.unit(gradient), centered, atol=1e-12)
+    _, gradient = walk.angular(some, A)(np.eye(6)[5])
     unit_vectors = by_name["(9), unit vectors"]
-    np.testing.assert_allclose(usif.unit(gradient), unit_vectors, atol=1e-12)
+    np.testing.assert_allclose(walk.unit(gradient), unit_vectors, atol=1e-12)
 
 
 def test_sentences_and_vocabulary_have_vectors_and_probabilities() -> None:
     vectors, p = {"a": np.ones(2), "b": np.zeros(2)}, {"a": 0.5, "zzz": 0.5}
     texts = ["a b a zzz a", "a"] * 10
-    (first, *_) = usif.sentences(texts, vectors, p, str.split, 10, 0)
+    (first, *_) = walk.sentences(texts, vectors, p, str.split, 10, 0)
     assert first.vectors.tolist() == [[1, 1]] * 3
     assert first.p.tolist() == [0.5] * 3
-    assert usif.vocabulary(vectors, p, 5, 0).tolist() == [[1, 1]]
+    assert walk.vocabulary(vectors, p, 5, 0).tolist() == [[1, 1]]
     with refused("checked_sentences: 0 have three known words"):
-        usif.sentences(["zzz"], vectors, p, str.split, 10, 0)
+        walk.sentences(["zzz"], vectors, p, str.split, 10, 0)
 
 
 # -- scores ----------------------------------------------------------------------------
