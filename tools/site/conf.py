@@ -12,6 +12,8 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
+from pathlib import Path
 
 import nbformat
 from docutils import nodes
@@ -22,6 +24,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 logging.getLogger("faiss").setLevel(logging.WARNING)  # which says how it was loaded
 
+sys.path.insert(0, str(Path(__file__).parents[2]))  # audit is not installed
 project = html_title = "Sentence-embedding studies"
 extensions = [
     "myst_nb",
@@ -35,6 +38,7 @@ include_patterns = ["README.md", "SECURITY.md", "docs/**", "tools/site/**"]
 include_patterns += ["notebooks/*.ipynb", "notebooks/replication/*.ipynb"]
 exclude_patterns = [
     ".*",
+    "audit",
     "benchmarks",
     "data",
     "figures",
