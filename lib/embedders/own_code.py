@@ -294,12 +294,7 @@ def _run(name: str, file: Path | None, sources: _Sources) -> ModuleType:
     if not states.items() <= _imported.items():
         for module in states:
             sys.modules.pop(module, None)
-    without_bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True
-    try:
-        module = import_module(name) if file is None else _executed(name, file)
-    finally:
-        sys.dont_write_bytecode = without_bytecode
+    module = import_module(name) if file is None else _executed(name, file)
     _imported.update(states)
     return module
 
@@ -350,9 +345,13 @@ def _watched(sources: _Sources) -> Iterator[dict[str, str]]:
     others = set(sys._current_frames()) - {threading.get_ident()}
     watch = _Watch(set(map(str, sources.files.values())), {}, others)
     _watch.append(watch)
+    # Python takes stored bytecode for an edited file of the same second and size.
+    without_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
     try:
         yield watch.seen
     finally:
+        sys.dont_write_bytecode = without_bytecode
         _watch.clear()
 
 
