@@ -1,1 +1,1 @@
-"""What the studies need beyond the measures, in one module per study."""
+"""What lessons and commands need beyond the measures, a module for each topic."""
