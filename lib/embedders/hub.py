@@ -266,8 +266,8 @@ def _files(model: str) -> list[str]:
     """The names of a model's files on the hub."""
     from huggingface_hub import HfApi
 
-    found = HfApi().model_info(**_of(model), timeout=SECONDS)
-    return [file.rfilename for file in found.siblings or ()]
+    found: Any = HfApi().model_info(**_of(model), timeout=SECONDS)
+    return [file.rfilename for file in found.siblings]
 
 
 def _fetched(model: str) -> Path:

@@ -63,9 +63,11 @@ def load(
         Nothing is there, the model cannot be read, the code fails, or the registry has
         an embedder of that name.
     """
-    if name:
-        check_name(name)
-    return as_embedder(spec, name, "", pooling, prompt)
+    embedder = as_embedder(spec, name, "", pooling, prompt)
+    if embedder is not spec:
+        check_name(embedder.name)
+        embedder.is_vouched_for = False
+    return embedder
 
 
 def check_name(name: str) -> None:

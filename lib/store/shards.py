@@ -147,8 +147,7 @@ def _read(entry: CacheEntry, file: str) -> Embeddings:
 
 def _join(entry: CacheEntry, total: int) -> None:
     """Make one array of the shards, or one CSR array, with one shard in memory."""
-    found = (_shard(entry, start) for start in range(0, total, SIZE))
-    shards = list(filter(None, found))
+    shards: list[Any] = [_shard(entry, start) for start in range(0, total, SIZE)]
     first = _read(entry, shards[0])
     shape = total, first.shape[1]
     if sp.issparse(first):

@@ -240,5 +240,5 @@ def frequencies(name: str) -> Mapping[str, float]:
     case.
     """
     if name in ("wordfreq", "enwiki"):
-        return named_probabilities(name) or {}
+        return named_probabilities(name)  # type: ignore[return-value]
     return text.relative_frequencies(corpora.load(name).sentences, text.lower_words)

@@ -153,8 +153,7 @@ def _numbers(cells: pd.Series, low: float, high: float) -> np.ndarray:
     return values.to_numpy(np.float64)
 
 
-def _codes(labels: pd.Series, codes: Mapping[str, int] | None) -> np.ndarray:
-    codes = codes or {}
+def _codes(labels: pd.Series, codes: Any) -> np.ndarray:
     for place, label in labels[~labels.isin(codes)].items():
         one_of(f"{place}: label", label[:SHOWN], codes)
     return labels.map(codes).to_numpy(np.int32)
