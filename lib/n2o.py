@@ -53,7 +53,8 @@ def compare(
     Raises
     ------
     InputError
-        Fewer than two embedders, different numbers of rows, k beyond what there is.
+        Fewer than two embedders, different numbers of rows, a query that is no row, k
+        beyond what there is.
 
     Examples
     --------
@@ -76,6 +77,9 @@ def compare(
     rows = {name: each.shape[0] for name, each in vectors.items()}
     if len(set(rows.values())) > 1:
         raise InputError(f"vectors: have {rows} rows; give one a sentence under each")
+    total = min(rows.values(), default=0)
+    if queries.ndim != 1 or not np.isin(queries, np.arange(total)).all():
+        raise InputError(f"queries: are no rows; give some of 0 to {total - 1}")
     ids = {
         name: exact(each[queries], each, k, exclude=queries).ids
         for name, each in vectors.items()
@@ -83,7 +87,7 @@ def compare(
     overlaps = per_query(ids)
     table = stats.means(overlaps, sampling or stats.Sampling(), clusters, (0, 1))
     table = table[["value", "low", "high"]].rename(columns={"value": "n2o"})
-    table["chance"] = chance(k, next(iter(rows.values())) - 1)
+    table["chance"] = chance(k, total - 1)
     products = [inner_products(each[queries]) for each in vectors.values()]
     order = np.arange(len(queries))
     table["cka"] = cka(products, order, order)

@@ -336,20 +336,6 @@ MADE = [
 ]
 
 
-MADE = [
-    ("docs/replication.md", "counts", counts),
-    *(("docs/replication.md", source, partial(verdicts, source)) for source in PAPERS),
-    *(
-        ("docs/replication.md", f"{source}-figure", partial(verdict_figure, source))
-        for source in PAPERS
-    ),
-    ("docs/replication.md", "like-for-like", lambda: _table(like_for_like())),
-    ("docs/choosing.md", "scores", choosing),
-    ("docs/tables.md", "tables", tables),
-    ("docs/claims.md", "chance", chance),
-]
-
-
 def write_pages() -> None:
     """Renew the gallery and the results that pages quote."""
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
