@@ -1,7 +1,6 @@
 """What the studies of Sent2Vec measure: trainings that differ in one thing.
 
-All are measured on the same items, with five seeds. `sent2vec_printed` has the paper's
-own scores.
+All are measured on the same items, with five seeds.
 
 "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram Features",
 sections 2 to 5, appendices A to D.
