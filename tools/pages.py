@@ -39,12 +39,24 @@ added) by `make page`.
 with a column that says which are
 available on your machine.
 
-*Tried on*: the real weights, from which our numbers come. A reader "never run \
-on real weights" has read small test files
-in the official format. The 21 embedders of the N2O paper's Table 1 are marked \
-with an asterisk.
+*Order*: whether the order of the words matters. The 21 embedders of the N2O paper's \
+Table 1 are marked with an asterisk.
 
 """
+GROUPS = {
+    "real weights": """## Run on their real weights
+
+Our numbers come from these.
+
+""",
+    "never run on real weights": """
+## Never run on real weights
+
+Their readers have read small test files in the official format. No number of ours \
+comes from them.
+
+""",
+}
 COMPOSITIONS = """
 ## Compositions
 
@@ -115,6 +127,10 @@ def registry() -> str:
     """Every embedder, every composition of word vectors, and every form."""
     in_paper = set(published.load("n2o_table1")["embedder"])
     rows = embedders.catalog().drop(columns="available")
+    order = rows.pop("reads_order").map({True: "yes", False: "no"})
+    rows.insert(3, "order", order)
+    rows.insert(3, "objective", rows.pop("objective"))
+    rows.insert(3, "architecture", rows.pop("architecture"))
     rows["name"] = [
         f"`{name}`" + (" *" if name in in_paper else "") for name in rows["name"]
     ]
@@ -125,7 +141,11 @@ def registry() -> str:
     suffixes["suffix"] = [f"`{suffix}`" for suffix in suffixes["suffix"]]
     forms = embedders.forms()
     forms["suffix"] = [f"`{suffix}`" for suffix in forms["suffix"]]
-    made = EMBEDDERS + table(rows) + COMPOSITIONS + table(suffixes)
+    made = EMBEDDERS
+    for tried_on, heading in GROUPS.items():
+        of_group = rows[rows["tried_on"] == tried_on]
+        made += heading + table(of_group.drop(columns="tried_on"))
+    made += COMPOSITIONS + table(suffixes)
     return made + FORMS + table(forms)
 
 

@@ -44,7 +44,7 @@ class Asset:
     def how_to_get(self) -> str:
         """One phrase: what a person has to do."""
         if self.access == "package":
-            return f"pip install {self.package.replace(',', '')}"
+            return self.how or f"pip install {self.package.replace(',', '')}"
         if self.access == "free":
             return f"make data ASSET={self.id}"
         return f"{self.how} ({self.page})"
@@ -83,7 +83,7 @@ def find(path: str) -> Path | None:
                 return folder / name
     package, _, inner = path.partition("/")
     # Found without importing the package: some have side effects.
-    spec = find_spec(package) if inner and package.isidentifier() else None
+    spec = find_spec(package) if inner and "." not in package else None
     for folder in (spec and spec.submodule_search_locations) or []:
         if Path(folder, inner).exists():
             return Path(folder, inner)
@@ -125,6 +125,19 @@ def _located(asset: Asset, path: str) -> Path:
             f"(license: {asset.license})"
         )
     return place
+
+
+def check(id: str) -> None:
+    """Raise InputError if a file of an installed package is damaged or another one."""
+    asset = get(id)
+    if asset.access != "package":
+        return
+    for place, entry in zip(locate(id), asset.files, strict=True):
+        if "sha256" in entry and files.sha256(place) != entry["sha256"]:
+            raise InputError(
+                f"{place}: its sha256 is not that of {asset.title}; "
+                f"install it again: {asset.how_to_get} --force-reinstall"
+            )
 
 
 def status(asset: Asset) -> str:

@@ -199,15 +199,16 @@ COLUMNS = [
     "how_to_get",
     "tried_on",
 ]
+OF_KIND = ["architecture", "objective", "reads_order"]
 
 
 def catalog() -> pd.DataFrame:
     """One row per embedder: what it is and how to get it.
 
-    Columns are name, family, dim, source, license, available, how_to_get and tried_on.
-    `dim` is NA for the size of the vocabulary. `tried_on` says whether our numbers come
-    from the real weights or whether the reader has been tried on small files in their
-    official format only.
+    Columns are name, family, dim, source, license, available, how_to_get and tried_on,
+    and of its `Kind` architecture, objective and reads_order. `dim` is NA for the size
+    of the vocabulary. `tried_on` says whether our numbers come from the real weights or
+    whether the reader has been tried on small files in their official format only.
 
     Examples
     --------
@@ -215,8 +216,11 @@ def catalog() -> pd.DataFrame:
     >>> embedders.catalog().set_index("name").loc["wordllama", "family"]
     'static'
     """
-    rows = [[getattr(row, column) for column in COLUMNS] for row in _entries()]
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"dim": "Int64"})
+    rows = []
+    for entry in _entries():
+        of_kind = [getattr(entry.kind, column) for column in OF_KIND]
+        rows.append([getattr(entry, column) for column in COLUMNS] + of_kind)
+    return pd.DataFrame(rows, columns=COLUMNS + OF_KIND).astype({"dim": "Int64"})
 
 
 def compositions() -> pd.DataFrame:

@@ -150,7 +150,13 @@ class CatalogEntry:
         )
 
     def make(self, name: str, **options: Any) -> Any:
-        """The embedder, or the word vectors."""
+        """The embedder, or the word vectors.
+
+        Raises InputError for a file of a package that has another sha256 than the
+        catalog says.
+        """
+        for id in self.assets:
+            catalog.check(id)
         return self.maker(*self.files(), name=name, **{**self.preset, **options})
 
 
@@ -280,9 +286,11 @@ PRESETS = {
     # hand
     "installed": (
         "tfidf", "bow", "glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif",
-        "glove-6b-50d+random-lstm-128d", "wordllama", "minilm-cls", "minilm-avg",
-        "use-multilingual-q8", "w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub",
-        "sent2vec-corpus-uni", "sent2vec-corpus-bi", "pv-dbow-corpus",
+        "glove-6b-50d+random-lstm-128d", "spacy-md", "spacy-md+sif", "spacy-md+usif",
+        "wordllama", "spacy-md-cnn", "minilm-cls", "minilm-avg",
+        "paraphrase-minilm-l3-cls", "paraphrase-minilm-l3-avg", "use-multilingual-q8",
+        "w2v-corpus", "fasttext-corpus", "fasttext-corpus-sub", "sent2vec-corpus-uni",
+        "sent2vec-corpus-bi", "pv-dbow-corpus",
     ),
     "table-1": tuple(_TABLE_1["embedder"]),  # of the N2O paper
 }  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -39,13 +39,32 @@ from lib.embedders.kinds import (
 from lib.embedders.registry import CONTEXTUAL, embedder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from torch import Tensor
 
 VERSION = 4
 POOLINGS = ("cls", "last", "avg")
 # Padding included. In smaller batches a processor reads all weights more often than
 # needed, and larger ones leave its cache.
 TOKENS_PER_BATCH = {"cpu": 1536, "cuda": 16384, "mps": 8192}
+
+
+class Reading(NamedTuple):
+    """What reads sentences.
+
+    Attributes
+    ----------
+    tokenizer : tokenizers.Tokenizer
+    states : callable
+        From tokens int64[n, t], and which of them are no padding bool[n, t], to the
+        final hidden layer float32[n, t, dim].
+    dim, padding : int
+        `padding` is the id of the token that fills a batch.
+    """
+
+    tokenizer: Any
+    states: Callable[[Tensor, Tensor], Tensor]
+    dim: int
+    padding: int
 
 
 class Transformer(Embedder):
@@ -92,7 +111,7 @@ class Transformer(Embedder):
 
     version = VERSION
     libraries = ("torch", "transformers")
-    parameters = ("pooling", "precision", "device", "prompt", "tokenize")
+    parameters = ("pooling", "precision", "device", "prompt", "tokenize", "files")
     # As many are sorted by length into batches; a shard of the store.
     batch_size = 2048
 
@@ -111,20 +130,21 @@ class Transformer(Embedder):
         self.folder = folder
         self.prompt = prompt
         self.pooling = one_of("pooling", pooling, POOLINGS)
-        is_gpt = read_json(folder / "config.json").get("model_type") == GPT
+        config = read_json(folder / "config.json")
         # Those of the N2O paper: they come out of one pass.
-        both = ("last", "avg") if is_gpt else ("cls", "avg")
+        both = ("last", "avg") if is_decoder(config) else ("cls", "avg")
         self.poolings = both if pooling in both else (pooling,)
         self.device = fastest_device() if device == "auto" else device
         self.precision = (
             fastest_precision(self.device) if precision == "auto" else precision
         )
         # From a sentence to words, which are then split into subwords.
-        self.tokenize = gpt_words if is_gpt else None
+        self.tokenize = gpt_words if config.get("model_type") == GPT else None
 
     @property
-    def settings(self) -> dict[str, Any]:
-        return super().settings | {"files": digest_of_model(self.folder)}
+    def files(self) -> str:
+        """A digest of the model's files."""
+        return digest_of_model(self.folder)
 
     @property
     def companions(self) -> list[Transformer]:  # type: ignore[override]
@@ -143,7 +163,7 @@ class Transformer(Embedder):
         return count_truncated(self, sentences, self._truncation)
 
     def _truncation(self, sentences: list[str]) -> tuple[int, int]:
-        tokenizer = load_tokenizer(self.folder, digest_of_model(self.folder))
+        tokenizer = self._tokenizer()
         if tokenizer.truncation is None:
             return 0, 0
         longest = tokenizer.truncation["max_length"]
@@ -164,21 +184,16 @@ class Transformer(Embedder):
 
     def _pooled(self, sentences: Sequence[str]) -> dict[str, np.ndarray]:
         """Vectors float32[n, dim] for each pooling, from one pass."""
-        lowered = self.precision == "bfloat16"
-        model, tokenizer = load_model(
-            self.folder, digest_of_model(self.folder), self.device, lowered
-        )
+        reading = self._reading()
         encodings = self._encodings(
-            [self.prompt + sentence for sentence in sentences], tokenizer
+            [self.prompt + sentence for sentence in sentences], reading.tokenizer
         )
         tokens = [encoding.ids for encoding in encodings]
-        shape = len(sentences), model.config.hidden_size
+        shape = len(sentences), reading.dim
         pooled = {pooling: np.zeros(shape, np.float32) for pooling in self.poolings}
 
         def encode(rows: list[int]) -> None:
-            vectors = _forward(
-                model, [tokens[row] for row in rows], self.device, lowered
-            )
+            vectors = _forward(reading, [tokens[row] for row in rows], self.device)
             for pooling in self.poolings:
                 pooled[pooling][rows] = vectors[pooling]
 
@@ -188,6 +203,29 @@ class Transformer(Embedder):
         return {
             pooling: finite(vectors, self.folder) for pooling, vectors in pooled.items()
         }
+
+    def _tokenizer(self) -> Any:
+        """The tokenizer alone, which is read faster than the weights."""
+        return load_tokenizer(self.folder, self.files)
+
+    def _reading(self) -> Reading:
+        import torch
+
+        lowered = self.precision == "bfloat16"
+        model, tokenizer = load_model(self.folder, self.files, self.device, lowered)
+
+        def states(tokens: Tensor, real: Tensor) -> Tensor:
+            with (
+                torch.inference_mode(),
+                torch.autocast(self.device, torch.bfloat16)
+                if lowered
+                else nullcontext(),
+            ):
+                hidden = model(input_ids=tokens, attention_mask=real.long())
+                return hidden.last_hidden_state.float()
+
+        padding = model.config.pad_token_id or 0
+        return Reading(tokenizer, states, model.config.hidden_size, padding)
 
     def _encodings(self, sentences: list[str], tokenizer: Any) -> list[Any]:
         """Each sentence's subwords, cut to what the model can take."""
@@ -247,26 +285,27 @@ def _one_a_core(
 # -- the model -------------------------------------------------------------------------
 
 
+def is_decoder(config: dict[str, Any]) -> bool:
+    """Whether each token of a model sees only those before it, by its config.json."""
+    names = config.get("architectures") or [""]
+    is_causal = names[0].endswith(("ForCausalLM", "LMHeadModel"))
+    return is_causal or config.get("model_type") == GPT
+
+
 def _forward(
-    model: PreTrainedModel, tokens: list[list[int]], device: str, lowered: bool
+    reading: Reading, tokens: list[list[int]], device: str
 ) -> dict[str, np.ndarray]:
     """Vectors float32[n, dim] of one batch for every pooling."""
     import torch
 
     sequences = [torch.tensor(ids) for ids in tokens]
-    padding = model.config.pad_token_id or 0
     padded = torch.nn.utils.rnn.pad_sequence(
-        sequences, batch_first=True, padding_value=padding
+        sequences, batch_first=True, padding_value=reading.padding
     ).to(device)
     lengths = torch.tensor([len(ids) for ids in tokens], device=device)
     real = torch.arange(padded.shape[1], device=device) < lengths[:, None]
-    with (
-        torch.inference_mode(),
-        torch.autocast(device, torch.bfloat16) if lowered else nullcontext(),
-    ):
-        hidden = model(
-            input_ids=padded, attention_mask=real.long()
-        ).last_hidden_state.float()
+    with torch.inference_mode():
+        hidden = reading.states(padded, real)
         pooled = {
             "cls": hidden[:, 0],
             "last": hidden[torch.arange(len(hidden), device=device), lengths - 1],
