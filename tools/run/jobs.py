@@ -103,6 +103,7 @@ class Job:
         library = library_files(code)
         sources = [
             paths.ROOT / "requirements.lock",
+            paths.ROOT / "requirements-models.txt",
             *library,
             *_quoted_tables(code, library),
         ]
