@@ -97,7 +97,7 @@ def test_every_import_of_lib_is_declared_and_every_pin_lies_in_its_range() -> No
     direct = pins("requirements.txt") | pins("requirements-dev.txt")
     extras = PROJECT["optional-dependencies"]
     lines = [*PROJECT["dependencies"]]
-    for extra in extras.keys() - {"e5", "use", "ngt"}:
+    for extra in extras.keys() - {"use", "ngt"}:
         lines += extras[extra]
     ranges = {}
     for needed in map(Requirement, lines):
