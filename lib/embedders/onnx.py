@@ -6,6 +6,7 @@ vocabulary they share.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,7 @@ class OnnxTransformer(Transformer):
         weights: Path,
         vocabulary: Path,
         longest: int,
-        poolings: tuple[str, ...] = ("cls", "avg"),
+        poolings: Sequence[str] = ("cls", "avg"),
         pooling: str = "avg",
         prompt: str = "",
     ) -> None:

@@ -111,7 +111,14 @@ class Transformer(Embedder):
 
     version = VERSION
     libraries = ("torch", "transformers")
-    parameters = ("pooling", "precision", "device", "prompt", "tokenize", "files")
+    parameters: Sequence[str] = (
+        "pooling",
+        "precision",
+        "device",
+        "prompt",
+        "tokenize",
+        "files",
+    )
     # As many are sorted by length into batches; a shard of the store.
     batch_size = 2048
 
@@ -133,7 +140,7 @@ class Transformer(Embedder):
         config = read_json(folder / "config.json")
         # Those of the N2O paper: they come out of one pass.
         both = ("last", "avg") if is_decoder(config) else ("cls", "avg")
-        self.poolings = both if pooling in both else (pooling,)
+        self.poolings: Sequence[str] = both if pooling in both else (pooling,)
         self.device = fastest_device() if device == "auto" else device
         self.precision = (
             fastest_precision(self.device) if precision == "auto" else precision
