@@ -115,6 +115,26 @@ def treebank_tokens(sentence: str) -> list[str]:
     return TreebankWordTokenizer().tokenize(sentence)
 
 
+# Em and en dash, horizontal bar, ellipsis and acute accent.
+_PLAIN = str.maketrans(
+    {"\u2014": "-", "\u2013": "-", "\u2015": "-", "\u2026": "...", "\u00b4": "'"}
+)
+_RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
+
+
+def gpt_words(sentence: str) -> list[str]:
+    """spaCy's words in lower case, in the characters that GPT was trained on.
+
+    Punctuation is set apart. GPT's authors (Radford et al. 2018) and the N2O paper
+    (appendix A) prepare text in this way.
+    """
+    import ftfy
+
+    plain = ftfy.fix_text(sentence).translate(_PLAIN)
+    spaced = _RUN_OF_PUNCTUATION.sub(r" \g<0> ", plain)
+    return [word.lower() for word in word_tokens(spaced)]
+
+
 @lru_cache(maxsize=1 << 16)
 def content_types(sentence: str) -> frozenset[str]:
     """The distinct lower-cased tokens that hold a letter or digit, no punctuation."""

@@ -6,7 +6,6 @@ Their final hidden layer is pooled into one vector.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -146,7 +145,7 @@ class Transformer(Embedder):
             fastest_precision(self.device) if precision == "auto" else precision
         )
         # From a sentence to words, which are then split into subwords.
-        self.tokenize = gpt_words if config.get("model_type") == GPT else None
+        self.tokenize = text.gpt_words if config.get("model_type") == GPT else None
 
     @property
     def files(self) -> str:
@@ -240,28 +239,6 @@ class Transformer(Embedder):
             return tokenizer.encode_batch_fast(sentences)
         words = [self.tokenize(sentence) for sentence in sentences]
         return tokenizer.encode_batch_fast(words, is_pretokenized=True)
-
-
-# -- text for GPT ----------------------------------------------------------------------
-
-# Em and en dash, horizontal bar, ellipsis and acute accent.
-_PLAIN = str.maketrans(
-    {"\u2014": "-", "\u2013": "-", "\u2015": "-", "\u2026": "...", "\u00b4": "'"}
-)
-_RUN_OF_PUNCTUATION = re.compile(r'([-~!";?+,()\\/*\[\]{}|_])\1*')
-
-
-def gpt_words(sentence: str) -> list[str]:
-    """spaCy's words in lower case, in the characters that GPT was trained on.
-
-    Punctuation is set apart. GPT's authors (Radford et al. 2018) and the N2O paper
-    (appendix A) prepare text in this way.
-    """
-    import ftfy
-
-    plain = ftfy.fix_text(sentence).translate(_PLAIN)
-    spaced = _RUN_OF_PUNCTUATION.sub(r" \g<0> ", plain)
-    return [word.lower() for word in text.word_tokens(spaced)]
 
 
 # -- batches ---------------------------------------------------------------------------
