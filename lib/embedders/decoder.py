@@ -75,7 +75,7 @@ SMOLLM2: dict[str, Any] = {
         TRANSFORMER, LANGUAGE_MODEL, True, "SmolLM2", "FineWeb-Edu, DCLM and more"
     )
 }
-MODEL = "SmolLM2-135M-Instruct, a decoder, 4-bit weights"
+MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct, a decoder, 4-bit weights"
 
 
 @embedder(

@@ -70,7 +70,7 @@ def _engine() -> Any:
 
 
 @embedder(
-    "e5-small-q4", CONTEXTUAL, 384, "multilingual-e5-small, 4-bit weights",
+    "e5-small-q4", CONTEXTUAL, 384, "intfloat/multilingual-e5-small, 4-bit weights",
     "e5-small-q4", kind=Kind(TRANSFORMER, CONTRASTIVE, True, "E5", "pairs of the web"),
 )  # fmt: skip
 def _packaged(weights: Path, name: str, **options: Any) -> SmallE5:

@@ -137,6 +137,7 @@ def _has_tokens(output: Any) -> bool:
 
 # As its card on the hub has it: mean over tokens, 128 of them at most.
 L3 = "sentence-transformers/paraphrase-MiniLM-L3-v2"
+L6 = "sentence-transformers/all-MiniLM-L6-v2"
 PARAPHRASES = "pairs of paraphrases"
 OF_L3: dict[str, Any] = {
     "kind": Kind(TRANSFORMER, CONTRASTIVE, True, "MiniLM, 3 layers", PARAPHRASES)
@@ -155,7 +156,7 @@ OF_L3: dict[str, Any] = {
 )  # fmt: skip
 @embedder(
     "minilm-int8w-avg", CONTEXTUAL, 384,
-    "all-MiniLM-L6-v2 with 8-bit weights, mean over tokens",
+    f"{L6} with 8-bit weights, mean over tokens",
     "minilm-int8w", "all-minilm-l6-v2", **OF_MINILM,
     preset={"poolings": ("avg",), "longest": 256},
 )  # fmt: skip

@@ -139,7 +139,7 @@ def _pipeline(folder: Path, digest: str) -> Any:
 
 # -- the registry ----------------------------------------------------------------------
 
-MODEL = "spaCy en_core_web_md 3.8"
+MODEL = "spacy/en_core_web_md 3.8"
 WEB = "OSCAR, Wikipedia, OpenSubtitles and WMT"
 
 
