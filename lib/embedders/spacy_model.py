@@ -149,7 +149,12 @@ WEB = "OSCAR, Wikipedia, OpenSubtitles and WMT"
     words=text.word_tokens,
 )  # fmt: skip
 def _vectors(vectors: Path, *others: Path, name: str) -> SpacyVectors:
-    return SpacyVectors(vectors.parent)
+    return _opened(vectors.parent)
+
+
+@lru_cache(maxsize=1)  # each composition asks for them
+def _opened(folder: Path) -> SpacyVectors:
+    return SpacyVectors(folder)
 
 
 @embedder(
