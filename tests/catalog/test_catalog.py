@@ -17,6 +17,7 @@ from tools import data as command
 from tools import download
 
 ASSETS = list(catalog.assets().values())
+OPTIONAL = {"e5-small-q4"}  # requirements-optional.txt
 BIBLIOGRAPHY = (paths.ROOT / "references.bib").read_text(encoding="utf-8")
 COUNTS = "frequencies/enwiki_vocab_min200.txt"
 
@@ -58,9 +59,9 @@ def test_what_comes_with_a_package_is_found_without_data(
     data_folder,
 ) -> None:
     for asset in ASSETS:
-        assert catalog.status(asset) == (
-            "here" if asset.access == "package" else "missing"
-        )
+        if asset.id not in OPTIONAL:
+            expected = "here" if asset.access == "package" else "missing"
+            assert catalog.status(asset) == expected
 
 
 # README: "name its folders in `SENTENCE_DATA`, separated by colons, or put it in
@@ -160,7 +161,6 @@ def test_one_asset_can_be_asked_for(data_folder, capsys) -> None:
 
 def test_held_copies_have_the_recorded_sizes_and_hashes(data_file) -> None:
     data_file("frequencies/enwiki_vocab_min200.txt")
-    here = [asset for asset in ASSETS if any("sha256" in file for file in asset.files)]
-    assert {asset.id: catalog.status(asset) for asset in here} == {
-        asset.id: "here" for asset in here
-    }
+    for asset in ASSETS:
+        if asset.id not in OPTIONAL and any("sha256" in file for file in asset.files):
+            assert catalog.status(asset) == "here", asset.id
