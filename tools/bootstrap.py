@@ -61,20 +61,10 @@ PATIENCE = 15  # seconds in all; each connection gets 5
 # What resolves, for every system and supported Python at once, with hashes.
 UV = "uv==0.13.9"
 COMPILE = (
-    "pip",
-    "compile",
-    "--quiet",
-    "--universal",
-    "--python-version",
-    "3.11",
-    "--fork-strategy",
-    "fewest",
-    "--generate-hashes",
-    "--no-header",
-    "--no-annotate",
-    "--output-file",
-    "requirements.lock",
-)
+    "pip", "compile", "--quiet", "--universal", "--generate-hashes",
+    "--python-version", "3.11", "--fork-strategy", "fewest",
+    "--no-header", "--no-annotate", "--output-file", "requirements.lock",
+)  # fmt: skip
 # PyTorch, and what only its CUDA build needs.
 WITHOUT_HASH = r"^(?:torch|triton|nvidia-|cuda-).*\\\n(?:    --hash=.*\n)+"
 

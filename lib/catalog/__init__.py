@@ -83,7 +83,7 @@ def find(path: str) -> Path | None:
                 return folder / name
     package, _, inner = path.partition("/")
     # Found without importing the package: some have side effects.
-    spec = find_spec(package) if inner and "." not in package else None
+    spec = find_spec(package) if package and inner and "." not in package else None
     for folder in (spec and spec.submodule_search_locations) or []:
         if Path(folder, inner).exists():
             return Path(folder, inner)

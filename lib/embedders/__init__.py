@@ -189,19 +189,6 @@ def load(name: str, **options: Any) -> Embedder:
         ) from error
 
 
-COLUMNS = [
-    "name",
-    "family",
-    "dim",
-    "source",
-    "license",
-    "available",
-    "how_to_get",
-    "tried_on",
-]
-OF_KIND = ["architecture", "objective", "reads_order"]
-
-
 def catalog() -> pd.DataFrame:
     """One row per embedder: what it is and how to get it.
 
@@ -216,11 +203,8 @@ def catalog() -> pd.DataFrame:
     >>> embedders.catalog().set_index("name").loc["wordllama", "family"]
     'static'
     """
-    rows = []
-    for entry in _entries():
-        of_kind = [getattr(entry.kind, column) for column in OF_KIND]
-        rows.append([getattr(entry, column) for column in COLUMNS] + of_kind)
-    return pd.DataFrame(rows, columns=COLUMNS + OF_KIND).astype({"dim": "Int64"})
+    rows = [entry.row() for entry in _entries()]
+    return pd.DataFrame(rows).astype({"dim": "Int64"})
 
 
 def compositions() -> pd.DataFrame:

@@ -35,7 +35,8 @@ def converted(file: Path) -> Path:
 
         progress.say(f"{doing}: once, half a minute")
         model, tokenizer = _read(file)
-        model.config.architectures = [f"{type(model).__name__[:-5]}ForCausalLM"]
+        family = type(model).__name__.removesuffix("Model")
+        model.config.architectures = [f"{family}ForCausalLM"]  # `is_decoder` asks
         written = {
             "model.safetensors": save(model.state_dict(), {"format": "pt"}),
             "config.json": model.config.to_json_string().encode(),

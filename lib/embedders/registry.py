@@ -39,6 +39,10 @@ CORPUS = "trained on the corpus"
 CONTEXTUAL = "contextual"
 ENCODER = "encoder"
 FAMILIES = (SPARSE, STATIC, CORPUS, CONTEXTUAL, ENCODER)
+COLUMNS = (
+    "name", "family", "dim", "source", "license", "available", "how_to_get", "tried_on",
+)  # fmt: skip
+OF_KIND = ("architecture", "objective", "reads_order")
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,11 @@ class CatalogEntry:
             if packaged and not self.command
             else "never run on real weights"
         )
+
+    def row(self) -> dict[str, Any]:
+        """What the catalog says of it, by column."""
+        own = {column: getattr(self, column) for column in COLUMNS}
+        return own | {column: getattr(self.kind, column) for column in OF_KIND}
 
     def make(self, name: str, **options: Any) -> Any:
         """The embedder, or the word vectors.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import spacy
+import torch
+import transformers
 
 from lib import catalog, corpora, embedders
 from lib.base.files import sha256
@@ -15,7 +18,6 @@ SENTENCES = corpora.load("lee").sentences[:8]
 
 
 def test_spacys_vectors_and_states_are_those_of_its_own_pipeline() -> None:
-    spacy = pytest.importorskip("spacy")
     folder = catalog.locate("spacy-md")[0].parent.parent
     pipeline = spacy.load(folder, exclude=["ner", "lemmatizer", "attribute_ruler"])
     plain = ["the red house", "Three dogs barked"]
@@ -52,9 +54,6 @@ def test_weights_in_eight_bits_stay_near_to_those_they_came_from() -> None:
 
 
 def test_the_decoder_reads_as_transformers_does_and_knows_the_next_word() -> None:
-    transformers = pytest.importorskip("transformers")
-    import torch
-
     last = embedders.load("smollm2-135m-q4-last", precision="float32")
     sentences = ["The capital of France is", "One, two, three, four,"]
     ours = last.encode(sentences)

@@ -139,6 +139,14 @@ def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
 
 
 # README: "What every word means: the glossary."
+def test_glossary_is_a_table_that_leads_to_the_whole(lesson) -> None:
+    _, _, after = prose(lesson).partition("## Glossary\n\n")
+    assert after.startswith("| term | meaning | in code |\n|---|---|---|\n| ")
+    table, _, rest = after.partition("\n\n")
+    assert {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()} == {4}
+    assert rest.startswith("All terms: [the glossary](../docs/glossary.md).")
+
+
 def test_a_term_means_the_same_in_every_lesson() -> None:
     meanings = pages.terms().groupby("term")["meaning"].nunique()
     assert list(meanings.index[meanings > 1]) == []

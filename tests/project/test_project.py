@@ -9,11 +9,12 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import packages_distributions
+from importlib.metadata import distributions, packages_distributions
 from importlib.util import find_spec
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from lib.base import paths
 from tools import bootstrap
@@ -105,6 +106,19 @@ def test_every_import_of_lib_is_declared_and_every_pin_lies_in_its_range() -> No
         assert ranges.setdefault(name, needed.specifier) == needed.specifier, name
         assert direct[name] in needed.specifier, name
     assert imported("lib") - ranges.keys() == set()
+
+
+def test_every_locked_package_installs_on_the_oldest_python_of_a_supported_system() -> (
+    None
+):
+    """Debian 12 has 3.11.2; a package for a later 3.11 would stop `make figures`."""
+    here = {canonical(package.name): package for package in distributions()}
+    for name in pins("requirements.lock").keys() & here.keys():
+        asks = SpecifierSet(here[name].metadata.get("Requires-Python") or "")
+        refused = [
+            version for version in ("3.11.2", "3.12.3", "3.13.5") if version not in asks
+        ]
+        assert refused == [], name
 
 
 def test_the_lock_is_for_every_python_that_the_package_and_the_set_up_accept() -> None:
