@@ -100,7 +100,10 @@ def cells(
 
 
 def layout(
-    name: str, rows: Sequence[str] = ("model",), digits: int = 1
+    name: str,
+    rows: Sequence[str] = ("model",),
+    digits: int = 1,
+    best: bool = False,
 ) -> pd.DataFrame:
     """A table of scores as it stands in the paper: text, a column for each data set.
 
@@ -115,9 +118,14 @@ def layout(
         The columns that name a row.
     digits : int
         After the point.
+    best : bool
+        Whether an asterisk marks the highest number of each column.
     """
     table = load(name)
     text = table["value"].map(f"{{:.{digits}f}}".format)
+    if best:
+        highest = table.groupby(["dataset", "measure"])["value"].transform("max")
+        text += np.where(table["value"] == highest, "*", "")
     table["text"] = text.mask(table["value"].isna(), "-")
     by = {"index": list(rows), "columns": "dataset", "values": "text"}
     wide = table.pivot_table(**by, aggfunc=" / ".join, sort=False)

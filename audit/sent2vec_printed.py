@@ -40,7 +40,12 @@ HEADINGS = {
     "unordered sentences: Wikipedia": WIKIPEDIA,
     "unordered sentences: Twitter": TWITTER,
 }
-TFIDF = {"Unigram TFIDF": "Unigram TF-IDF"}  # of table 1, and of table 2
+# How tables 1 and 6 call the models of tables 2 and 7.
+ALIASES = {
+    "Unigram TFIDF": "Unigram TF-IDF",
+    "DictRep BOW+embs": "DictRep BOW + embs.",
+    "DictRep RNN+embs.": "DictRep RNN + embs.",
+}
 
 
 def sent2vec(form: str, text: str = BOOKS) -> str:
@@ -66,7 +71,7 @@ def scores() -> pd.DataFrame:
     is_nameless = form.ne(table["model"]) & form.str.startswith("uni.")
     text = table["data"].map(HEADINGS).fillna(BOOKS)
     own = "Sent2Vec " + text + " " + form
-    table["model"] = own.where(is_nameless, table["model"].replace(TFIDF))
+    table["model"] = own.where(is_nameless, table["model"].replace(ALIASES))
     size = table["dataset"].map(SIZES)
     is_share = table["measure"] == "accuracy"
     value = table["value"] / np.where(is_share, 100, 1)

@@ -115,8 +115,9 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
     Returns
     -------
     DataFrame with columns word, row (of the input matrix), frequency (share of all
-    tokens), norm (of the word's vector), sif (a / (a + frequency)) and band (0 to 2:
-    thirds of the range of log frequency, rare to frequent)
+    tokens), norm (of the word's vector), zeros (share of its components that are 0),
+    sif (a / (a + frequency)) and band (0 to 2: thirds of the range of log frequency,
+    rare to frequent)
     """
     dictionary = model.dictionary
     rows = np.array(
@@ -129,6 +130,7 @@ def word_weights(model: Sent2Vec) -> pd.DataFrame:
             "row": rows,
             "frequency": frequency,
             "norm": np.linalg.norm(model.input_matrix[rows], axis=1),
+            "zeros": (model.input_matrix[rows] == 0).mean(axis=1),
             "sif": SIF_A / (SIF_A + frequency),
             "band": pd.cut(np.log(frequency), len(BANDS), labels=False),
         }
