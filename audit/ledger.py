@@ -38,10 +38,10 @@ __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"
 CLAIMS = Path(__file__).with_name("claims.csv")
 # The lines of the answer: what kind of evidence, and its verdicts.
 SUMMARY = {
-    "By the paper's own arithmetic, data or printed numbers": ("holds", "fails"),
-    "On other data or models": ("seen here", "not seen here"),
-    "The interval does not tell": ("undecided",),
-    "Something is missing": (UNTESTED,),
+    "By the paper's own arithmetic, data or print:": ("holds", "fails"),
+    "On other data or models:": ("seen here", "not seen here"),
+    "Our interval does not tell:": ("undecided",),
+    "Something is missing:": (UNTESTED,),
 }
 CHANCE = 0.05  # that an interval of 95 % excludes what it should include
 # Of a part that decides nothing.
@@ -251,8 +251,8 @@ class Ledger:
             for word in words:
                 names = verdicts.index[verdicts == word]
                 labels = ", ".join(map(_label, names)) or "none"
-                counted.append(f"**{len(names)} {word}** ({labels})")
-            lines.append(f"- {start}: {'; '.join(counted)}.")
+                counted.append(f"**{word}: {len(names)}** ({labels})")
+            lines.append(f"- {start} {'; '.join(counted)}.")
         return "\n".join([*lines, f"- {self.by_chance()}"])
 
     def by_chance(self) -> str:

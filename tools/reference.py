@@ -37,6 +37,8 @@ RESTRICTED = {
 SHOWN = 46  # characters of a long text that pandas shows
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
+CODE = re.compile(r"(?:^```python\n.*?^```\n+)+", re.MULTILINE | re.DOTALL)
+FOLDED = "<details><summary>Code</summary>\n\n{}\n\n</details>\n\n"
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
 
@@ -99,7 +101,8 @@ def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -
     """An executed notebook as Markdown; its pictures are links.
 
     `name` is the one that `paths.notebook_name` gives. Links to lessons lead to their
-    default results: they have no others.
+    default results: they have no others. The code of a replication is folded: its page
+    is read for the answers.
     """
     for cell in notebook.cells:
         if cell.cell_type == "code":
@@ -108,6 +111,8 @@ def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -
         else:
             cell.source = _with_links_moved(cell.source, name, profile)
     text, _ = MarkdownExporter().from_notebook_node(notebook)
+    if name.startswith(paths.REPLICATION):
+        text = CODE.sub(lambda cells: FOLDED.format(cells[0].strip()), text)
     lines = [line.rstrip() for line in text.splitlines()]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 

