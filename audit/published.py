@@ -132,6 +132,13 @@ def layout(
     return wide[table["dataset"].unique()].reset_index()
 
 
+def in_words(table: pd.DataFrame, digits: int) -> pd.Series:
+    """Estimates with their intervals in words, from columns value, low and high."""
+    number = f".{digits}f"
+    form = f"{{value:{number}}} ({{low:{number}}} to {{high:{number}}})"
+    return table.apply(form.format_map, axis=1)
+
+
 def beside(
     printed: pd.DataFrame, ours: pd.DataFrame, stands: Mapping[str, Sequence[str]]
 ) -> pd.DataFrame:
