@@ -108,7 +108,7 @@ def by_group(draws: pd.DataFrame) -> pd.DataFrame:
 # -- rated pairs -----------------------------------------------------------------------
 
 
-def pair_keys(task: tasks.PairTask) -> list[frozenset[str]]:
+def pair_keys(task: Any) -> list[frozenset[str]]:
     """What identifies each pair: the letters and digits of its two sentences.
 
     The sets of STS share pairs, with other spaces, marks and order of sides.

@@ -101,8 +101,9 @@ def item_sets(
             besides = [*tested, ("STSBenchmark", "test")]
             sets += rated(name, "tuning", besides=besides)
     for name in with_classes:
-        options = {"classifier": Logistic(PENALTIES), "inner_folds": 1}
-        sets.append(classified(name, "supervised", 10, (True,), **options))
+        classifier = Logistic(PENALTIES)
+        own = classified(name, "supervised", 10, (True,), classifier, inner_folds=1)
+        sets.append(own)
     return sets
 
 
