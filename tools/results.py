@@ -16,6 +16,7 @@ from tools.pages import between, image, table
 from tools.run import comparison
 
 REFERENCE = paths.FIGURES / "reference"
+ENDS = re.compile(r"ledger\.(?:table|answer)\(")  # the cell with all verdicts
 PROFILES = ("default", "paper")
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
 GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
@@ -248,7 +249,7 @@ def _place(id: str, name: str, profile: str) -> str:
             # Each site makes a different anchor from a heading with a formula.
             headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
             heading = headings[-1] if headings else heading
-        elif f'"{id}"' in source or "ledger.table()" in source:
+        elif f'"{id}"' in source or ENDS.search(source):
             return f"{page}#{_anchor(heading)}"
     return page
 
