@@ -1,13 +1,11 @@
 """Verdicts on what the papers claim: the rule in the list decides.
 
-`conditions` reads the list's rules, `verdicts` applies them.
+`conditions` reads the list's rules, `verdicts` applies them, `shown` puts them into words.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +15,7 @@ from matplotlib.figure import Figure
 
 from audit import figures
 from audit.conditions import Condition
+from audit.shown import Shown, beside, is_exact, joined, numbers, sentence
 from audit.verdicts import (
     DECIDED,
     SEEN,
@@ -46,29 +45,6 @@ SUMMARY = {
 CHANCE = 0.05  # that an interval of 95 % excludes what it should include
 # Of a part that decides nothing.
 REMARKS = {"holds": "met", "fails": "not met", "undecided": "open"}
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What a notebook shows of a claim, or of one part of it.
-
-    Attributes
-    ----------
-    claim : str
-        The paper's claim, with the place and the printed number.
-    rule : str
-        What is measured, and when the claim holds or fails.
-    finding : str
-        Our number, the verdict on it, and where the printed number lies.
-    """
-
-    claim: str
-    rule: str
-    finding: str
-
-    def _repr_markdown_(self) -> str:
-        lines = [self.claim, self.rule, self.finding]
-        return "> " + "  \n> ".join(filter(None, lines))
 
 
 class Ledger:
@@ -206,11 +182,11 @@ class Ledger:
         absent = parts[parts["verdict"] == UNTESTED]
         if absent.empty:
             raise InputError(f"{id}: nothing is missing in this profile; judge it")
-        needs = _joined(absent["remark"].unique())
+        needs = joined(absent["remark"].unique())
         measured = " ".join(absent["measured"].unique())
         finding = f"**{UNTESTED}**; missing: {needs}."
         rule = f"*We would measure:* {measured}"
-        return Shown(_sentence(parts.iloc[0], ""), rule, finding)
+        return Shown(sentence(parts.iloc[0], ""), rule, finding)
 
     def pending(self) -> list[str]:
         """Claims and parts that are still to be judged.
@@ -261,7 +237,7 @@ class Ledger:
         Exact values do not count: chance plays no part in them.
         """
         uncertain = [
-            name for name, ours in self._deciding.items() if not _is_exact(ours)
+            name for name, ours in self._deciding.items() if not is_exact(ours)
         ]
         parts = self._claims.loc[uncertain]
         parts = parts[parts["verdict"].isin(("holds", "fails"))]
@@ -310,7 +286,7 @@ class Ledger:
             if claim["kind"] == "identity":
                 others["Equalities, which have no interval"].append(f"{label} ({word})")
                 continue
-            label = _joined([label, claim["part"]])
+            label = joined([label, claim["part"]])
             interval = self._deciding[claim.name]
             rows.append(figures.Judged(label, word, *interval, regions(claim)))
         notes = [
@@ -327,7 +303,7 @@ class Ledger:
 
         def place(name: str) -> tuple[bool, bool]:
             is_identity = parts.loc[name, "kind"] == "identity"
-            return _is_exact(self._deciding[name]), is_identity
+            return is_exact(self._deciding[name]), is_identity
 
         return parts.loc[min(parts.index, key=place)]
 
@@ -350,18 +326,18 @@ class Ledger:
         """Keep a verdict and what it rests on, and show it."""
         ours = "no interval"
         if interval is not None:
-            ours = _numbers(interval)
+            ours = numbers(interval)
         if interval is not None and verdict in DECIDED:
             self._deciding[claim.name] = interval
         stand_in = bool(analogue) or not claim["own"]
-        evidence = _joined([analogue, note])
+        evidence = joined([analogue, note])
         about = evidence
         word = SEEN.get(verdict, verdict) if stand_in else verdict
         entry = f"{ours} {verdict}" if claim["part"] else ours
         if claim["decides"] == "no":
             word = REMARKS.get(verdict, verdict)
             entry = f"{ours} {word} (remark)"
-            about = _joined(["a remark, which decides nothing", evidence])
+            about = joined(["a remark, which decides nothing", evidence])
         if claim["part"]:
             entry = f"{claim['part']}: {entry}"
         columns = ["verdict", "ours", "stand_in", "remark"]
@@ -369,41 +345,10 @@ class Ledger:
 
         family = f", the one of {count} intervals that decides" if count > 1 else ""
         reason = f" ({about})" if about else ""
-        beside = _beside(claim["published_value"], interval)
-        finding = f"{ours}{family}: **{word}**{reason}.{beside}"
+        place = beside(claim["published_value"], interval)
+        finding = f"{ours}{family}: **{word}**{reason}.{place}"
         rule = f"*Measured:* {claim['measured']} {in_words(claim, count)}."
-        return Shown(_sentence(claim, claim["part"]), rule, finding)
-
-
-def _numbers(interval: Interval) -> str:
-    """An estimate with its interval; an exact value stands alone."""
-    if _is_exact(interval):
-        return f"{interval.estimate:.3g}"
-    return "{:.3g} ({:.3g} to {:.3g})".format(*interval)
-
-
-def _is_exact(interval: Interval) -> bool:
-    """Whether the interval has no width, as those of counts and printed numbers."""
-    return interval.low == interval.high
-
-
-def _sentence(claim: pd.Series, part: str) -> str:
-    """The claim, its place, and the printed number."""
-    place = f"{claim['where']}; part: {part}" if part else claim["where"]
-    return f"**{claim['claim']}** ({place}) Printed: {claim['published']}."
-
-
-def _beside(printed: str, ours: Interval | None) -> str:
-    """Where the printed number lies."""
-    if not printed or ours is None:
-        return ""
-    relation = "equals" if _is_exact(ours) else "lies in"
-    if float(printed) < ours.low:
-        relation = "lies below"
-    if float(printed) > ours.high:
-        relation = "lies above"
-    noun = "number" if _is_exact(ours) else "interval"
-    return f" The printed {printed} {relation} our {noun}."
+        return Shown(sentence(claim, claim["part"]), rule, finding)
 
 
 def _label(id: str) -> str:
@@ -421,10 +366,6 @@ def _whole(parts: pd.DataFrame) -> dict[str, str]:
     """A claim's row from its parts."""
     claim = parts.iloc[0].copy()
     claim["verdict"] = _verdict(parts)
-    claim["ours"] = _joined(parts["ours"])
-    claim["note"] = _joined([*parts["remark"].unique(), claim["note"]])
+    claim["ours"] = joined(parts["ours"])
+    claim["note"] = joined([*parts["remark"].unique(), claim["note"]])
     return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()
-
-
-def _joined(texts: Iterable[str]) -> str:
-    return "; ".join(filter(None, texts))

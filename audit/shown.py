@@ -1,0 +1,69 @@
+"""What a notebook shows of a claim: its place, the rule, and the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pandas as pd
+
+from lib.stats import Interval
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a notebook shows of a claim, or of one part of it.
+
+    Attributes
+    ----------
+    claim : str
+        The paper's claim, with the place and the printed number.
+    rule : str
+        What is measured, and when the claim holds or fails.
+    finding : str
+        Our number, the verdict on it, and where the printed number lies.
+    """
+
+    claim: str
+    rule: str
+    finding: str
+
+    def _repr_markdown_(self) -> str:
+        lines = [self.claim, self.rule, self.finding]
+        return "> " + "  \n> ".join(filter(None, lines))
+
+
+def numbers(interval: Interval) -> str:
+    """An estimate with its interval; an exact value stands alone."""
+    if is_exact(interval):
+        return f"{interval.estimate:.3g}"
+    return "{:.3g} ({:.3g} to {:.3g})".format(*interval)
+
+
+def is_exact(interval: Interval) -> bool:
+    """Whether the interval has no width, as those of counts and printed numbers."""
+    return interval.low == interval.high
+
+
+def sentence(claim: pd.Series, part: str) -> str:
+    """The claim, its place, and the printed number."""
+    place = f"{claim['where']}; part: {part}" if part else claim["where"]
+    return f"**{claim['claim']}** ({place}) Printed: {claim['published']}."
+
+
+def beside(printed: str, ours: Interval | None) -> str:
+    """Where the printed number lies."""
+    if not printed or ours is None:
+        return ""
+    relation = "equals" if is_exact(ours) else "lies in"
+    if float(printed) < ours.low:
+        relation = "lies below"
+    if float(printed) > ours.high:
+        relation = "lies above"
+    noun = "number" if is_exact(ours) else "interval"
+    return f" The printed {printed} {relation} our {noun}."
+
+
+def joined(texts: Iterable[str]) -> str:
+    """The texts that are not empty, with semicolons between."""
+    return "; ".join(filter(None, texts))
