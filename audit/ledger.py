@@ -1,6 +1,7 @@
 """Verdicts on what the papers claim: the rule in the list decides.
 
-`conditions` reads the list's rules, `verdicts` applies them, `shown` puts them into words.
+`conditions` reads the list's rules, `verdicts` applies them, and `shown` has what a
+notebook shows of them.
 """
 
 from __future__ import annotations
