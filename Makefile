@@ -30,7 +30,7 @@ PYODIDE ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON TORCH_INDEX PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS \
-	OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE FORCE
+	CLAIM OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE FORCE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -42,7 +42,7 @@ CACHE = "$${PYTHON:-python3}" -E -c 'from os.path import normpath; from lib.base
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 GATES := "ruff check ." "ruff format --check lib audit tools tests benchmarks" lint-imports codespell mypy
 .DEFAULT_GOAL := help
-.PHONY: help figures reference exercises student test test-nightly lab data situate swap finetune bench page site lite lint lock cache prune clean
+.PHONY: help figures reference exercises student test test-nightly lab data situate swap verdict finetune bench page site lite lint lock cache prune clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=fi
 
 swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=] [FORCE=yes]
 	@$(BIN)/python -m lib.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
+
+verdict: $(READY) ## measure one claim of a paper alone  CLAIM=n2o-k-stability [PROFILE=default|paper]
+	@$(BIN)/python -m tools.verdict --claim="$$CLAIM" --profile="$$PROFILE"
 
 finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m tools.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"

@@ -23,15 +23,18 @@ from audit.verdicts import (
     UNTESTED,
     WORDS,
     combined,
+    conditions,
+    evidence,
     in_words,
     judged,
+    on_claim,
     regions,
     worded,
 )
 from lib import plotting
 from lib.base.errors import InputError
 from lib.base.parameters import one_of
-from lib.stats import Interval
+from lib.stats import UNDEFINED, Interval
 
 __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]
 
@@ -77,9 +80,10 @@ class Ledger:
             stand_in=False,
             remark=claims["needs"].where(absent, ""),
             verdict=claims["status"].mask(absent, UNTESTED),
+            result=claims["status"].mask(absent, UNTESTED),
         )
         self._claims.index = (claims["id"] + " " + claims["part"]).str.strip()
-        self._deciding: dict[str, Interval] = {}
+        self._measured: dict[str, Interval] = {}
 
     def judge(
         self,
@@ -206,7 +210,8 @@ class Ledger:
         """Write the verdicts, and show them in the place that `reserve` keeps.
 
         Five lines, and a figure with a row for each claim that an interval decides. The
-        notebook's folder gets ``claims.csv`` and the figure ``verdicts``.
+        notebook's folder gets the figure ``verdicts``, ``claims.csv`` with a row for
+        each claim and ``verdicts.csv`` with one for each part.
 
         Raises
         ------
@@ -216,12 +221,13 @@ class Ledger:
         alt = "A row for each judged claim: its interval beside the rule's region."
         plotting.show(self.figure(), notebook, "verdicts", alt, update="verdicts")
         plotting.write_table(self.table(), notebook, "claims")
+        plotting.write_table(self.parts(), notebook, "verdicts")
         display(Markdown(self.summary()), display_id="summary", update=True)
 
     def summary(self) -> str:
         """The answer in a few lines: which claims have which verdict."""
         claims = self._claims.groupby("id", sort=False)
-        verdicts = claims.apply(_verdict, include_groups=False)
+        verdicts = claims.apply(on_claim, include_groups=False)
         lines = []
         for start, words in SUMMARY.items():
             counted = []
@@ -238,7 +244,7 @@ class Ledger:
         Exact values do not count: chance plays no part in them.
         """
         uncertain = [
-            name for name, ours in self._deciding.items() if not is_exact(ours)
+            name for name, ours in self._measured.items() if not is_exact(ours)
         ]
         parts = self._claims.loc[uncertain]
         parts = parts[parts["verdict"].isin(("holds", "fails"))]
@@ -258,6 +264,26 @@ class Ledger:
         return pd.DataFrame(
             [_whole(parts) for _, parts in self._claims.groupby("id", sort=False)]
         )
+
+    def parts(self) -> pd.DataFrame:
+        """A row for each part of each claim.
+
+        Columns id, part; estimate, low, high (neither for an exact value); rule;
+        decides; evidence: "own" (the paper's), "stand-in" or "missing"; note; result of
+        the part; verdict on the claim.
+        """
+        rows = []
+        for id, parts in self._claims.groupby("id", sort=False):
+            verdict = on_claim(parts)
+            for name, part in parts.iterrows():
+                interval = self._measured.get(name, UNDEFINED)
+                row = {"id": id, "part": part["part"], **interval._asdict()}
+                if is_exact(interval):
+                    row |= {"low": np.nan, "high": np.nan}
+                row |= {"rule": conditions(part), "decides": part["decides"]}
+                row |= {"evidence": evidence(part), "note": part["remark"]}
+                rows.append(row | {"result": part["result"], "verdict": verdict})
+        return pd.DataFrame(rows)
 
     def figure(self) -> Figure:
         """A row for each claim that an interval decides, on its own scale.
@@ -288,7 +314,7 @@ class Ledger:
                 others["Equalities, which have no interval"].append(f"{label} ({word})")
                 continue
             label = joined([label, claim["part"]])
-            interval = self._deciding[claim.name]
+            interval = self._measured[claim.name]
             rows.append(figures.Judged(label, word, *interval, regions(claim)))
         notes = [
             f"{reason}: {', '.join(labels)}."
@@ -304,7 +330,7 @@ class Ledger:
 
         def place(name: str) -> tuple[bool, bool]:
             is_identity = parts.loc[name, "kind"] == "identity"
-            return is_exact(self._deciding[name]), is_identity
+            return is_exact(self._measured[name]), is_identity
 
         return parts.loc[min(parts.index, key=place)]
 
@@ -329,20 +355,21 @@ class Ledger:
         if interval is not None:
             ours = numbers(interval)
         if interval is not None and verdict in DECIDED:
-            self._deciding[claim.name] = interval
+            self._measured[claim.name] = interval
         stand_in = bool(analogue) or not claim["own"]
-        evidence = joined([analogue, note])
-        about = evidence
+        remark = joined([analogue, note])
+        about = remark
         word = SEEN.get(verdict, verdict) if stand_in else verdict
         entry = f"{ours} {verdict}" if claim["part"] else ours
         if claim["decides"] == "no":
             word = REMARKS.get(verdict, verdict)
             entry = f"{ours} {word} (remark)"
-            about = joined(["a remark, which decides nothing", evidence])
+            about = joined(["a remark, which decides nothing", remark])
         if claim["part"]:
             entry = f"{claim['part']}: {entry}"
-        columns = ["verdict", "ours", "stand_in", "remark"]
-        self._claims.loc[claim.name, columns] = verdict, entry, stand_in, evidence
+        columns = ["verdict", "result", "ours", "stand_in", "remark"]
+        entered = verdict, word, entry, stand_in, remark
+        self._claims.loc[claim.name, columns] = entered
 
         family = f", the one of {count} intervals that decides" if count > 1 else ""
         reason = f" ({about})" if about else ""
@@ -357,16 +384,10 @@ def _label(id: str) -> str:
     return id.partition("-")[2].replace("-", " ")
 
 
-def _verdict(parts: pd.DataFrame) -> str:
-    """The verdict on a claim from its parts, in words."""
-    deciding = parts[parts["decides"] != "no"]
-    return worded(combined(deciding), deciding)
-
-
 def _whole(parts: pd.DataFrame) -> dict[str, str]:
     """A claim's row from its parts."""
     claim = parts.iloc[0].copy()
-    claim["verdict"] = _verdict(parts)
+    claim["verdict"] = on_claim(parts)
     claim["ours"] = joined(parts["ours"])
     claim["note"] = joined([*parts["remark"].unique(), claim["note"]])
     return claim[["id", "claim", "published", "ours", "verdict", "note"]].to_dict()

@@ -50,6 +50,14 @@ def regions(claim: pd.Series) -> list[tuple[float, float]]:
     return Condition.parse(claim["holds"] or f"none {claim['fails']}").regions()
 
 
+def conditions(claim: pd.Series) -> str:
+    """The rule as the list has it: "holds: > 0.9; fails: < 0.85"."""
+    if claim["kind"] == "identity":
+        return f"holds: at most {claim['tolerance']}"
+    rule = {word: claim[word] for word in ("holds", "fails") if claim[word]}
+    return "; ".join(f"{word}: {condition}" for word, condition in rule.items())
+
+
 def in_words(claim: pd.Series, count: int) -> str:
     """The rule for `count` intervals: "*Holds* if ..., *fails* if ..."."""
     clauses = []
@@ -92,3 +100,16 @@ def combined(parts: pd.DataFrame) -> str:
 def worded(verdict: str, parts: pd.DataFrame) -> str:
     """The verdict in words that say whether the evidence is the paper's own."""
     return SEEN.get(verdict, verdict) if parts["stand_in"].any() else verdict
+
+
+def on_claim(parts: pd.DataFrame) -> str:
+    """The verdict on a claim from its parts, in words."""
+    deciding = parts[parts["decides"] != "no"]
+    return worded(combined(deciding), deciding)
+
+
+def evidence(part: pd.Series) -> str:
+    """What a judged part rests on: the paper's own evidence, a stand-in, or nothing."""
+    if not part["ours"]:
+        return "missing"
+    return "stand-in" if part["stand_in"] else "own"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from typing import Any
 
 import pandas as pd
 from scipy.stats import norm
@@ -17,10 +17,6 @@ MET = {
     SEEN["holds"]: "holds",
     SEEN["fails"]: "fails",
 }
-NUMBER = r"-?[\d.]+(?:e[+-]\d+)?"
-MEASURED = re.compile(
-    rf"(?:(?P<part>[^;]+?): )?(?P<numbers>{NUMBER} \({NUMBER} to {NUMBER}\))"
-)
 LEVEL = 0.05  # two-sided, over all verdicts
 
 
@@ -64,44 +60,45 @@ def _errors(distance: float, half: float) -> float:
     return abs(norm.ppf(0.025)) * distance / half if half > 0 else float("inf")
 
 
-def decisive(claims: pd.DataFrame) -> pd.Series:
+def decisive(parts: pd.DataFrame) -> pd.Series:
     """For each claim that an interval decides, by how many standard errors.
 
-    Claims that hold or fail by an interval: float, by id. Exact values do not count.
+    Of the parts of one profile, as in ``verdicts.csv``: float, by id. Exact values do
+    not count.
     """
     rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    rules = rules[
-        (rules["kind"] == "interval") & (rules["decides"] == "yes")
-    ].set_index(["id", "part"])
+    combine = rules.set_index("id")["combine"]
+    met = parts["verdict"].map(MET)
+    is_decisive = (parts["result"].map(MET) == met) & (parts["decides"] == "yes")
+    has_interval = parts["low"].notna()
     found = {}
-    for claim in claims.itertuples():
-        verdict = MET.get(claim.verdict)
-        if verdict is None:
-            continue
-        errors = []
-        for measured in MEASURED.finditer(claim.ours):
-            rule = (claim.id, (measured["part"] or "").strip())
-            condition = rules[verdict].get(rule)
-            numbers = tuple(map(float, re.findall(NUMBER, measured["numbers"])))
-            is_exact = numbers[1] == numbers[2]
-            if condition and not is_exact:
-                errors.append(certainty(numbers, condition))
-        if errors:
-            # One part suffices to hold, or, of most claims, to fail.
-            any_holds = (rules.loc[[claim.id], "combine"] == "one").any()
-            suffices = (verdict == "holds") == any_holds
-            found[claim.id] = max(errors) if suffices else min(errors)
+    for id, of_claim in parts[is_decisive & has_interval].groupby("id", sort=False):
+        verdict = MET[of_claim["verdict"].iloc[0]]
+        errors = [
+            certainty((part.estimate, part.low, part.high), _condition(part, verdict))
+            for part in of_claim.itertuples()
+        ]
+        # One part suffices to hold, or, of most claims, to fail.
+        any_holds = (combine[[id]] == "one").any()
+        suffices = (verdict == "holds") == any_holds
+        found[id] = max(errors) if suffices else min(errors)
     return pd.Series(found, dtype=float)
 
 
-def paragraph(profiles: dict[str, pd.DataFrame]) -> str:
+def _condition(part: Any, verdict: str) -> str:
+    """The condition of a part's rule for a verdict."""
+    rule = dict(clause.split(": ") for clause in part.rule.split("; "))
+    return rule[verdict]
+
+
+def paragraph(verdicts: pd.DataFrame) -> str:
     """How many verdicts each profile has, and which are near their threshold.
 
     It also says how many would be decided by chance.
     """
     parts = []
-    for profile, claims in profiles.items():
-        errors = decisive(claims)
+    for profile, of_profile in verdicts.groupby("profile"):
+        errors = decisive(of_profile)
         border = norm.isf(LEVEL / 2 / len(errors))
         near = errors[errors < border].sort_values()
         parts.append(
@@ -113,7 +110,8 @@ def paragraph(profiles: dict[str, pd.DataFrame]) -> str:
             f"threshold. These {len(near)} lie nearer:"
         )
         rows = (
-            claims.set_index("id")
+            of_profile.drop_duplicates("id")
+            .set_index("id")
             .loc[near.index, ["verdict"]]
             .assign(errors=near.map("{:.1f}".format))
         )

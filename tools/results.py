@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import re
-from functools import partial
-from pathlib import Path
+from functools import cache, partial
 
 import pandas as pd
 
 from audit.ledger import CLAIMS, SEEN, UNTESTED, WORDS
+from audit.shown import numbers
+from audit.verdicts import on_claim
 from lib import embedders
 from lib.base import parameters, paths
+from lib.stats import Interval
 from tools.multiplicity import paragraph
 from tools.pages import between, image, table
 from tools.run import comparison
 
 REFERENCE = paths.FIGURES / "reference"
-ENDS = re.compile(r"ledger\.(?:table|answer)\(")  # the cell with all verdicts
+VERDICTS = "verdicts.csv"
 PROFILES = ("default", "paper")
+PAGES = "../../figures/reference"  # seen from docs/replication
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
 GOOGLE = "GloVe 6B with 50 dimensions, where the paper has Google's word2vec with 300"
 REUTERS = "trained on Reuters, not on the paper's text"
-PAPERS = {
-    "n2o": "Situating Sentence Embedders with Nearest Neighbor Overlap",
-    "sent2vec": (
-        "Unsupervised Learning of Sentence Embeddings using Compositional n-Gram "
-        "Features"
-    ),
-    "pitfalls": "Pitfalls in the Evaluation of Sentence Embeddings",
-    "usif": "Unsupervised Random Walk Sentence Embeddings",
-    "localization": "How Well Sentence Embeddings Capture Meaning",
-}
+PAPERS = ("n2o", "sent2vec", "pitfalls", "usif", "localization")
 # What differs from the paper, by method.
 DIFFERS = {
     **dict.fromkeys(["SIF", "SIF tuned", "uSIF"], SMALLER),
@@ -39,20 +33,12 @@ DIFFERS = {
     "URAE": "trained here, on Reuters; the paper has published weights",
     **dict.fromkeys(["BOW", "PCA BOW"], "folds, tokenizer and C are not published"),
 }
-# The tables of like for like in the paper profile: the paper, the column with the
-# method, and the table.
-BESIDE = [
-    ("usif", "composition", "beside_the_paper.csv"),
-    ("localization", "model", "table_1.csv"),
-]
+# The tables of like for like in the paper profile: the column with the method.
+BESIDE = {
+    "usif": ("composition", "beside_the_paper.csv"),
+    "localization": ("model", "table_1.csv"),
+}
 POWER = re.compile(r"e([-+]\d+)")
-# What is made here: page, mark, and the text behind the mark.
-
-
-def _claims(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(
-        folder / "claims.csv", dtype=str, keep_default_na=False
-    ).set_index("id")
 
 
 def gallery() -> str:
@@ -76,172 +62,133 @@ def gallery() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def gathered() -> pd.DataFrame:
+    """A row for each part of each claim in each profile, with a link to its place."""
+    found = {}
+    for profile in PROFILES:
+        for study, folder in comparison.results_of(REFERENCE / profile).items():
+            if (folder / VERDICTS).exists():
+                parts = pd.read_csv(folder / VERDICTS)
+                links = [_place(id, study, profile) for id in parts["id"]]
+                found[profile, study] = parts.assign(link=links)
+    every = pd.concat(found, names=["profile", "study", None])
+    every = every.reset_index(["profile", "study"])
+    text = every.columns.difference(["estimate", "low", "high"])
+    return every.fillna(dict.fromkeys(text, ""))
+
+
 def counts() -> str:
     """How many claims of each paper have which verdict, in each profile."""
-    listed = _listed()
+    claims = gathered().drop_duplicates(["profile", "id"])
     rows = []
     for source in PAPERS:
-        ids = listed.index[listed["source"] == source]
+        of_paper = claims[claims["study"] == f"{paths.REPLICATION}/{source}"]
         for profile in PROFILES:
-            every = _claims(REFERENCE / profile)
-            judged = every.loc[every.index.isin(ids), "verdict"]
-            link = f"[{source}](#{_anchor(PAPERS[source])})"
-            row = {"paper": link, "profile": profile}
+            judged = of_paper.loc[of_paper["profile"] == profile, "verdict"]
+            row = {"paper": f"[{source}](replication/{source}.md)", "profile": profile}
             rows.append(row | {word: (judged == word).sum() for word in WORDS})
     return _table(pd.DataFrame(rows))
 
 
-def verdicts(source: str) -> str:
-    """Each claim of a paper: its number, ours, and the verdict.
+def claims_of(source: str) -> str:
+    """Each claim of a paper: its numbers, ours, and the verdict.
 
-    The paper profile is shown where it can test the claim, else the default one.
+    Each part has its best evidence: the paper's own before a stand-in, and the paper
+    profile before the default one.
     """
-    listed = _listed()
-    claims = listed[listed["source"] == source]
-    found = {profile: _claims(REFERENCE / profile) for profile in PROFILES}
-    return _table(
-        pd.DataFrame([_row(id, claim, found) for id, claim in claims.iterrows()])
-    )
-
-
-def verdict_figure(source: str) -> str:
-    """The figure with the verdicts on a paper, where its replication has been run."""
-    for profile in reversed(PROFILES):
-        file = REFERENCE / profile / "replication" / source / "verdicts.png"
-        if file.exists():
-            place = file.relative_to(paths.ROOT)
-            alt = "A row for each claim: our interval over the region of its rule."
-            return f"![{alt}](../{place})"
-    return ""
-
-
-def _listed() -> pd.DataFrame:
-    rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    return rules.drop_duplicates("id").set_index("id")
+    every = gathered()
+    every = every[every["study"] == f"{paths.REPLICATION}/{source}"]
+    listed = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    listed = listed[listed["source"] == source]
+    rows = [
+        _row(parts, every[every["id"] == id])
+        for id, parts in listed.groupby("id", sort=False)
+    ]
+    return _table(pd.DataFrame(rows))
 
 
 def chance() -> str:
     """How many verdicts would fall by chance, and which are near their threshold."""
-    return paragraph(
-        {profile: _claims(REFERENCE / profile).reset_index() for profile in PROFILES}
-    )
+    return paragraph(gathered())
 
 
-def like_for_like() -> pd.DataFrame:
-    """The same method on the same set: the paper's number, ours, and the differences.
+def like_for_like(source: str) -> str:
+    """The same method on the same set: the paper's number, ours, and the difference.
 
     The last column says what differs in the means.
     """
-    parts = []
-    for source, method, name in BESIDE:
-        stored = REFERENCE / "paper" / paths.REPLICATION / source / name
-        beside = pd.read_csv(stored).dropna(subset=["paper", "ours"])
-        numbers = beside[["paper", "ours"]]
-        numbers = numbers.mask(numbers <= 1, 100 * numbers).round({"paper": 2})
-        columns = {
-            "paper of": source,
-            "set": beside["set"],
-            "method": beside[method],
-            "paper": numbers["paper"],
-            "ours": numbers["ours"].round(1),
-            "difference": (numbers["ours"] - numbers["paper"]).round(1) + 0.0,
-            "what differs": beside[method].map(DIFFERS),
-        }
-        parts.append(pd.DataFrame(columns))
-    return pd.concat(parts)
+    method, name = BESIDE[source]
+    stored = REFERENCE / "paper" / paths.REPLICATION / source / name
+    beside = pd.read_csv(stored).dropna(subset=["paper", "ours"])
+    points = beside[["paper", "ours"]]
+    points = points.mask(points <= 1, 100 * points).round({"paper": 2})
+    columns = {
+        "set": beside["set"],
+        "method": beside[method],
+        "paper": points["paper"],
+        "ours": points["ours"].round(1),
+        "difference": (points["ours"] - points["paper"]).round(1) + 0.0,
+        "what differs": beside[method].map(DIFFERS),
+    }
+    return _table(pd.DataFrame(columns))
 
 
-def _row(id: str, claim: pd.Series, found: dict[str, pd.DataFrame]) -> dict[str, str]:
-    known = {name: table.loc[id] for name, table in found.items() if id in table.index}
-    tested = [name for name in known if known[name]["verdict"] != UNTESTED]
-    shown = tested[-1] if tested else next(iter(known))
-    judged = known[shown]
-    verdict = _linked(id, judged, shown)
-    others = [name for name in tested if known[name]["verdict"] != judged["verdict"]]
-    verdict += "".join(
-        f" ({name}: {_linked(id, known[name], name)})" for name in others
-    )
-    return {
+def _row(listed: pd.DataFrame, found: pd.DataFrame) -> dict[str, str]:
+    """A claim's row, from the parts that are listed and what was found of them."""
+    claim = listed.iloc[0]
+    row = {
         "claim": f"{claim['claim']} ({claim['where']})",
         "the paper": claim["published"],
-        "ours": deciding(id, judged),
-        "verdict": verdict,
+        "ours": "",
+        "verdict": claim["status"].replace("merged: into", "merged with"),
     }
+    if claim["status"]:
+        return row
+    if found.empty:
+        return row | {"verdict": "not run yet"}
+    best = best_evidence(found[found["decides"] == "yes"])
+    measured = listed.set_index("part")["measured"]
+    ours = [_finding(part, measured[part["part"]]) for _, part in best.iterrows()]
+    best["combine"] = claim["combine"]
+    best["stand_in"] = best["evidence"] == "stand-in"
+    best["verdict"] = best["result"].replace({seen: raw for raw, seen in SEEN.items()})
+    return row | {"ours": "<br>".join(ours), "verdict": on_claim(best)}
 
 
-def _linked(id: str, judged: pd.Series, profile: str) -> str:
-    verdict = judged["verdict"]
-    merged = re.match(r"merged: into ([\w-]+)", verdict)
-    if merged:
-        id = merged[1]
-        verdict = "merged with another claim"
-    return f"[{verdict}]({_place(id, judged['study'], profile)})"
+def best_evidence(parts: pd.DataFrame) -> pd.DataFrame:
+    """Of each part of a claim the row of the profile with the best evidence."""
+    order = parts["evidence"].map(["own", "stand-in", "missing"].index)
+    is_refused = parts["result"] == UNTESTED
+    ranked = parts.assign(order=order, is_refused=is_refused)
+    ranked = ranked.sort_values(
+        ["is_refused", "order", "profile"], ascending=[True, True, False]
+    )
+    return ranked.drop_duplicates("part").sort_index()
 
 
-def deciding(id: str, judged: pd.Series) -> str:
-    """What was measured and what came out, of the part that decides a claim.
-
-    Of several parts with the claim's verdict, one with an interval takes precedence
-    over an exact value, and that over an identity. If the claim cannot be tested,
-    returns what is missing.
-
-    Parameters
-    ----------
-    id : str
-    judged : Series
-        The claim's row in the table of verdicts.
-    """
-    rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    rules = rules[rules["id"] == id].set_index("part")
-    if judged["verdict"] == UNTESTED:
-        needed = rules.loc[rules["default"] == "no", "needs"].unique()
-        if len(needed):
-            return f"missing: {'; '.join(needed)}"
-        notes = judged["note"].split("; ")
-        missing = [note for note in notes if note.startswith("missing: ")]
-        return missing[0] if missing else f"missing: {notes[0]}"
-    if judged["verdict"] not in WORDS:
-        return ""
-    measured = _of_verdict(judged)
-    alike = rules.loc[[part for part in measured if part in rules.index]]
-    if alike.empty:
-        raise ValueError(f"{id}: no part decides {judged['verdict']!r}")
-
-    def place(part: str) -> tuple[bool, bool]:
-        has_interval = measured[part].endswith(")")
-        return not has_interval, alike.loc[part, "kind"] == "identity"
-
-    part = min(alike.index, key=place)
-    numbers = POWER.sub(_power, measured[part])
-    return f"{alike.loc[part, 'measured']} **{numbers}**"
-
-
-def _of_verdict(judged: pd.Series) -> dict[str, str]:
-    """What came out of each part that has the claim's verdict, without remarks."""
-    ours = judged["ours"]
-    verdict = judged["verdict"]
-    if ": " not in ours:
-        return {"": ours}
-    unseen = {seen: word for word, seen in SEEN.items()}
-    word = f" {unseen.get(verdict, verdict)}"
-    parts = (entry.partition(": ") for entry in ours.split("; "))
-    return {
-        part: numbers.removesuffix(word)
-        for part, _, numbers in parts
-        if numbers.endswith(word)
-    }
+def _finding(part: pd.Series, measured: str) -> str:
+    """What was measured of a part, what came out, and the verdict with its link."""
+    ours = f"{measured} "
+    if part["evidence"] == "missing":
+        ours = f"Missing: {part['note']}. "
+    elif pd.notna(part["estimate"]):
+        low, high = part[["low", "high"]].fillna(part["estimate"])
+        found = numbers(Interval(part["estimate"], low, high))
+        ours += f"**{POWER.sub(_power, found)}** "
+    return f"{ours}[{part['result']}]({PAGES}/{part['link']})"
 
 
 def _power(exponent: re.Match[str]) -> str:
     return f" &times; 10<sup>{int(exponent[1])}</sup>"
 
 
+@cache
 def _place(id: str, name: str, profile: str) -> str:
     """The heading of a notebook's page under which a claim is judged.
 
     The page itself where the notebook judges it no longer.
     """
-    page = f"../figures/reference/{profile}/{name}/README.md"
+    page = f"{profile}/{name}/README.md"
     heading = ""
     for cell in parameters.cells(paths.NOTEBOOKS / f"{name}.ipynb"):
         source = "".join(cell["source"])
@@ -249,7 +196,7 @@ def _place(id: str, name: str, profile: str) -> str:
             # Each site makes a different anchor from a heading with a formula.
             headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
             heading = headings[-1] if headings else heading
-        elif f'"{id}"' in source or ENDS.search(source):
+        elif f'"{id}"' in source or "ledger.answer(" in source:
             return f"{page}#{_anchor(heading)}"
     return page
 
@@ -325,12 +272,18 @@ def _table(rows: pd.DataFrame) -> str:
 # What is made here: page, mark, and the text behind the mark.
 MADE = [
     ("docs/replication.md", "counts", counts),
-    *(("docs/replication.md", source, partial(verdicts, source)) for source in PAPERS),
     *(
-        ("docs/replication.md", f"{source}-figure", partial(verdict_figure, source))
+        (f"docs/replication/{source}.md", "claims", partial(claims_of, source))
         for source in PAPERS
     ),
-    ("docs/replication.md", "like-for-like", lambda: _table(like_for_like())),
+    *(
+        (
+            f"docs/replication/{source}.md",
+            "like-for-like",
+            partial(like_for_like, source),
+        )
+        for source in BESIDE
+    ),
     ("docs/choosing.md", "scores", choosing),
     ("docs/tables.md", "tables", tables),
     ("docs/claims.md", "chance", chance),
@@ -340,6 +293,7 @@ MADE = [
 def write_pages() -> None:
     """Renew the gallery and the results that pages quote."""
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
+    gathered().to_csv(REFERENCE / VERDICTS, index=False, lineterminator="\n")
     for name, mark, made in MADE:
         text = between(name, mark, f"\n{made()}")
         (paths.ROOT / name).write_text(text, encoding="utf-8")

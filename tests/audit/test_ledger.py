@@ -189,6 +189,24 @@ def test_a_row_says_what_was_measured_in_place_of_what(ledger) -> None:
     ]
 
 
+def test_each_part_has_a_row_of_numbers_its_rule_and_its_evidence(ledger) -> None:
+    remark = RULE | {"part": "remark", "decides": "no"}
+    absent = {"id": "d", "default": "no", "needs": "ELMo"}
+    judged = ledger(RULE | {"part": "wide"}, RULE | {"part": "exact"}, remark, absent)
+    judged.judge("c", around(1), "wide", "MiniLM")
+    judged.judge("c", Interval(2, 2, 2), "exact")
+    judged.judge("c", around(-1), "remark")
+    columns = ["part", "estimate", "low", "evidence", "note", "result", "verdict"]
+    table = judged.parts()
+    assert table[columns].astype(object).fillna("").to_numpy().tolist() == [
+        ["wide", 1, 0.5, "stand-in", "MiniLM", "seen here", "seen here"],
+        ["exact", 2, "", "own", "", "holds", "seen here"],
+        ["remark", -1, -1.5, "own", "", "not met", "seen here"],
+        ["", "", "", "missing", "ELMo", UNTESTED, UNTESTED],
+    ]
+    assert list(table["rule"]) == 3 * ["holds: > 0; fails: < 0"] + [""]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "place"), [(0.99, 1, "below"), (0.95, 1, "in"), (0, 0.95, "above")]
 )

@@ -34,25 +34,22 @@ def test_distance_from_the_border_by_hand(estimate, condition, expected) -> None
 def test_the_weakest_part_carries_a_claim_that_holds_and_the_strongest_one_that_fails(
     tmp_path, monkeypatch
 ) -> None:
-    rule = {"kind": "interval", "decides": "yes", "holds": "> 0", "fails": "< 0"}
-    rule["combine"] = ""
-    rules = [
-        rule | {"id": id, "part": part}
-        for id in ("up", "down", "exact")
-        for part in ("a", "b")
-    ]
-    rules += [rule | {"id": "up", "part": "c", "decides": "no"}]
+    rules = {"id": ["up", "down", "exact", "open"], "combine": ""}
     pd.DataFrame(rules).to_csv(tmp_path / "claims.csv", index=False)
     monkeypatch.setattr(multiplicity, "CLAIMS", tmp_path / "claims.csv")
-    up = "a: 4 (2 to 6) holds; b: 8 (6 to 10) holds; c: 1 (-1 to 3) open (remark)"
-    down = "a: -4 (-6 to -2) fails; b: -8 (-10 to -6) fails"
-    exact = "a: 4 holds; b: 4 (4 to 4) holds"
-    columns = {
-        "id": ["up", "down", "exact", "open"],
-        "verdict": ["holds", "not seen here", "holds", "undecided"],
-        "ours": [up, down, exact, "0 (-1 to 1)"],
-    }
-    found = multiplicity.decisive(pd.DataFrame(columns))
+    rows = [
+        ("up", "yes", 4, 2, "holds", "seen here"),
+        ("up", "yes", 8, 6, "seen here", "seen here"),
+        ("up", "no", 1, -1, "open", "seen here"),
+        ("down", "yes", -4, -6, "not seen here", "not seen here"),
+        ("down", "yes", -8, -10, "not seen here", "not seen here"),
+        ("exact", "yes", 4, np.nan, "holds", "holds"),
+        ("open", "yes", 0, -2, "undecided", "undecided"),
+    ]
+    columns = ["id", "decides", "estimate", "low", "result", "verdict"]
+    parts = pd.DataFrame(rows, columns=columns)
+    parts["high"] = 2 * parts["estimate"] - parts["low"]
+    found = multiplicity.decisive(parts.assign(rule="holds: > 0; fails: < 0"))
     assert found["up"] == pytest.approx(4 / 2 * HALF, rel=1e-5)
     assert found["down"] == pytest.approx(8 / 2 * HALF, rel=1e-5)
     assert list(found.index) == ["up", "down"]

@@ -11,20 +11,28 @@ import platform
 import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import nbformat
 import pandas as pd
 import pytest
 
-from audit.ledger import CLAIMS
+from audit.ledger import CLAIMS, UNTESTED
 from lib import embedders
 from lib.base import paths
 from lib.base.errors import InputError
 from tests.refusals import refused
 from tools.pages import between
 from tools.reference import page, renew, withhold
-from tools.results import MADE, PAPERS, PROFILES, REFERENCE, deciding
+from tools.results import (
+    MADE,
+    PAPERS,
+    PROFILES,
+    REFERENCE,
+    best_evidence,
+    gathered,
+)
 from tools.run import comparison, jobs
 
 AGREE = "tables agree with the reference within 0.002 or 1 %"
@@ -393,31 +401,34 @@ def test_a_page_says_what_the_committed_results_say(name, mark, made) -> None:
     )
 
 
-# docs/replication.md: "ours"
-@pytest.mark.parametrize(
-    ("verdict", "ours", "expected"),
-    [
-        ("holds", "a: 0 holds; b: 4 holds; c: 2 (1 to 3) holds", "C. **2 (1 to 3)**"),
-        ("seen here", "a: 0 holds; b: 4 holds", "B. **4**"),
-        ("holds", "a: 3e-05 holds", "A. **3 &times; 10<sup>-5</sup>**"),
-        ("fails", "a: 7 fails; b: 4 holds; c: 2 (1 to 3) holds", "A. **7**"),
-        ("not seen here", "a: 0 holds; c: -2 (-3 to -1) fails", "C. **-2 (-3 to -1)**"),
-        ("undecided", "b: 4 holds; c: 0 (-1 to 1) undecided", "C. **0 (-1 to 1)**"),
-        ("holds", "d: 2 (1 to 3) met (remark); b: 4 holds", "B. **4**"),
-    ],
-)
-def test_the_page_shows_the_part_that_decides_with_its_interval_if_it_has_one(
-    tmp_path, monkeypatch, verdict, ours, expected
-) -> None:
-    kinds = {"a": "identity", "b": "interval", "c": "interval", "d": "interval"}
-    rules = [
-        {"id": "x", "part": part, "measured": f"{part.upper()}.", "kind": kind}
-        for part, kind in kinds.items()
+# README: "every part with its best evidence"
+def test_each_part_of_a_claim_has_its_best_evidence() -> None:
+    rows = [
+        ("default", "a", "own", "holds"),
+        ("paper", "a", "stand-in", "not seen here"),
+        ("default", "b", "stand-in", "seen here"),
+        ("paper", "b", "stand-in", "undecided"),
+        ("default", "c", "stand-in", "seen here"),
+        ("paper", "c", "own", UNTESTED),
+        ("default", "d", "missing", UNTESTED),
+        ("paper", "d", "missing", UNTESTED),
     ]
-    pd.DataFrame(rules).to_csv(tmp_path / "claims.csv", index=False)
-    monkeypatch.setattr("tools.results.CLAIMS", tmp_path / "claims.csv")
-    judged = pd.Series({"verdict": verdict, "ours": ours, "note": ""})
-    assert deciding("x", judged) == expected
+    columns = ["profile", "part", "evidence", "result"]
+    best = best_evidence(pd.DataFrame(rows, columns=columns))
+    assert list(best["part"] + " " + best["profile"]) == [
+        "a default",
+        "b paper",
+        "c default",
+        "d paper",
+    ]
+
+
+# README: "one table"
+def test_the_table_of_all_verdicts_is_that_of_the_committed_results() -> None:
+    committed = pd.read_csv(REFERENCE / "verdicts.csv", keep_default_na=False)
+    stream = StringIO(gathered().to_csv(index=False))
+    made = pd.read_csv(stream, keep_default_na=False)
+    pd.testing.assert_frame_equal(committed, made)
 
 
 # README: "What is in each table"
@@ -459,8 +470,8 @@ def test_every_column_of_every_committed_table_has_a_meaning_and_a_unit() -> Non
 def test_a_number_of_the_summary_of_a_paper_stands_in_its_tables(source) -> None:
     """Every number with a decimal point, as the tables round it, or as a percentage."""
     page = (paths.ROOT / "docs/replication.md").read_text(encoding="utf-8")
-    _, _, section = page.partition(f"<!-- /{source}-figure -->")
-    said = section.partition(f"<!-- {source} -->")[0]
+    link = f"[Every claim with its verdict](replication/{source}.md)"
+    said = page.partition(link)[0].rpartition("\n## ")[2]
     claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
     claims = claims[claims["source"] == source]
     studies = {f"replication/{source}", *claims["lesson"]}
