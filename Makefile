@@ -6,6 +6,7 @@ PROFILE ?= default
 NOTEBOOK ?=
 JOBS ?= 2
 ASSET ?=
+CLAIM ?=
 TASK ?= multinli
 MODEL ?=
 OUTPUT ?=

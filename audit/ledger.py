@@ -16,7 +16,15 @@ from matplotlib.figure import Figure
 
 from audit import figures
 from audit.conditions import Condition
-from audit.shown import Shown, beside, is_exact, joined, numbers, sentence
+from audit.shown import (
+    Shown,
+    beside,
+    is_exact,
+    joined,
+    numbers,
+    sentence,
+    to_decide,
+)
 from audit.verdicts import (
     DECIDED,
     SEEN,
@@ -25,6 +33,7 @@ from audit.verdicts import (
     combined,
     conditions,
     evidence,
+    growth,
     in_words,
     judged,
     on_claim,
@@ -167,10 +176,6 @@ class Ledger:
             Of floats.
         reason : str
             What is wrong with the measurement, and which run would decide.
-
-        Returns
-        -------
-        Shown
         """
         return self._enter(self._find(id, part), UNTESTED, interval, "", reason)
 
@@ -375,6 +380,8 @@ class Ledger:
         reason = f" ({about})" if about else ""
         place = beside(claim["published_value"], interval)
         finding = f"{ours}{family}: **{word}**{reason}.{place}"
+        if verdict == "undecided":
+            finding += to_decide(growth(claim, interval))
         rule = f"*Measured:* {claim['measured']} {in_words(claim, count)}."
         return Shown(sentence(claim, claim["part"]), rule, finding)
 

@@ -9,6 +9,8 @@ import pandas as pd
 
 from lib.stats import Interval
 
+LARGE = 1000  # times as much data: more than anybody has
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -62,6 +64,13 @@ def beside(printed: str, ours: Interval | None) -> str:
         relation = "lies above"
     noun = "number" if is_exact(ours) else "interval"
     return f" The printed {printed} {relation} our {noun}."
+
+
+def to_decide(times: float) -> str:
+    """What would decide an open claim, from `audit.verdicts.growth`."""
+    if not 1 < times < LARGE:
+        return ""
+    return f" With this estimate, {times:.2g} times as much data would decide."
 
 
 def joined(texts: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from audit.conditions import Condition
+from lib.stats import Interval
 
 DECIDED = ("holds", "fails", "undecided")
 UNTESTED = "not testable here"
@@ -48,6 +49,23 @@ def regions(claim: pd.Series) -> list[tuple[float, float]]:
     If the rule for "fails" stands alone, the values that do not meet that one.
     """
     return Condition.parse(claim["holds"] or f"none {claim['fails']}").regions()
+
+
+def growth(claim: pd.Series, interval: Interval) -> float:
+    """How many times as much data would decide, if the estimate stayed as it is.
+
+    Intervals narrow with the root of what is resampled. Infinite if the estimate meets
+    neither condition.
+    """
+    estimate, low, high = interval
+    times = [np.inf]
+    for text in filter(None, (claim["holds"], claim["fails"])):
+        for start, end in Condition.parse(text).regions():
+            if start < estimate < end:
+                below = (estimate - low) / (estimate - start)
+                above = (high - estimate) / (end - estimate)
+                times.append(max(below, above) ** 2)
+    return min(times)
 
 
 def conditions(claim: pd.Series) -> str:

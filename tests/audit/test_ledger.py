@@ -1,5 +1,6 @@
 """Verdicts on the papers' claims follow the listed rules; all rows have one."""
 
+import re
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -94,6 +95,24 @@ def test_a_family_shows_the_member_that_decides(
     judged.judge("c", around(family))
     assert judged.table()["ours"].item().startswith(f"{shown} (")
     assert verdict(judged) == expected
+
+
+@pytest.mark.parametrize(
+    ("holds", "fails", "ours", "times"),
+    [
+        ("> 0", "< 0", (0.5, -0.5, 1.5), "4"),  # half as wide
+        ("> 0", "< 0", (-0.5, -1.5, 0), ""),  # touches 0
+        ("in -1 1", "outside -1 1", (0.5, -0.5, 1.5), "4"),
+        ("> 1", "< -1", (0.5, -1, 2), ""),  # it meets neither
+        ("> 0", "< 0", (0.01, -1, 2), ""),  # nobody has as much
+    ],
+)
+def test_an_open_claim_says_how_much_data_would_decide(
+    ledger, holds, fails, ours, times
+) -> None:
+    judged = ledger({"holds": holds, "fails": fails})
+    found = re.findall("([0-9.]+) times", judged.judge("c", Interval(*ours)).finding)
+    assert found == [times] * bool(times)
 
 
 @pytest.mark.parametrize(
