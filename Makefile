@@ -7,6 +7,7 @@ NOTEBOOK ?=
 JOBS ?= 2
 ASSET ?=
 CLAIM ?=
+CLASS ?=
 TASK ?= multinli
 MODEL ?=
 OUTPUT ?=
@@ -31,7 +32,7 @@ PYODIDE ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON TORCH_INDEX PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS \
-	CLAIM OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE FORCE
+	CLAIM CLASS OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE FORCE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -60,8 +61,8 @@ test: $(READY) ## run the tests, including every notebook in the smoke profile
 test-nightly: $(READY) ## run the tests at length: 10 kills per job, 2,000 cases of each wild input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
-lab: $(READY) ## open the first lesson in JupyterLab, on this machine only
-	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks
+lab: $(READY) ## open the first lesson in JupyterLab, on this machine only; or the students' copies alone  [CLASS=yes]
+	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks$${CLASS:+/student}
 
 data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here and how to get the rest  [ASSET=glove-6b|all]
 	@$(BIN)/python -m tools.data --asset="$$ASSET"

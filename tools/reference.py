@@ -20,6 +20,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert import MarkdownExporter
+from traitlets.config import Config
 
 from lib import corpora, tasks
 from lib.base import markdown, paths
@@ -38,6 +39,9 @@ SHOWN = 46  # characters of a long text that pandas shows
 STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
 CODE = re.compile(r"(?:^```python\n.*?^```\n+)+", re.MULTILINE | re.DOTALL)
+# Tags of cells that tell a finding, of which a page has what they tell.
+TOLD = {"answer", "found"}
+CALL = "call"
 FOLDED = "<details><summary>Code</summary>\n\n{}\n\n</details>\n\n"
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)\s]+)(\))")
 
@@ -108,9 +112,12 @@ def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -
         if cell.cell_type == "code":
             shown = (_shown(output, name, profile) for output in cell.outputs)
             cell.outputs = [output for output in shown if output is not None]
+            if TOLD & set(cell.metadata.get("tags", [])):
+                cell.metadata.tags = [CALL]
         else:
             cell.source = _with_links_moved(cell.source, name, profile)
-    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    hidden = {"TagRemovePreprocessor": {"remove_input_tags": [CALL]}}
+    text, _ = MarkdownExporter(config=Config(hidden)).from_notebook_node(notebook)
     if name.startswith(paths.REPLICATION):
         text = CODE.sub(lambda cells: FOLDED.format(cells[0].strip()), text)
     lines = [line.rstrip() for line in text.splitlines()]

@@ -241,7 +241,7 @@ def reciprocal_ranks(profile: str) -> pd.Series:
         table_4 = pd.read_csv(found / paths.REPLICATION / "n2o" / "table_4.csv")
         return table_4.set_index("model")["mrr"].dropna()
     lesson = found / "04_paraphrase_mrr" / "mrr.csv"
-    return pd.read_csv(lesson, index_col="embedder")["mrr"]
+    return pd.read_csv(lesson, index_col="embedder")["value"]
 
 
 def tables() -> str:

@@ -2,15 +2,16 @@
 
 Run ``python -m tools.student``, or ``make student``.
 
-The lessons are the one source. A folded answer is a Markdown cell tagged ``answer``, a
-folded solution one tagged ``solution``. The metadata of a solution's cell name what can
-be checked, ``{"answer": {"value": "row.mean()", "says": "the mean", "digits": 2}}``, or
-else what to ``discuss``.
+The lessons are the one source. A cell that shows an answer is tagged ``answer``, one
+that says what was found ``found``, a folded solution ``solution``, and a function that
+students can write themselves ``yours``. The metadata of a solution's cell name what can
+be checked, ``{"answer": {"value": "row.mean()", "says": "the mean"}}``, or else what to
+``discuss``.
 
 Each lesson is executed with its solutions, unless nothing has changed since the last
 time, and the values of the answers are read from it. The teacher's copy is that
-executed notebook. The student's copy has neither answers nor solutions, but checks that
-hold hashes of the values.
+executed notebook. The student's copy has neither answers, solutions nor findings, and
+titles of figures that tell nothing, but checks that hold hashes of the values.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -33,12 +35,15 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from lib.base import files, parameters, paths
 from lib.base.errors import command
 from lib.base.exercises import Checks, hashes
+from lib.studies import findings
 from tools.exercises import FENCED, exercises
 from tools.run.jobs import Job, select
+from tools.run.kernel import SOLUTION
 from tools.run.runner import run_all
 
 STUDENT, TEACHER = "student", "teacher"  # the folders of the copies in notebooks/
-ANSWER, SOLUTION = "answer", "solution"  # tags of cells, and ANSWER of metadata
+ANSWER = "answer"  # a tag of cells, and of metadata
+FOUND, WRITTEN = "found", "yours"  # tags of cells
 HEADING = "## Exercises\n"
 LINK = re.compile(r"(\]\()((?:\.\./|replication/)[^)\s]+\))")
 
@@ -48,15 +53,20 @@ YOURS = (
 )
 HOW = (
     "Set `answer` in the cell of an exercise, then run the check below it. A check "
-    "holds for the original values of the parameters at the top; the last digit may "
-    "be off by one."
+    "holds for the original values of the parameters at the top; numbers may be off by "
+    "5 %, and be given in percent."
 )
 WRITE = "# Write your code here."
+WRITE_FIRST = "# Write {} here yourself, before you look at the next cell."
+PLAIN = f"{findings.STUDENT} = True  # figures have titles that tell nothing"
 DISCUSS = "**Discuss.** There is no single right answer."
 # Stands in for the checks while their answers are not known yet.
-PRINT = "def check(exercise, answer):\n    print(answer)"
+PRINT = """import json
+
+def check(exercise, answer):
+    print(json.dumps(answer, default=float))"""
 CHECKS, CHECK = "checks", "check"  # metadata of the cells that make and call checks
-Right = dict[str, tuple[int, list[str]]]  # by exercise: digits and hashes
+Right = dict[str, list[list[str]]]  # by exercise: hashes
 
 
 class Worked(Job):
@@ -104,12 +114,11 @@ class Exercise:
 
     @property
     def has_check(self) -> bool:
-        """Whether its answer is a number that can be checked."""
+        """Whether its answer can be checked."""
         return ANSWER in self.about
 
     def _assignment(self, value: str) -> str:
-        asked = self.about[ANSWER]
-        return f"# {asked['says']}, to {digits(asked['digits'])}\nanswer = {value}"
+        return f"# {self.about[ANSWER]['says']}\nanswer = {value}"
 
     def end(self) -> NotebookNode:
         """The cell that ends the exercise: its check, or what to discuss."""
@@ -117,13 +126,6 @@ class Exercise:
             source = f'check("{self.id}", answer)'
             return new_code_cell(source, metadata={CHECK: self.id})
         return new_markdown_cell(f"{DISCUSS} {self.about.get('discuss', '')}".strip())
-
-
-def digits(number: int) -> str:
-    """How a number is rounded, in words."""
-    if number == 0:
-        return "the nearest whole number"
-    return f"{number} digit{'s' if number > 1 else ''} after the point"
 
 
 def exercises_of(notebook: NotebookNode, lesson: str) -> list[Exercise]:
@@ -147,7 +149,7 @@ def has_tag(cell: NotebookNode, tag: str) -> bool:
 
 def copied(
     job: Job,
-    of_answer: Callable[[NotebookNode], list[NotebookNode]],
+    of_tag: Mapping[str, Callable[[NotebookNode], list[NotebookNode]]],
     of_exercise: Callable[[Exercise], list[NotebookNode]],
     checks: str,
 ) -> NotebookNode:
@@ -156,9 +158,10 @@ def copied(
     Parameters
     ----------
     job : Job
-    of_answer, of_exercise : callable
-        The cells of the copy that take the place of an answer, and of an exercise with
-        its solution.
+    of_tag : mapping of str to callable
+        The cells of the copy that take the place of a cell with a tag.
+    of_exercise : callable
+        Those that take the place of an exercise with its solution.
     checks : str
         The code that makes `check`.
     """
@@ -167,8 +170,9 @@ def copied(
     for cell in notebook.cells:
         if has_tag(cell, SOLUTION):
             continue
-        if has_tag(cell, ANSWER):
-            cells += of_answer(cell)
+        told = [tag for tag in of_tag if has_tag(cell, tag)]
+        if told:
+            cells += of_tag[told[0]](cell)
         elif cell.source.startswith(HEADING):
             cells.append(new_markdown_cell(f"{HEADING}\n{HOW}"))
             cells.append(new_code_cell(checks, metadata={CHECKS: True}))
@@ -176,8 +180,8 @@ def copied(
                 cells += of_exercise(exercise)
         else:
             cells.append(cell)
-            if has_tag(cell, parameters.TAG) and job.changes:
-                cells.append(new_code_cell(_assignments(job.changes)))
+        if has_tag(cell, parameters.TAG) and job.changes:
+            cells.append(new_code_cell(_assignments(job.changes)))
     notebook.cells = cells
     for place, cell in enumerate(cells):
         if cell.cell_type == "markdown":
@@ -217,22 +221,30 @@ def without_solutions(exercise: Exercise) -> list[NotebookNode]:
 
 def worked_copy(job: Job) -> NotebookNode:
     """A lesson with its solutions as cells; its checks only print the answers."""
-    return copied(job, lambda answer: [answer], with_solutions, PRINT)
+    return copied(job, {}, with_solutions, PRINT)
 
 
 def student_copy(job: Job, right: Right) -> NotebookNode:
-    """A lesson without answers and solutions, but with checks."""
+    """A lesson without answers, solutions and findings, but with checks."""
+    of_tag = {
+        parameters.TAG: lambda cell: [cell, new_code_cell(PLAIN)],
+        ANSWER: lambda _: [new_markdown_cell(YOURS)],
+        FOUND: lambda _: [],
+        WRITTEN: lambda cell: [new_code_cell(_invitation(cell)), cell],
+    }
+    return copied(job, of_tag, without_solutions, source_of(right))
 
-    def note(_: NotebookNode) -> list[NotebookNode]:
-        return [new_markdown_cell(YOURS)]
 
-    return copied(job, note, without_solutions, source_of(right))
+def _invitation(cell: NotebookNode) -> str:
+    """Asks for the functions that a cell defines."""
+    names = re.findall(r"^def (\w+)", cell.source, re.MULTILINE)
+    return WRITE_FIRST.format(" and ".join(names))
 
 
 # -- the right answers -----------------------------------------------------------------
 
 
-def answers(executed: NotebookNode) -> dict[str, int | float]:
+def answers(executed: NotebookNode) -> dict[str, Any]:
     """The values of the answers, by exercise, in a notebook executed with solutions."""
     return {
         cell.metadata[CHECK]: json.loads(cell.outputs[0]["text"])
@@ -241,14 +253,11 @@ def answers(executed: NotebookNode) -> dict[str, int | float]:
     }
 
 
-def checks_of(job: Job, values: Mapping[str, float]) -> Right:
+def checks_of(job: Job, values: Mapping[str, Any]) -> Right:
     """What the checks of a lesson know, given the values of its answers."""
     lesson = nbformat.read(job.notebook, as_version=4)
     return {
-        exercise.id: (
-            exercise.about[ANSWER]["digits"],
-            hashes(exercise.id, values[exercise.id], exercise.about[ANSWER]["digits"]),
-        )
+        exercise.id: hashes(exercise.id, values[exercise.id])
         for exercise in exercises_of(lesson, job.name)
         if exercise.has_check
     }

@@ -6,6 +6,7 @@ They take data and Axes, fit nothing, and leave saving to `show`.
 from lib.plotting.distributions import dots_by_group, dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
 from lib.plotting.kinds import LEGEND, display_name, groups, marks
+from lib.plotting.lessons import Figures
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, show_table, write_table
 from lib.plotting.pitfalls import before_and_after
@@ -17,6 +18,7 @@ __all__ = [
     "LEGEND",
     "PAGE_WIDTH",
     "SEQUENTIAL",
+    "Figures",
     "agreement_heatmap",
     "before_and_after",
     "clustered_triangle",

@@ -28,19 +28,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lib import corpora, embedders, n2o, tasks
+from lib import corpora, embedders, tasks
 from lib.base import paths
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.corpora import Corpus, bible, running_text, text
 from lib.embedders.base import Embedder
-from lib.stats import Interval, Sampling, spearman
 from lib.store import EmbeddingStore, fit
 from lib.tasks import verses
 from lib.vectors import Embeddings
 
 LINES = "lines:"
-FOR_A_CORRELATION = 4  # embedders
 WORD = re.compile(r"[A-Za-z]+")
 # The paper's choice among the pairs of the STS Benchmark.
 GENRE = "main-news"
@@ -158,65 +156,6 @@ def embed(
     store = EmbeddingStore()
     searched = store.embed(embedder, haystack)
     return store.embed(fit(embedder, haystack), queries), searched
-
-
-def likeness(ids: Mapping[str, np.ndarray], source: str) -> pd.DataFrame:
-    """Mean N2O of each embedder with those of one origin, its near copies left out.
-
-    Parameters
-    ----------
-    ids : mapping of str to int[q, k]
-        The neighbors that each embedder finds.
-    source : str
-        One of `lib.embedders.kinds.ORIGINS`.
-
-    Returns
-    -------
-    DataFrame[q, embedders]
-        Each family of partners counts once; an embedder without a partner is left out.
-    """
-    of_family = dict(zip(ids, embedders.families(list(ids)), strict=True))
-    partners = [name for name in ids if embedders.kind(name).origin == source]
-    columns = {}
-    for name in ids:
-        others = [other for other in partners if not embedders.related(name, other)]
-        overlaps = {other: n2o.overlap(ids[name], ids[other]) for other in others}
-        if overlaps:
-            columns[name] = pd.DataFrame(overlaps).T.groupby(of_family).mean().mean()
-    return pd.DataFrame(columns)
-
-
-def association(
-    likeness: np.ndarray, quality: np.ndarray, families: np.ndarray, sampling: Sampling
-) -> Interval:
-    """Spearman's correlation, over embedders, of two means over queries.
-
-    Parameters
-    ----------
-    likeness, quality : float[q, embedders]
-        Of the same queries. The interval covers other queries and other embedders: each
-        draw resamples both.
-    families : int[embedders]
-        Equal for relatives, which are drawn together.
-    """
-    queries, embedders = likeness.shape
-    members = [np.flatnonzero(families == family) for family in np.unique(families)]
-    rng = np.random.default_rng(sampling.seed)
-
-    def correlation(rows: Any, columns: Any) -> float:
-        chosen = np.ix_(rows, columns)
-        return spearman(likeness[chosen].mean(axis=0), quality[chosen].mean(axis=0))
-
-    draws = []
-    for _ in range(sampling.repetitions):
-        rows = rng.integers(queries, size=queries)
-        drawn = rng.integers(len(members), size=len(members))
-        columns = np.concatenate([members[family] for family in drawn])
-        draws.append(correlation(rows, columns))
-    tail = (1 - sampling.confidence) / 2
-    low, high = np.nanquantile(draws, [tail, 1 - tail])
-    estimate = correlation(np.arange(queries), np.arange(embedders))
-    return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
 # -- sentences changed for the experiment of lesson 1 ----------------------------------

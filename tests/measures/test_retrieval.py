@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity
 
 from lib import corpora, embedders, retrieval
-from lib.stats import Sampling
 from lib.store import EmbeddingStore
 from lib.studies import paraphrases
 from lib.studies.paraphrases import Pairs
@@ -182,25 +181,3 @@ def test_queries_are_encoded_by_what_was_learned_from_the_haystack(
     fitted = embedders.load("tfidf").fit(hay)
     np.testing.assert_array_equal(asked.toarray(), fitted.encode(queries).toarray())
     np.testing.assert_array_equal(searched.toarray(), fitted.encode(hay).toarray())
-
-
-def test_association_resamples_queries_and_families(rng) -> None:
-    def repeated(means, times):
-        """Means of embedders in families of equals, with little noise."""
-        return np.repeat(means, times) + rng.normal(scale=0.01, size=(300, 24))
-
-    def found(likeness, quality, families):
-        sampling = Sampling(0, 300)
-        return paraphrases.association(likeness, quality, families, sampling)
-
-    apart = np.arange(24)
-    quality = repeated(rng.normal(size=24), 1)
-    assert found(quality, quality, apart).estimate == pytest.approx(1)
-    other = found(repeated(rng.normal(size=24), 1), quality, apart)
-    assert other.low < 0 < other.high  # queries alone would leave no width
-    assert other.low <= other.estimate <= other.high
-    both = [repeated(rng.normal(size=6), 4) for _ in range(2)]
-    alone = found(*both, apart)
-    together = found(*both, np.repeat(np.arange(6), 4))
-    assert alone.estimate == together.estimate
-    assert together.high - together.low > 1.3 * (alone.high - alone.low)

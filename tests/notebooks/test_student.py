@@ -15,7 +15,8 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from lib.base import paths
+from lib.base import parameters, paths
+from lib.studies import findings
 from tests.copies import copy_project, run
 from tests.notebooks.lesson import tagged
 from tests.sizes import NIGHTLY
@@ -24,6 +25,8 @@ from tools.run import jobs
 
 LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
 RUN = LESSONS if NIGHTLY else ["00_start_here"]
+# Another answer than the right one, whatever it is.
+WRONG = '"nobody" if isinstance(answer, str) else np.multiply(answer, -2).tolist()'
 FOLDS = re.compile(r"</?details>|<summary>.*?</summary>|```\w*")
 
 
@@ -49,7 +52,7 @@ def parts(lesson: jobs.Job) -> tuple[list[NotebookNode], list[NotebookNode]]:
     hidden = []
     others = []
     for cell in nbformat.read(lesson.notebook, as_version=4).cells:
-        tags = {"answer", "solution"} & set(cell.metadata.get("tags", []))
+        tags = {"answer", "found", "solution"} & set(cell.metadata.get("tags", []))
         (hidden if tags else others).append(cell)
     return hidden, others
 
@@ -58,6 +61,18 @@ def lines(cells: list[NotebookNode]) -> list[str]:
     """The longer lines of folded cells."""
     stripped = map(str.strip, FOLDS.sub("", source(cells)).splitlines())
     return [line for line in stripped if len(line) > 20]
+
+
+def sentences(lesson: jobs.Job) -> list[str]:
+    """What a lesson says of its results."""
+    file = findings.file_of(lesson.name)
+    if not file.exists():
+        return []
+    told = parameters.read_yaml(file)
+    texts = [told["found"]["says"]]
+    texts += [answer["says"] for answer in told["answers"].values()]
+    titles = [figure["says"] for figure in told["figures"].values()]
+    return titles + re.split(r"(?<=[.?!]) |\n+", "\n".join(texts).strip())
 
 
 def ids(lesson: jobs.Job) -> list[str]:
@@ -91,6 +106,7 @@ def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
         assert text.count(f'check("{number}", answer)') == 1
     asked = len(tagged(lesson.notebook, "answer"))
     assert text.count("**What do you see?**") == asked
+    assert [sentence for sentence in sentences(lesson) if sentence in text] == []
     worked = source(tool.worked_copy(lesson).cells)
     assert [line for line in lines(hidden) if line not in worked] == []
     assert len(re.findall(r"^answer = ", worked, re.MULTILINE)) == len(ids(lesson))
@@ -168,7 +184,7 @@ def test_copies_run_and_solutions_pass_and_wrong_answers_do_not(
     for cell in student.cells:
         cells.append(cell)
         if number := cell.metadata.get(tool.CHECK):
-            wrong = f'check("{number}", answer + 5)'
+            wrong = f'check("{number}", {WRONG})'
             cells.append(nbformat.v4.new_code_cell(solutions[number]))
             for source in (cell.source, wrong):
                 metadata = {tool.CHECK: number}

@@ -9,9 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import nbformat
+from nbformat import NotebookNode
+
 from lib.base import paths
 from lib.base.errors import InputError
 
+SOLUTION = "solution"  # the tag of a cell with the solution of an exercise
 SOCKET = "socket"  # the first part of the names of a kernel's sockets
 # Bytes that the path of a socket may have: 103 on macOS, 107 on Linux.
 LONGEST = 103 - len(f"/{SOCKET}-5")
@@ -78,7 +82,7 @@ def execute(
         options["env"] = os.environ | variables | env
         try:
             papermill.execute_notebook(
-                notebook,
+                _told(notebook, changes),
                 output,
                 parameters=changes,
                 engine_name=_engine_that_saves_once(),
@@ -92,6 +96,18 @@ def execute(
             if failures:  # saved before it is raised, which a full disk refuses
                 raise failures[0] from error
             raise
+
+
+def _told(notebook: Path, changes: Mapping[str, Any]) -> NotebookNode:
+    """A notebook, without solutions if it is changed: they say what comes out."""
+    content = nbformat.read(notebook, as_version=4)
+    if changes:
+        content.cells = [
+            cell
+            for cell in content.cells
+            if SOLUTION not in cell.metadata.get("tags", [])
+        ]
+    return content
 
 
 @contextmanager

@@ -1,0 +1,121 @@
+"""The figures of a lesson: each is drawn, titled, saved and shown by one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from lib.plotting.distributions import dots_with_intervals
+from lib.plotting.kinds import display_name, groups
+from lib.plotting.lines import curves, logarithmic
+from lib.plotting.output import show, write_table
+from lib.plotting.style import PAGE_WIDTH, use_style
+
+
+class Told(Protocol):
+    """What is said of a figure, by its name: `lib.studies.findings.Findings`."""
+
+    notebook: str
+
+    def title(self, name: str) -> str:
+        """What it shows."""
+
+    def alt(self, name: str) -> str:
+        """The alternative text."""
+
+
+class Figures:
+    """The figures of one lesson.
+
+    Parameters
+    ----------
+    told : Told
+        The lesson's findings.
+    """
+
+    def __init__(self, told: Told) -> None:
+        use_style()
+        self._told = told
+
+    def dots(
+        self,
+        name: str,
+        table: pd.DataFrame,
+        label: str,
+        level: float | None = None,
+        limits: tuple[float, float] | None = None,
+        by_kind: bool = False,
+    ) -> None:
+        """A row for each estimate with its interval, and the table as CSV.
+
+        Parameters
+        ----------
+        name : str
+            Of the files.
+        table : DataFrame
+            Columns value, low and high; the index names the rows.
+        label : str
+            What is on the axis, with its unit.
+        level : float, optional
+            Where a dotted line is drawn, such as chance.
+        limits : (float, float), optional
+            Of the axis.
+        by_kind : bool
+            Rows are embedders, marked by their kinds.
+        """
+        size = (PAGE_WIDTH, 0.24 * len(table) + 1)
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        kinds = groups(table.index) if by_kind else None
+        rows = table.rename(index=display_name) if by_kind else table
+        dots_with_intervals(rows, axes, label, kinds, level)
+        axes.set_xlim(limits)
+        write_table(table, self._told.notebook, name, index=True)
+        self.show(name, figure)
+
+    def curves(
+        self,
+        name: str,
+        tables: Mapping[str, pd.DataFrame],
+        x_label: str,
+        y_label: str,
+        limits: tuple[float, float] | None = None,
+        log: bool = False,
+    ) -> None:
+        """A line for each table, with a band for its intervals, and all as one CSV.
+
+        Parameters
+        ----------
+        name : str
+            Of the files.
+        tables : mapping of str to DataFrame
+            Columns value, and low and high for a band; the index has the positions on
+            the x-axis, which is logarithmic if `log`.
+        x_label, y_label : str
+        limits : (float, float), optional
+            Of the y-axis.
+        log : bool
+        """
+        size = (PAGE_WIDTH, 3)
+        figure, axes = plt.subplots(figsize=size, layout="constrained")
+        curves(tables, axes, x_label, y_label)
+        if log:
+            logarithmic(axes.xaxis)
+        axes.set_ylim(limits)
+        if len(tables) > 1:
+            figure.legend(frameon=False, loc="outside lower center", ncols=3)
+        table = pd.concat(tables, names=["line"]).reset_index()
+        write_table(table, self._told.notebook, name)
+        self.show(name, figure)
+
+    def show(self, name: str, figure: Figure) -> None:
+        """Title, save and show a figure that the lesson has drawn itself."""
+        title = self._told.title(name)
+        if len(figure.axes) == 1:
+            figure.axes[0].set_title(title)
+        else:
+            figure.suptitle(title)
+        show(figure, self._told.notebook, name, self._told.alt(name))
