@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,11 @@ from scipy.sparse.csgraph import connected_components
 from audit import published
 from audit.learned import regress
 from lib import stats, tasks
+from lib.corpora import text
 from lib.embedders.base import Embedder
 from lib.stats import Sampling
 from lib.studies import scores
+from lib.studies.compositions import Composer, evaluate
 from lib.studies.scores import ItemSet
 
 # Our sets in the paper's tables.
@@ -40,6 +44,20 @@ SIZES = {
     "SST": [1821],
 }
 ALIASES = {"ParaNMT Trigram-Word Addition": "ParaNMT Trigram-Word"}
+# What the rows of the paper's own methods need.
+NEEDS = {
+    "GloVe": "the paper's sets",
+    "PSL": "paragram-sl999",
+    "ParaNMT": "paranmt-50m",
+}
+TOKENIZERS = {
+    "words": text.lower_words,
+    "words and marks": text.lower_word_tokens,
+    "blanks": text.whitespace_tokens,
+    "Penn Treebank": text.treebank_tokens,
+    "letters": text.gensim_tokens,
+}
+UNLISTED = {"rarest": "as the rarest word", "skip": "skipped"}
 
 
 # -- sets ------------------------------------------------------------------------------
@@ -167,3 +185,141 @@ def printed(sampling: Sampling) -> pd.DataFrame:
     noise = rng.normal(size=(sampling.repetitions, len(values))) * errors
     columns = pd.MultiIndex.from_frame(table[["model", "dataset"]])
     return pd.DataFrame(np.vstack([values, values + noise]), columns=columns)
+
+
+def printed_gains(in_print: pd.DataFrame) -> pd.DataFrame:
+    """uSIF's gain relative to SIF's score, where tables 1 and 2 have both.
+
+    Draws like `printed`, with the vectors in place of the model.
+    """
+    gains = {
+        vectors: in_print[f"{vectors}+UP"] / in_print[f"{vectors}+WR"] - 1
+        for vectors in ("GloVe", "PSL")
+    }
+    return pd.concat(gains, axis=1).dropna(axis=1)
+
+
+def shortfalls(in_print: pd.DataFrame) -> pd.DataFrame:
+    """By how much SIF is below the mean of the other papers' models in table 1.
+
+    A column for each of SIF's cells, as `printed_gains` has them.
+    """
+    models = published.load("usif_table1")["model"]
+    is_own = models.str.contains("[+](?:WR|UP)$")
+    others = in_print[models[~is_own].unique()].T.groupby(level="dataset").mean().T
+    gaps = {v: others - in_print[f"{v}+WR"] for v in ("GloVe", "PSL")}
+    return pd.concat(gaps, axis=1).dropna(axis=1)
+
+
+def in_paper_terms(
+    draws: pd.DataFrame, models: dict[str, str], sampling: Sampling
+) -> pd.DataFrame:
+    """Our scores, with the data set and the row of the paper's tables.
+
+    Parameters
+    ----------
+    draws : DataFrame
+        With the levels what, group and vectors.
+    models : dict of str to str
+        From "what" to the row.
+    sampling : Sampling
+
+    Returns
+    -------
+    DataFrame
+        A row for each score and data set, with columns composition, set, vectors,
+        value, low, high, dataset, model, ours (times 100) and name, that of our row.
+    """
+    own = draws[list(models)]
+    table = stats.intervals(own, sampling).table(own.columns).reset_index()
+    table = table.rename(columns={"what": "composition", "group": "set"})
+    table["dataset"] = table["set"].map(PAPER)
+    table = table.explode("dataset").dropna(subset="dataset")
+    table["model"] = table["composition"].map(models)
+    table["ours"] = 100 * table["value"]
+    table["name"] = table["vectors"] + ", " + table["composition"]
+    return table
+
+
+def beside(name: str, ours: pd.DataFrame, note: str = "") -> pd.DataFrame:
+    """A table of the paper in its groups, with our rows below those they belong to.
+
+    Parameters
+    ----------
+    name : str
+        Such as "usif_table1".
+    ours : DataFrame
+        As `in_paper_terms` has it.
+    note : str, optional
+        On our rows.
+    """
+    table = published.layout(name)
+    first = published.load(name).groupby("model").first()
+    for column in ("reference", "group"):
+        table.insert(0, column, table["model"].map(first[column]))
+    ours = ours[ours["dataset"].isin(table.columns)]
+    wide = ours.pivot(index="name", columns="dataset", values="ours")
+    wide = wide.map("{:.1f}".format, na_action="ignore")
+    stands = ours.groupby("model")["name"].unique()
+    is_own = table["model"].str.contains("[+](?:WR|UP)$")
+    vectors = table["model"].str.partition("+")[0]
+    needs = vectors.map(NEEDS).where(is_own & ~table["model"].isin(stands.index), "")
+    table["missing"] = needs
+    return published.beside(table, wide.assign(missing=note), stands)
+
+
+# -- what vectors are made of ----------------------------------------------------------
+
+
+def explained(
+    embedder: Embedder, texts: Sequence[Sequence[str]], sampling: Sampling
+) -> stats.Interval:
+    """Shares of the squared singular values, means over some texts, float[3].
+
+    Of the fifth component, of the sixth, and of all beyond the fifth.
+    """
+    vectors = [embedder.fit_encode(some).astype(float) for some in texts]
+    place = np.repeat(np.arange(len(texts)), [len(some) for some in texts])
+
+    def shares(rows: np.ndarray, of_text: np.ndarray) -> np.ndarray:
+        found = []
+        for number in range(len(texts)):
+            own = rows[of_text == number]
+            squares = np.linalg.eigvalsh(own.T @ own)[::-1]
+            by_size = squares / squares.sum()
+            found.append([by_size[4], by_size[5], by_size[5:].sum()])
+        return np.mean(found, axis=0)
+
+    columns = np.vstack(vectors), place
+    return stats.bootstrap(shares, *columns, sampling=sampling, method="normal")
+
+
+def treatments(
+    words: Composer, item_sets: Sequence[ItemSet], sampling: Sampling
+) -> pd.DataFrame:
+    """uSIF's gain over SIF, in percent, by how sentences become words.
+
+    Returns
+    -------
+    DataFrame
+        Columns tokenizer, unlisted words (what is done with those that the list of
+        frequencies lacks), value, low and high.
+    """
+    cells = list(product(TOKENIZERS, UNLISTED))
+    composed = {}
+    for name, unlisted in cells:
+        own = replace(words, tokenize=_lowered(TOKENIZERS[name]))
+        composed[f"SIF {name} {unlisted}"] = own.sif(unlisted=unlisted)
+        composed[f"uSIF {name} {unlisted}"] = own.usif(unlisted=unlisted)
+    found = scores.by_group(evaluate({words.name: composed}, item_sets, sampling))
+    found = found.droplevel(["group", "vectors"], axis=1)
+    gains = {}
+    for name, unlisted in cells:
+        ratio = found[f"uSIF {name} {unlisted}"] / found[f"SIF {name} {unlisted}"]
+        gains[name, UNLISTED[unlisted]] = 100 * ratio - 100
+    table = pd.DataFrame(gains).rename_axis(columns=["tokenizer", "unlisted words"])
+    return stats.intervals(table, sampling).table(table.columns).reset_index()
+
+
+def _lowered(tokenize: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+    return lambda sentence: tokenize(sentence.lower())
