@@ -204,9 +204,11 @@ def shortfalls(in_print: pd.DataFrame) -> pd.DataFrame:
 
     A column for each of SIF's cells, as `printed_gains` has them.
     """
-    models = published.load("usif_table1")["model"]
+    table = published.load("usif_table1")
+    models = table["model"]
     is_own = models.str.contains("[+](?:WR|UP)$")
     others = in_print[models[~is_own].unique()].T.groupby(level="dataset").mean().T
+    others = others[table["dataset"].unique()]
     gaps = {v: others - in_print[f"{v}+WR"] for v in ("GloVe", "PSL")}
     return pd.concat(gaps, axis=1).dropna(axis=1)
 
