@@ -44,9 +44,17 @@ STAND_INS = {
     "fasttext-wiki": "fasttext-corpus of half 2",
     "fasttext-cc-sub": "fasttext-corpus-sub of half 1",
     "fasttext-wiki-sub": "fasttext-corpus-sub of half 2",
-    "bert-base-cls": "minilm-cls",
-    "bert-base-avg": "minilm-avg",
 }
+# One token of a network, and the average of all.
+POOLINGS = {
+    "bert-base-cls": "bert-base-avg",
+    "bert-ft-cls": "bert-ft-avg",
+    "gpt-last": "gpt-avg",
+    "minilm-cls": "minilm-avg",
+    "paraphrase-minilm-l3-cls": "paraphrase-minilm-l3-avg",
+}
+PAPERS = tuple(POOLINGS)[:3]  # tokens that the paper speaks of
+ELMO = ("elmo-small", "elmo-orig", "elmo-orig-5.5b")
 
 
 # -- kinds of embedders ----------------------------------------------------------------
@@ -197,6 +205,21 @@ class Overlaps:
         if statistic is not None:
             draws = statistic(draws)
         return stats.intervals(draws, self.sampling, method, holm)
+
+    def each(
+        self, comparisons: Sequence[pd.Series] | np.ndarray, margin: float = 0.0
+    ) -> Interval:
+        """The mean of each comparison, where all must lie on one side of a margin.
+
+        Where not all of them do, one could be enough to fail the claim, and Holm's
+        correction applies.
+        """
+        plain = self.interval(comparisons)
+        if (plain.low > margin).all() or (plain.high < margin).all():
+            return plain
+        shifted = np.column_stack(comparisons).T - margin
+        family = self.interval(shifted, holm=True)
+        return Interval(*(side + margin for side in family))
 
     def stand_ins(self, *names: str) -> tuple[list[str], str]:
         """Embedders of the paper, or stand-ins and what to call them.
