@@ -131,16 +131,6 @@ def of_halves(
 # -- overlaps --------------------------------------------------------------------------
 
 
-def lowest(interval: Interval, members: Sequence[str | tuple[str, str]]) -> str:
-    """Which of several comparisons has the interval that starts lowest, in words.
-
-    A member is an embedder, or a pair of them.
-    """
-    member = members[int(np.argmin(interval.low))]
-    names = [member] if isinstance(member, str) else member
-    return f"Lowest: {' and '.join(names)}"
-
-
 @dataclass
 class Overlaps:
     """What two embedders find in common, query by query.
@@ -215,7 +205,7 @@ class Overlaps:
         correction applies.
         """
         plain = self.interval(comparisons)
-        if (plain.low > margin).all() or (plain.high < margin).all():
+        if _one_side(plain, margin):
             return plain
         shifted = np.column_stack(comparisons).T - margin
         family = self.interval(shifted, holm=True)
@@ -239,6 +229,31 @@ class Overlaps:
             for name in self.ids
             if not any(embedders.related(name, one) for one in trainers)
         ]
+
+
+def minus_median(means: pd.DataFrame) -> pd.Series:
+    """The first of some means minus the median of the others, in each draw."""
+    return means[0] - means.drop(columns=0).median(axis=1)
+
+
+def each_lead(
+    values: pd.DataFrame, pairs: Iterable[tuple[str, str]], sampling: Sampling
+) -> Interval:
+    """The mean of the first column of each pair minus the second.
+
+    As `Overlaps.each` has it; the rows of `values` are independent.
+    """
+    values = np.column_stack([values[one] - values[other] for one, other in pairs])
+    plain = stats.bootstrap(stats.mean, values, sampling=sampling)
+    if _one_side(plain, 0.0):
+        return plain
+    enough = sampling.for_family(values.shape[1])
+    return stats.bootstrap(stats.mean, values, sampling=enough, holm=True)
+
+
+def _one_side(interval: Interval, margin: float) -> bool:
+    """Whether all intervals lie above the margin, or all below it."""
+    return bool((interval.low > margin).all() or (interval.high < margin).all())
 
 
 def overlap(ids: Ids) -> np.ndarray:

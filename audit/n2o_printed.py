@@ -22,7 +22,6 @@ ROUNDING = 0.01 / np.sqrt(12)  # standard deviation of what two digits leave out
 TOP_5 = 1 / 5, 1 / 2  # reciprocal ranks of the ranks 2 to 5
 BEYOND = 1 / 6  # the highest reciprocal rank of the others
 DRAWS = 10_000  # of all printed scores
-EVIDENCE = "printed numbers with the sampling error of their queries"
 
 
 def overlaps() -> pd.DataFrame:
@@ -49,41 +48,59 @@ def overlap_error() -> float:
     return float(np.hypot(of_sample / np.sqrt(stated["query samples"]), ROUNDING))
 
 
-def lead(one: str, other: str, partners: Sequence[str]) -> float:
-    """The printed N2O of one embedder minus another's, over legible partners.
+def lead(table: pd.DataFrame, one: str, other: str, partners: Sequence[str]) -> float:
+    """The N2O of one embedder minus another's in a table such as `overlaps`.
 
     The mean over those of the partners with which both have a legible number; NaN if
     there are none.
     """
-    table = overlaps()
     common = [name for name in partners if name not in (one, other)]
     return float((table.loc[one, common] - table.loc[other, common]).mean())
 
 
-def family(gaps: Sequence[float], errors: Sequence[float] | float) -> Interval:
+def leads(table: pd.DataFrame, name: str, without: Sequence[str] = ()) -> list[float]:
+    """The `lead` of one embedder over each other, some embedders left out."""
+    rest = [other for other in table if other not in without]
+    rivals = [other for other in rest if other != name]
+    return [lead(table, name, rival, rest) for rival in rivals]
+
+
+def beyond_others(table: pd.DataFrame, pair: Sequence[str]) -> pd.Series:
+    """The N2O of a pair minus that of either with each other embedder, if legible."""
+    one, other = pair
+    elsewhere = table[[one, other]].drop(index=[one, other])
+    return table.loc[one, other] - elsewhere.stack().dropna()
+
+
+def family(values: Sequence[float], errors: Sequence[float] | float) -> Interval:
     """The 95 % intervals of gaps that must all lie on one side of 0.
 
     Where not all of them do, one of them could be enough to fail the claim, and they
     are widened for their number (Bonferroni).
     """
-    plain = single(gaps, errors)
+    plain = single(values, errors)
     if (plain.low > 0).all() or (plain.high < 0).all():
         return plain
-    return single(gaps, errors, len(plain.low))
+    return single(values, errors, len(plain.low))
 
 
 def single(
-    gaps: Sequence[float], errors: Sequence[float] | float, number: int = 1
+    values: Sequence[float], errors: Sequence[float] | float, number: int = 1
 ) -> Interval:
     """The 95 % interval of each gap; of a number of gaps that count together."""
-    gaps = np.asarray(gaps).round(6)
-    half = norm.isf(0.025 / number) * np.broadcast_to(errors, gaps.shape)
-    return Interval(gaps, gaps - half, gaps + half)
+    values = np.asarray(values).round(6)
+    half = norm.isf(0.025 / number) * np.broadcast_to(errors, values.shape)
+    return Interval(values, values - half, values + half)
 
 
 def gap_error(cells: int = 2) -> float:
     """The standard error of a sum or difference of so many printed N2O."""
     return float(np.sqrt(cells) * overlap_error())
+
+
+def gaps(values: Sequence[float], cells: int = 2) -> Interval:
+    """The `family` of sums and differences of so many printed N2O each."""
+    return family(values, gap_error(cells))
 
 
 def ranks() -> pd.DataFrame:

@@ -8,7 +8,7 @@ import pandas as pd
 from lib import stats
 from lib.base import paths, progress
 from lib.neighbors import approximate, tuning
-from lib.stats import Sampling
+from lib.stats import Interval, Sampling
 from lib.studies.robustness import Ids, Vectors
 
 # How hard an index looks: steps above the least that it can be searched with.
@@ -125,3 +125,9 @@ def growth(sampling: Sampling) -> pd.DataFrame:
         rows[vectors, search, queries] = means.to_numpy().ravel()
     columns = [name + end for name in found for end in ("", "_low", "_high")]
     return pd.DataFrame(rows, columns).T.rename_axis(["vectors", "search", "queries"])
+
+
+def quoted(rows: pd.DataFrame, column: str) -> Interval:
+    """A column of `growth` with its intervals."""
+    columns = [column, f"{column}_low", f"{column}_high"]
+    return Interval(*rows[columns].to_numpy().T)
