@@ -7,7 +7,8 @@ Models have the names of the paper's Table 1 (`WORDS`, `SENTENCES`), variants th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -20,17 +21,19 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.preprocessing import StandardScaler
 from sklearn.random_projection import GaussianRandomProjection
 
-from lib import stats, tasks
+from audit import published
+from lib import catalog, corpora, stats, tasks
 from lib.base import progress
 from lib.base.cluster import in_processes
 from lib.corpora import text
 from lib.localization import GRID, classify, double, spread, svm
-from lib.stats import Sampling
-from lib.tasks import local
+from lib.stats import Interval, Sampling
+from lib.tasks import local, readers
 from lib.vectors import Embeddings, dense
 
 WORDS = ("BOW", "PCA BOW", "MOWE", "SOWE")
 SENTENCES = ("PV-DM", "PV-DBOW", "URAE")
+UNGROUPED = "Opinosis"
 MIXED = "sentence models and BOW"
 ENSEMBLES = {MIXED: ("BOW", *SENTENCES), "word models": WORDS}
 
@@ -76,6 +79,34 @@ def groups_of(name: str, count: int = 0) -> tasks.ParaphraseGroups:
     return tasks.ParaphraseGroups(
         sentences, np.searchsorted(chosen, whole.labels[rows])
     )
+
+
+def others(names: Sequence[str], count: int) -> list[str]:
+    """Sentences to learn from in place of tested ones, as many of each text.
+
+    The last ones of a corpus; "Opinosis" stands for the sentences that its groups leave
+    out, in random order.
+    """
+    rng = np.random.default_rng(0)
+    found = []
+    for name in names:
+        if name == UNGROUPED:
+            sentences = rng.permutation(ungrouped()).tolist()
+        else:
+            sentences = list(corpora.load(name).sentences)
+        found += sentences[-(count // len(names)) :]
+    return rng.permutation(found).tolist()
+
+
+def ungrouped() -> list[str]:
+    """The first column of each file of Opinosis' groups: sentences without a group."""
+    folder = catalog.file("opinosis/paraphrase_groups")
+    own = set(tasks.load("Opinosis-groups").sentences)
+    found = set()
+    for file in folder.glob("*.data"):
+        lines = file.read_text(readers.WESTERN).splitlines()
+        found |= {line.split("\t")[0].strip().strip('"') for line in lines}
+    return sorted(found - own - {""})
 
 
 def shuffled(sentences: Sequence[str]) -> list[str]:
@@ -189,6 +220,64 @@ def accuracy(right: pd.DataFrame, sampling: Sampling) -> pd.DataFrame:
     return stats.draws(by_model, sampling, groups, sets=sets)
 
 
+def printed(sampling: Sampling) -> dict[str, pd.DataFrame]:
+    """Draws of the accuracies in Table 1, for each set, as `accuracy` has ours.
+
+    A draw is binomial, on as many sentences as the set is said to have.
+    """
+    table = published.cells("localization_table1", ["dataset", "model"]) / 100
+    stated = published.cells("localization", "quantity")
+    rng = np.random.default_rng(sampling.seed)
+    found = {}
+    for name in table.index.unique("dataset"):
+        count = int(stated[f"sentences in the {name} subcorpus"])
+        share = table[name]
+        right = rng.binomial(count, share, (sampling.repetitions, len(share)))
+        drawn = np.vstack([share, right / count])
+        found[name] = pd.DataFrame(drawn, columns=share.index)
+    return found
+
+
+def paired_errors(draws: pd.DataFrame, sentences: int) -> pd.Series:
+    """How far `printed` has the errors of differences right, for every two models.
+
+    The standard deviation of draws of a difference, paired and over groups, as a
+    multiple of the binomial error of an unpaired one on that many sentences.
+    """
+    pairs = list(combinations(draws.columns, 2))
+    shares = draws.iloc[0]
+    variances = pd.Series(shares * (1 - shares) / sentences)
+    unpaired = [np.sqrt(variances[one] + variances[other]) for one, other in pairs]
+    return stats.differences(draws, pairs).iloc[1:].std() / unpaired
+
+
+def contrasts(
+    accuracies: Mapping[str, pd.DataFrame],
+    pairs: Sequence[tuple[str, str]],
+    sampling: Sampling,
+    margin: bool = False,
+) -> Interval:
+    """Accuracy of the first minus that of the second of each pair, on every set.
+
+    All are one family, with Holm's correction, which is for differences from 0, or,
+    where they are compared with a margin, with Bonferroni's.
+    """
+    gaps = {name: stats.differences(each, pairs) for name, each in accuracies.items()}
+    joined = pd.concat(gaps, axis=1)
+    if margin:
+        return bonferroni(joined, sampling)
+    return stats.intervals(joined, sampling, holm=True)
+
+
+def bonferroni(draws: pd.DataFrame, sampling: Sampling) -> Interval:
+    """The intervals of a family of columns, wide enough to hold together."""
+    names = draws.columns
+    if "seed" in names.names:
+        names = names.droplevel("seed").unique()
+    confidence = 1 - (1 - sampling.confidence) / len(names)
+    return stats.intervals(draws, replace(sampling, confidence=confidence))
+
+
 def mistakes(
     labels: np.ndarray, predictions: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -251,7 +340,8 @@ def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
 
     Columns own and other (means over sentences of the group and of other groups),
     own_nearest and other_nearest (the largest), margin (own_nearest - other_nearest),
-    words (word types), size (sentences of the group).
+    used (share of its word types that another sentence of the group has, mean over
+    these), words (word types), size (sentences of the group).
     """
     types = CountVectorizer(analyzer=text.content_types).fit_transform(sentences)
     shared = (types @ types.T).toarray()
@@ -268,4 +358,6 @@ def overlaps(sentences: Sequence[str], labels: np.ndarray) -> pd.DataFrame:
     table["own_nearest"] = np.nanmax(own, axis=1)
     table["other_nearest"] = np.nanmax(other, axis=1)
     table["margin"] = table["own_nearest"] - table["other_nearest"]
+    used = shared / np.maximum(1, words)[:, None]
+    table["used"] = np.nanmean(np.where(alike & ~itself, used, np.nan), axis=1)
     return table.assign(words=words, size=alike.sum(axis=1))

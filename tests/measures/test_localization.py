@@ -235,6 +235,7 @@ def test_word_overlap_of_a_hand_made_case() -> None:
     assert found["other_nearest"].tolist() == pytest.approx([1 / 5, 1 / 5, 0, 1 / 5])
     assert found["other"].tolist() == pytest.approx([1 / 10, 1 / 10, 0, 1 / 5])
     assert found["margin"].tolist() == pytest.approx([0.3, 0.3, 0.5, 0.3])
+    assert found["used"].tolist() == pytest.approx([2 / 3] * 4)
     assert found["size"].tolist() == [2] * 4
     assert found["words"].tolist() == [3] * 4
 
