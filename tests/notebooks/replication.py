@@ -11,7 +11,7 @@ import pandas as pd
 
 from lib.base import parameters
 
-JUDGING = ("judge", "identity", "missing")
+JUDGING = ("judge", "identity", "missing", "refuse")
 MOST_LINES = 12  # of a cell
 MOST_CHARACTERS = 80  # of a line
 
@@ -20,8 +20,8 @@ def faults(notebook: Path, claims: pd.DataFrame) -> list[str]:
     """What is wrong with a notebook; empty if nothing is.
 
     The first code cell has the parameters. The others are short. Each
-    of the paper's claims has a line ``ledger.judge("id", ...)``, ``.identity`` or
-    ``.missing``, and no line is there twice.
+    of the paper's claims has a line ``ledger.judge("id", ...)``, ``.identity``,
+    ``.missing`` or ``.refuse``, and no line is there twice.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ def judgments(sources: list[str]) -> list[tuple[str, str, str]]:
     for source in sources:
         nodes = list(ast.walk(ast.parse(source)))
         for node in nodes:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-                assigned[ast.unparse(node.targets[0])] = node.value.value
+            if isinstance(node, ast.Assign):
+                assigned |= _constants(node.targets[0], node.value)
         for call in filter(_enters, nodes):
             claim, *others = map(_text, call.args)
             parts = [
@@ -77,6 +77,18 @@ def judgments(sources: list[str]) -> list[tuple[str, str, str]]:
             part = parts or others[1:2]
             judged.append((assigned.get(claim, claim), call.func.attr, "".join(part)))
     return judged
+
+
+def _constants(target: ast.expr, value: ast.expr) -> dict[str, str]:
+    """What an assignment sets to constants, also to several at once."""
+    pairs = [(target, value)]
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        pairs = list(zip(target.elts, value.elts, strict=True))
+    return {
+        ast.unparse(name): given.value
+        for name, given in pairs
+        if isinstance(given, ast.Constant)
+    }
 
 
 def _enters(node: ast.AST) -> bool:
