@@ -73,6 +73,9 @@ def gathered() -> pd.DataFrame:
                 found[profile, study] = parts.assign(link=links)
     every = pd.concat(found, names=["profile", "study", None])
     every = every.reset_index(["profile", "study"])
+    rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    every["part"] = every["part"].fillna("")
+    every = every.merge(rules[["id", "part", "measured"]], "left", ["id", "part"])
     text = every.columns.difference(["estimate", "low", "high"])
     return every.fillna(dict.fromkeys(text, ""))
 
