@@ -94,7 +94,7 @@ COVERS = {
     "02_robustness": "choices",
     "03_popularity": "unanimous",
     "04_paraphrase_mrr": "mrr",
-    "05_sent2vec_training": "learning_curve",
+    "05_sent2vec_training": "split",
     "06_usif_derivation": "maximum_likelihood",
     "07_ucp_normalization": "table2",
     "08_semantic_localization": "accuracy",
