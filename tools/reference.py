@@ -20,7 +20,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert import MarkdownExporter
-from traitlets.config import Config
+from nbconvert.preprocessors import TagRemovePreprocessor
 
 from lib import corpora, tasks
 from lib.base import markdown, paths
@@ -116,8 +116,10 @@ def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -
                 cell.metadata.tags = [CALL]
         else:
             cell.source = _with_links_moved(cell.source, name, profile)
-    hidden = {"TagRemovePreprocessor": {"remove_input_tags": [CALL]}}
-    text, _ = MarkdownExporter(config=Config(hidden)).from_notebook_node(notebook)
+    exporter = MarkdownExporter()
+    hidden = TagRemovePreprocessor(remove_input_tags={CALL})
+    exporter.register_preprocessor(hidden, enabled=True)
+    text, _ = exporter.from_notebook_node(notebook)
     if name.startswith(paths.REPLICATION):
         text = CODE.sub(lambda cells: FOLDED.format(cells[0].strip()), text)
     lines = [line.rstrip() for line in text.splitlines()]

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-from IPython.display import Markdown
+from typing import TYPE_CHECKING, Any
 
 from lib.base import parameters, paths
+
+if TYPE_CHECKING:
+    from IPython.display import Markdown
 
 FOLDED = "<details><summary>Answer</summary>\n\n{}\n\n</details>"
 OWN = (
@@ -64,12 +65,16 @@ class Findings:
 
     def answer(self, name: str) -> Markdown:
         """A folded answer, where it is true."""
+        from IPython.display import Markdown
+
         text = self._texts["answers"][name]
         told = FOLDED.format(text["says"].strip()) if self._is_true(text) else OWN
         return Markdown(told)
 
     def found(self) -> Markdown:
         """What the lesson found; nothing where it is not true."""
+        from IPython.display import Markdown
+
         text = self._texts["found"]
         return Markdown(text["says"] if self._is_true(text) else "")
 
