@@ -61,6 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
     for _, part in parts.iterrows():
         low, high = part[["low", "high"]].fillna(part["estimate"])
         ours = numbers(Interval(part["estimate"], low, high))
+        if part["evidence"] == "missing":
+            ours = f"missing: {part['note']}"
         print(f"{part['part'] or 'claim'}: {ours}  [{part['rule']}]  {part['result']}")
     print(f"{options.claim}: {parts['verdict'].iloc[0]}")
     return 0
