@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
+from audit.senteval import SentEval, kept
 from lib import embedders, stats, tasks, transfer
 from lib.base import progress
 from lib.base.cluster import in_processes
@@ -26,13 +26,12 @@ from lib.embedders.kinds import (
 )
 from lib.stats import Sampling
 from lib.tasks import ClassificationTask
-from lib.vectors import Embeddings
 
 # Averages and bags of words, and random projections of them; all others are encoders.
 SIMPLE = (WORD_COUNTS, STATIC_AVERAGE, POOLED_WORDS, RANDOM)
 # One, which is cross-validated; or train, dev (if there is one) and test.
 Splits = Sequence[ClassificationTask]
-Options = Mapping[str, Any]  # of `lib.transfer.Evaluation`
+Options = Mapping[str, Any]  # of `lib.transfer.Evaluation`, or as for `SentEval`
 Jobs = Mapping[str, tuple[Callable, Mapping[str, Options]]]
 
 
@@ -46,18 +45,13 @@ def sentences(splits: Splits) -> list[str]:
     return [sentence for split in splits for sentence in split.sentences]
 
 
-def task_splits(name: str, most: int, seed: int, folds: int) -> Splits:
+def task_splits(name: str, most: int, seed: int) -> Splits:
     """A set of single sentences, with at most `most` to train on or cross-validate.
 
-    0 means all. A set without official splits is cross-validated; with one fold it is
-    halved, into training and test sentences.
+    0 means all. A set without official splits is cross-validated.
     """
     first, *others = (tasks.load(name, split) for split in tasks.splits(name))
-    first = stratified_sample(first, most, seed)
-    if folds > 1 or others:
-        return [first, *others]
-    half = transfer.deal(first.labels, 2, np.random.default_rng(seed), first.groups)
-    return [_rows(first, np.flatnonzero(half == side)) for side in (0, 1)]
+    return [stratified_sample(first, most, seed), *others]
 
 
 def stratified_sample(
@@ -72,14 +66,10 @@ def stratified_sample(
     kept, _ = train_test_split(
         everything, train_size=most, stratify=task.labels, random_state=seed
     )
-    return _rows(task, np.sort(kept))
-
-
-def _rows(task: ClassificationTask, rows: np.ndarray) -> ClassificationTask:
-    groups = None if task.groups is None else task.groups[rows]
-    return ClassificationTask(
-        [task.sentences[i] for i in rows], task.labels[rows], groups
-    )
+    kept = np.sort(kept)
+    groups = None if task.groups is None else task.groups[kept]
+    sentences = [task.sentences[i] for i in kept]
+    return ClassificationTask(sentences, task.labels[kept], groups)
 
 
 def correct_labels(
@@ -91,7 +81,8 @@ def correct_labels(
     ----------
     jobs : mapping
         For each embedder what encodes, and its conditions: options of
-        `transfer.Evaluation` by name.
+        `transfer.Evaluation` by name, or a classifier `SentEval` with the kinds of
+        columns to choose from, `normalize`.
     labelled : mapping
         Tasks by name.
     folds, seed : int
@@ -109,9 +100,8 @@ def correct_labels(
         for name, task in order:
             encode, conditions = jobs[name]
             splits = labelled[task]
-            found = encode(sentences(splits))
-            vectors = found if sp.issparse(found) else np.asarray(found)
-            yield splits, vectors, conditions, folds, seed
+            vectors = np.asarray(encode(sentences(splits)))
+            yield f"{name} {task}", splits, vectors, conditions, folds, seed
 
     tracked = progress.track(order, "transfer tasks", "embedders x tasks")
     columns = defaultdict(dict)
@@ -129,20 +119,27 @@ def correct_labels(
 
 
 def _under_all(
+    what: str,
     splits: Splits,
-    vectors: Embeddings,
+    vectors: np.ndarray,
     conditions: Mapping[str, Options],
     folds: int,
     seed: int,
 ) -> dict[str, np.ndarray]:
-    validated = defaultdict(dict)
     correct = {}
     for name, own in conditions.items():
+        classifier = own.get("classifier")
+        if isinstance(classifier, SentEval):
+            normalize = own["normalize"]
+            found = classifier.chosen(what, splits, vectors, folds, normalize)
+            correct[name] = found.correct > 0
+            continue
         options = {"folds": folds, "seed": seed, "inner_folds": 1, **own}
-        alike = {key: value for key, value in options.items() if key != "normalize"}
-        options["validated"] = validated[repr(alike)]
-        result = transfer.on_splits(splits, lambda _: vectors, **options)
-        correct[name] = result.correct
+
+        def make(options: Options = options) -> np.ndarray:
+            return transfer.on_splits(splits, lambda _: vectors, **options).correct
+
+        correct[name] = kept(what, [repr(options)], splits, vectors, make)
     return correct
 
 

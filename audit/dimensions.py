@@ -22,7 +22,6 @@ from lib.stats import Interval, Sampling, intervals, mean_over
 from lib.studies.encoding import encoder
 
 TRAINED = "word2vec, trained at each size"
-TURNED = "the smallest, turned"
 PROJECTED = "GloVe, random projections"
 CONCATENATED = "GloVe, poolings and sets side by side"
 SIDE_BY_SIDE = {
@@ -98,14 +97,18 @@ def sample(corpus: Corpus, sentences: int) -> list[str]:
 
 
 def lines(
-    sizes: Sequence[int], text: Sequence[str], corpus: Corpus, epochs: int, seeds: int
+    sizes: Sequence[int],
+    text: Sequence[str],
+    corpus: Corpus,
+    training: Mapping[str, float],
+    seeds: int,
 ) -> dict[str, Line]:
-    """Four ways to larger vectors, by kind.
+    """Three ways to larger vectors, by kind.
 
-    Word2vec learns from the text, and the smallest is turned into the largest size.
-    Random projections of GloVe take the maximum over words (Wieting and Kiela 2019).
-    Averages of GloVe are put beside their maxima and minima, and then beside those of
-    word2vec, which learns from the corpus (Rücklé et al. 2018).
+    Word2vec learns from the text; `training` has gensim's options. Random projections
+    of GloVe take the maximum over words (Wieting and Kiela 2019). Averages of GloVe are
+    put beside their maxima and minima, and then beside those of word2vec, which learns
+    from the corpus (Rücklé et al. 2018).
 
     Raises
     ------
@@ -119,10 +122,9 @@ def lines(
         )
     numbers = range(1, seeds + 1)
     larger = sizes[1:]
-    largest = sizes[-1]
 
     def trained(size: int, seed: int) -> Callable:
-        return encoder(f"w2v-corpus-{size}d", text, epochs=epochs, seed=seed)
+        return encoder(f"w2v-corpus-{size}d", text, seed=seed, **training)
 
     def projected(size: int, seed: int) -> Callable:
         return encoder(f"glove-6b-50d+borep-{size}d", corpus, seed=seed)
@@ -131,31 +133,13 @@ def lines(
         made = pool.map(trained, *zip(*product(sizes, numbers), strict=True))
         by_size = np.reshape(list(made), (len(sizes), seeds)).tolist()
     projections = [[projected(size, seed) for seed in numbers] for size in larger]
-    turns = [
-        turned(encode, largest, seed) for seed, encode in enumerate(by_size[0], start=1)
-    ]
     side_by_side = [[encoder(name, corpus)] for name in SIDE_BY_SIDE.values()]
     ways = [
         Line(TRAINED, sizes, by_size),
-        Line(TURNED, [largest], [turns]),
         Line(PROJECTED, larger, projections),
         Line(CONCATENATED, list(SIDE_BY_SIDE), side_by_side),
     ]
     return {line.kind: line for line in ways}
-
-
-def turned(
-    encode: Callable, size: int, seed: int
-) -> Callable[[Sequence[str]], np.ndarray]:
-    """The embeddings times a random matrix: more dimensions, but the same rank."""
-
-    def encoded(sentences: Sequence[str]) -> np.ndarray:
-        vectors = np.asarray(encode(sentences))
-        rng = np.random.default_rng(seed)
-        matrix = rng.normal(size=(vectors.shape[1], size)) / np.sqrt(size)
-        return (vectors @ matrix).astype(np.float32)
-
-    return encoded
 
 
 # -- the curve -------------------------------------------------------------------------
@@ -181,7 +165,7 @@ class Growth(NamedTuple):
 
 def growth(correct: pd.DataFrame, line: Line, sampling: Sampling) -> Growth:
     """The rise and the shape of the curve."""
-    scores = line.accuracy(correct, ["chosen"], sampling)["chosen"]
+    scores = line.accuracy(correct, ["logistic"], sampling)["logistic"]
     by_size = [scores[size] for size in scores.columns.unique(0)]
     slopes = [
         (larger - smaller) / step

@@ -214,3 +214,14 @@ def named_places(points: pd.DataFrame, axes: Axes) -> None:
             )
     first, last = axes.get_xlim()
     axes.set_xlim(first, last * (last / first) ** 0.4)
+
+
+def correlations(table: pd.DataFrame, axes: Axes) -> None:
+    """A heat map of correlations with their numbers; what is missing stays empty."""
+    import seaborn as sns
+
+    bar = {"label": "Spearman's correlation", "shrink": 0.8}
+    options = {"annot": True, "fmt": ".2f", "vmin": -1, "vmax": 1, "cbar_kws": bar}
+    sns.heatmap(table, cmap="RdBu_r", linewidths=0.5, ax=axes, **options)
+    axes.set(xlabel="probing task", ylabel="")
+    axes.tick_params(length=0, labelrotation=0, labelsize=7)

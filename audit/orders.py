@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
+from lib import embedders
 from lib.stats import Interval, Sampling, differences, intervals
 
 
@@ -26,6 +27,20 @@ def over_halves(
         b = scores[deal][1]
         found += [statistic(a, b), statistic(b, a)]
     return np.mean(found, axis=0)
+
+
+def mean_of_embedders(scores: pd.DataFrame, sampling: Sampling) -> np.ndarray:
+    """The mean of draws over their columns, which are embedders.
+
+    Each draw is one of other embedders, too, relatives together: its interval is that
+    of a claim about embedders, not about those at hand.
+    """
+    families = embedders.families(list(scores.columns))
+    count = families.max() + 1
+    rng = np.random.default_rng(sampling.seed)
+    times = rng.multinomial(count, np.full(count, 1 / count), size=len(scores) - 1)
+    weights = np.vstack([np.ones(len(families)), times[:, families]])
+    return (scores * weights).sum(axis=1).to_numpy() / weights.sum(axis=1)
 
 
 def kendall(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -7,14 +7,14 @@ name           what is asked of a sentence                made from any corpus, 
 =============  =========================================  ==========================
 ``SentLen``    how many words it has                      yes
 ``WC``         which of some words it contains            yes
-``TreeDepth``  how deep its parse is
+``TreeDepth``  how deep its parse is                      with a parser
 ``TopConst``   which constituents are at the top
 ``BShift``     whether two adjacent words were swapped    yes
-``Tense``      the tense of its main verb
-``SubjNum``    the number of its subject
-``ObjNum``     the number of its direct object
-``SOMO``       whether a word was replaced by an odd one
-``CoordInv``   whether two clauses changed places
+``Tense``      the tense of its main verb                 with a parser
+``SubjNum``    the number of its subject                  with a parser
+``ObjNum``     the number of its direct object            with a parser
+``SOMO``       whether a word was replaced by an odd one  with a parser
+``CoordInv``   whether two clauses changed places         with a parser
 =============  =========================================  ==========================
 
 Conneau et al. (2018), "What you can cram into a single vector", whose files come with
@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from audit.probing import recipes
+from audit.probing import grammar, recipes
 from lib import catalog
 from lib.base.errors import InputError
 from lib.base.parameters import one_of
@@ -50,6 +50,12 @@ FILES = {
     "SOMO": "odd_man_out",
     "CoordInv": "coordination_inversion",
 }
+
+
+# What a task asks for, to Conneau et al.
+SURFACE = ("SentLen", "WC")
+SEMANTIC = ("Tense", "SubjNum", "ObjNum", "SOMO", "CoordInv")
+RECIPES = recipes.RECIPES | grammar.RECIPES
 
 
 class Probe(NamedTuple):
@@ -138,6 +144,7 @@ def _by_number(label: str) -> tuple[bool, int | str]:
 # -- made from a corpus ----------------------------------------------------------------
 
 TRAIN, DEV, TEST = range(3)
+ANY = -1  # split
 
 
 def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Probe:
@@ -150,7 +157,7 @@ def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Prob
 
     Parameters
     ----------
-    name : one of `recipes.RECIPES`
+    name : one of `RECIPES`
     sizes : sentences of train, dev and test
         Each is rounded up to equally many of each class, that of training to two or
         more.
@@ -161,16 +168,15 @@ def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Prob
         An unknown name; sizes that the corpus does not have enough sentences for.
     """
     one_of("name", name, FILES)
-    if name not in recipes.RECIPES:
-        known = ", ".join(recipes.RECIPES)
+    if name not in RECIPES:
+        known = ", ".join(RECIPES)
         raise InputError(
             f"name: {name} cannot be made here; "
             f"give one of {known}, or read it (probing.read)"
         )
-    source = recipes.source(corpus)
-    recipe = recipes.RECIPES[name]
+    source = recipes.source(corpus, seed)
     rng = np.random.default_rng([seed, list(FILES).index(name)])
-    for candidates, classes in recipe(source, sizes, rng):
+    for candidates, classes in RECIPES[name](source, sizes, rng):
         rows = recipes.rows(sizes, len(classes))
         splits = draw(candidates, rows, np.random.default_rng(seed))
         if splits:
@@ -193,14 +199,17 @@ def draw(
     Parameters
     ----------
     candidates : DataFrame
-        Columns sentence, label (codes from 0 on) and cluster.
+        Columns sentence, label (codes from 0 on), cluster and order; and target, where
+        the word that is asked about may be in one split only.
     rows : three int, of train, dev and test
     """
     classes = candidates["label"].unique()
-    left = candidates.iloc[rng.permutation(len(candidates))]
+    candidates = candidates.sort_values("order")
+    left = candidates.assign(split=homes(candidates, rows, rng))
     drawn = {}
     for split in (TEST, DEV, TRAIN):
-        pool = left if split == TRAIN else left.drop_duplicates("cluster")
+        pool = left[left["split"].isin((split, ANY))]
+        pool = pool if split == TRAIN else pool.drop_duplicates("cluster")
         counts = pool["label"].value_counts().reindex(classes, fill_value=0)
         if not counts.min() >= rows[split]:  # the minimum of no candidates is NaN
             return None
@@ -208,3 +217,23 @@ def draw(
         drawn[split] = table.iloc[rng.permutation(len(table))]
         left = left[~left["cluster"].isin(table["cluster"])]
     return drawn[TRAIN], drawn[DEV], drawn[TEST]
+
+
+def homes(
+    candidates: pd.DataFrame, rows: Sequence[int], rng: np.random.Generator
+) -> np.ndarray:
+    """The split that the target word of each candidate belongs to; or `ANY`.
+
+    Words are dealt in random order, each to the split that lacks most sentences.
+    """
+    if "target" not in candidates:
+        return np.full(len(candidates), ANY)
+    counts = pd.crosstab(candidates["target"], candidates["label"])
+    lacking = np.tile(np.array(rows, float)[:, None], counts.shape[1])
+    home = {}
+    for place in rng.permutation(len(counts)):
+        of_word = counts.to_numpy()[place]
+        split = int((lacking @ of_word).argmax())
+        home[counts.index[place]] = split
+        lacking[split] -= of_word
+    return candidates["target"].map(home).to_numpy()

@@ -32,12 +32,13 @@ def rows(sizes: Sequence[int], classes: int) -> list[int]:
     return [max(2, train), dev, test]
 
 
-def source(corpus: Corpus) -> pd.DataFrame:
+def source(corpus: Corpus, seed: int) -> pd.DataFrame:
     """Distinct sentences of `SHORTEST` words or more.
 
     Of those that differ only in case and punctuation, the first is kept. Columns
     sentence, words (in lower case, without punctuation), length (number of words),
-    cluster (equal for sentences that mean the same). InputError if all sentences are
+    cluster (equal for sentences that mean the same), and order, which is random: tasks
+    draw the first ones, so that they share sentences. InputError if all sentences are
     too short.
     """
     words = [tuple(text.lower_words(sentence)) for sentence in corpus.sentences]
@@ -51,7 +52,7 @@ def source(corpus: Corpus) -> pd.DataFrame:
             f"corpus: {corpus.name!r} has no sentence of {SHORTEST} words or more; "
             "give another"
         )
-    return table
+    return table.assign(order=np.random.default_rng(seed).permutation(len(table)))
 
 
 # -- words -----------------------------------------------------------------------------

@@ -233,7 +233,7 @@ def forms() -> pd.DataFrame:
 SIZE = re.compile(r"(.+)-([1-9]\d*)d")
 MEAN = "mowe"  # the composition that word vectors have without a suffix
 # Options of word vectors that are trained on the text.
-OF_TRAINING = ("dim", "epochs", "seed")
+OF_TRAINING = ("dim", "epochs", "seed", "alpha")
 
 
 class Name(NamedTuple):

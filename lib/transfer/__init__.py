@@ -5,8 +5,8 @@ It is tested by cross-validation or on official splits.
 "Pitfalls in the Evaluation of Sentence Embeddings", sections 2 and 3; "Unsupervised
 Learning of Sentence Embeddings using Compositional n-Gram Features", section 4.
 
-The test sentences of a fold are not used before they are labeled: normalization,
-penalty and size are chosen on the training sentences. This says nothing about the text
+The test sentences of a fold are not used before they are labeled: normalization
+and penalty are chosen on the training sentences. This says nothing about the text
 that an embedder was fitted on.
 """
 
@@ -27,11 +27,10 @@ from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.similarity import Features, Sides, checked
 from lib.tasks import PairTask, Task
-from lib.transfer.classifiers import MLP, SVM, Classifier, Logistic, Setting
+from lib.transfer.classifiers import SVM, Classifier, Logistic
 from lib.vectors import Embeddings
 
 __all__ = [
-    "MLP",
     "SVM",
     "Classifier",
     "Logistic",
@@ -52,16 +51,16 @@ class Result(NamedTuple):
     accuracy : float
         In [0, 1], the mean over folds. Its interval: ``stats.bootstrap(stats.mean,
         result.correct, ...)``.
-    choices : list of (bool, Setting)
+    choices : list of (bool, float)
         The choice for each fold, made on its training data: whether to z-normalize, and
-        the classifier's setting.
+        the classifier's penalty.
     predicted : [n]
         Label of each test sentence, in the order given.
     correct : bool[n]
     """
 
     accuracy: float
-    choices: Sequence[tuple[bool, Setting]]
+    choices: Sequence[tuple[bool, float]]
     predicted: np.ndarray
     correct: np.ndarray
 
@@ -196,7 +195,7 @@ class Evaluation:
     Attributes
     ----------
     classifier : Classifier
-        `Logistic`, `SVM` or `MLP`, with settings of your own or its usual ones.
+        `Logistic` or `SVM`, with penalties of your own or its usual ones.
     normalize : sequence of bool
         Which to choose from: embeddings as they are (False), z-normalized (True).
     absolute : bool
@@ -210,7 +209,7 @@ class Evaluation:
         as many as the rarest class has members. 1: a held-out tenth (a fifth of the
         time of 5, and noisier choices).
     seed : int
-        Of folds, validation sets, and a perceptron's weights.
+        Of folds and validation sets.
     validated : dict
         How many validation sentences each choice labels right. Evaluations of the same
         sentences that differ only in `normalize` may share one, so that nothing is
@@ -225,7 +224,7 @@ class Evaluation:
     inner_folds: int = 5
     seed: int = 0
     validated: dict = field(default_factory=dict)
-    choices: list[tuple[bool, Setting]] = field(default_factory=list)
+    choices: list[tuple[bool, float]] = field(default_factory=list)
 
     def cross_validate(self, data: Examples, folds: int) -> Result:
         """Label each fold with a classifier chosen and trained on the others."""
@@ -244,20 +243,19 @@ class Evaluation:
         self, train: Examples, validation: Iterable[tuple], test: Examples, number: int
     ) -> np.ndarray:
         """Choose by `validation`, train on all of `train`, and label `test`."""
-        seed = int(np.random.SeedSequence([self.seed, number]).generate_state(1)[0])
         # One thread: products of a matrix and a vector wait for memory, not for cores,
         # and the sums stay the same.
         with (
             warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
             single_threaded(),
         ):
-            normalized, setting = self._choice(validation, seed)
+            normalized, penalty = self._choice(validation, number)
             features = Features(normalized).fit(train.sides)
             classifier = self._scaled(features)
-            place = self.classifier.settings.index(setting)
+            place = self.classifier.ordered.index(penalty)
             rows = features.transform(train.sides)
-            model = classifier.fit(rows, train.labels, classifier.settings[place], seed)
-            self.choices.append((normalized, setting))
+            model = classifier.fit(rows, train.labels, classifier.ordered[place])
+            self.choices.append((normalized, penalty))
             return model.predict(features.transform(test.sides))
 
     def inside(
@@ -290,37 +288,37 @@ class Evaluation:
         penalties = [float(penalty * unit) for penalty in self.classifier.penalties]
         return replace(self.classifier, penalties=penalties)
 
-    def _choice(self, validation: Iterable[tuple], seed: int) -> tuple[bool, Setting]:
+    def _choice(self, validation: Iterable[tuple], number: int) -> tuple[bool, float]:
         """The choice that labels most validation sentences right; the first of ties."""
-        settings = self.classifier.settings
-        if len(self.normalize) * len(settings) == 1:
-            return self.normalize[0], settings[0]
+        penalties = self.classifier.ordered
+        if len(self.normalize) * len(penalties) == 1:
+            return self.normalize[0], penalties[0]
         unknown = [
-            each for each in self.normalize if (seed, each) not in self.validated
+            each for each in self.normalize if (number, each) not in self.validated
         ]
         for normalized in unknown:
-            self.validated[seed, normalized] = dict.fromkeys(settings, 0)
+            self.validated[number, normalized] = dict.fromkeys(penalties, 0)
         for train, held_out in validation if unknown else ():
             for normalized in unknown:
-                self._validate(normalized, train, held_out, seed)
+                self._validate(normalized, train, held_out, number)
         correct = {}
         for normalized in self.normalize:
-            for setting, count in self.validated[seed, normalized].items():
-                correct[normalized, setting] = count
+            for penalty, count in self.validated[number, normalized].items():
+                correct[normalized, penalty] = count
         return max(correct, key=correct.__getitem__)
 
     def _validate(
-        self, normalized: bool, train: Examples, held_out: Examples, seed: int
+        self, normalized: bool, train: Examples, held_out: Examples, number: int
     ) -> None:
-        """Count the held-out sentences that are labeled right with each setting."""
+        """Count the held-out sentences that are labeled right with each penalty."""
         features = Features(normalized).fit(train.sides)
         rows = features.transform(train.sides)
         held_out_rows = features.transform(held_out.sides)
-        path = self._scaled(features).path(rows, train.labels, seed)
-        counts = self.validated[seed, normalized]
-        for setting, (_, model) in zip(self.classifier.settings, path, strict=True):
+        path = self._scaled(features).path(rows, train.labels)
+        counts = self.validated[number, normalized]
+        for penalty, (_, model) in zip(self.classifier.ordered, path, strict=True):
             correct = model.predict(held_out_rows) == held_out.labels
-            counts[setting] += int(correct.sum())
+            counts[penalty] += int(correct.sum())
 
 
 # -- folds -----------------------------------------------------------------------------

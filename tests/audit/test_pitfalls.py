@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from scipy.stats import kendalltau
 
 from audit import accuracies, dimensions, orders, probes, published
@@ -72,6 +71,15 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
     assert of_rest.item() == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
 
 
+def test_embedders_are_drawn_with_their_relatives() -> None:
+    names = ["glove-6b-50d", "glove-6b-50d+sif", "minilm-avg"]
+    ones = pd.DataFrame(np.ones((101, 1)) * [1.0, -1.0, 0.0], columns=names)
+    assert not orders.mean_of_embedders(ones, SAMPLING).any()
+    ones[names] = [1.0, 1.0, 0.0]
+    drawn = orders.mean_of_embedders(ones, SAMPLING)
+    assert set(np.round(drawn, 9)) == {0.0, round(2 / 3, 9), 1.0}
+
+
 # -- transfer --------------------------------------------------------------------------
 
 
@@ -90,7 +98,7 @@ def test_a_concave_curve_rises_and_bends(seeds) -> None:
 
     def growth(curve):
         by_size = zip(map(curve, sizes), line.names, strict=True)
-        shares = {("chosen", name): y for y, names in by_size for name in names}
+        shares = {("logistic", name): y for y, names in by_size for name in names}
         return dimensions.growth(outcome(shares), line, SAMPLING)
 
     concave = growth(lambda d: 0.2 * np.log10(d) + 0.2)
@@ -118,15 +126,6 @@ def test_accuracies_are_those_of_the_evaluation_and_intervals_hold_them(rng) -> 
     assert table.loc[("good", "toy"), "accuracy"] == 1
     assert table.loc[("bad", "mean"), "accuracy"] == pytest.approx(expected)
     assert table["accuracy"].between(table["low"], table["high"]).all()
-
-
-def test_sparse_vectors_of_ones_own_are_evaluated_too(rng) -> None:
-    labels = np.arange(60) % 2
-    vectors = sp.csr_array(np.eye(2)[labels] * rng.uniform(1, 2, (60, 1)))
-    task = [ClassificationTask([str(i) for i in range(60)], labels)]
-    jobs = {"own": (lambda texts: vectors[np.array(texts, int)], {"chosen": {}})}
-    correct = accuracies.correct_labels(jobs, {"toy": task}, 2, seed=0)
-    assert correct[("chosen", "own")].all()
 
 
 def test_sentences_of_one_group_are_drawn_together(rng) -> None:

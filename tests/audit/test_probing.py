@@ -5,10 +5,13 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from audit import probing
-from audit.probing import Probe, recipes
+from audit.probing import Probe, grammar, parser, recipes
+from lib import catalog
+from lib.base.errors import InputError
 from lib.corpora import Corpus, text
 from tests.refusals import refused
 from tests.topics import corpus_of
@@ -126,7 +129,7 @@ def test_the_seed_decides(name) -> None:
 @pytest.mark.parametrize(
     ("name", "sentences", "message"),
     [
-        ("SOMO", [], "name: SOMO cannot be made here; give one of SentLen, WC"),
+        ("TopConst", [], "name: TopConst cannot be made here; give one of SentLen"),
         (
             "SentLen",
             ["One sentence of five words."],
@@ -219,20 +222,97 @@ def test_two_adjacent_words_are_swapped(sentence, possible) -> None:
     assert found == (possible or {None})
 
 
-def test_half_of_the_sentences_have_two_adjacent_words_swapped() -> None:
-    corpus = random_corpus(300)
-    before = {}
-    for sentence in corpus.sentences:
-        words_of_it = text.lower_words(sentence)
-        before[tuple(sorted(words_of_it))] = words_of_it
-    probe = probing.make("BShift", corpus, [100, 20, 20])
-    check(probe)
-    for split in probe.splits:
-        for sentence, label in zip(split.sentences, split.labels, strict=True):
-            after = text.lower_words(sentence)
-            pairs = zip(before[tuple(sorted(after))], after, strict=True)
-            moved = [place for place, (old, new) in enumerate(pairs) if old != new]
-            if probe.classes[label] == "I":  # inverted, as SentEval calls it
-                assert moved == [moved[0], moved[0] + 1]
-            else:
-                assert moved == []
+# -- recipes: grammar ------------------------------------------------------------------
+
+SENTENCES = [
+    "Yesterday the old farmer sold the apples at the market.",
+    "In the morning, his brother buys the horses from them.",
+    "The young singers know the song about the sea.",
+    "The river was high, and John waited for the boat.",
+]
+
+
+@pytest.fixture
+def of_any_frequency(monkeypatch) -> None:
+    """Lets words of a few sentences be asked for; skips where there is no parser."""
+    try:
+        catalog.locate(parser.ASSET)
+    except InputError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(grammar, "FEWEST", 1)
+    monkeypatch.setattr(grammar, "MOST", 1)
+    monkeypatch.setattr(grammar, "FREQUENCIES", (1, 99))
+
+
+@pytest.mark.parametrize(
+    ("name", "answers"),
+    [
+        ("Tense", ["PAST sold", "PRES buys", "PRES know", "PAST was"]),
+        ("SubjNum", ["NN farmer", "NN brother", "NNS singers", "NN river"]),
+        ("ObjNum", ["NNS apples", "NNS horses", "NN song"]),
+    ],
+)
+def test_a_word_of_the_main_clause_is_asked_for(
+    name, answers, of_any_frequency
+) -> None:
+    source = recipes.source(corpus_of(SENTENCES), 0)
+    ((found, classes),) = grammar.RECIPES[name](source, [], np.random.default_rng(0))
+    found = found.sort_index()
+    named = [classes[label] for label in found["label"]]
+    assert [" ".join(pair) for pair in zip(named, found["target"], strict=True)] == (
+        answers
+    )
+
+
+def test_depth_and_clauses_are_those_of_the_parse(of_any_frequency) -> None:
+    sentences = [
+        *SENTENCES,
+        "He might be a prince but there was something to consider.",
+    ]
+    source = recipes.source(corpus_of(sentences), 0)
+    parsed = grammar._parsed(source)
+    assert parsed["doc"].map(grammar.depth).tolist() == [4, 4, 5, 5, 5]
+    found = list(map(grammar.inverted, parsed["doc"], parsed["root"]))
+    assert found[:3] == [None] * 3
+    # The second is Conneau et al.'s own example.
+    assert found[3:] == [
+        ("John waited for the boat, and the river was high.", -1),
+        ("There was something to consider but he might be a prince.", 0),
+    ]
+
+
+def test_a_word_is_replaced_by_one_that_its_neighbors_know(of_any_frequency) -> None:
+    nouns = {"house", "horse", "river", "garden"}
+    sentences = [f"Every day they saw the {noun} near our {word}." for noun in nouns
+                 for word in ("village", "school")]  # fmt: skip
+    source = recipes.source(corpus_of(sentences), 0)
+    ((found, classes),) = grammar.odd_man_out(source, [], np.random.default_rng(0))
+    assert sorted(np.bincount(found["label"])) == [4, 4]
+    for row in found.itertuples():
+        before, after = (set(text.lower_words(each)) for each in
+                         (sentences[row.Index], row.sentence))  # fmt: skip
+        assert (before == after) == (classes[row.label] == "O")
+        assert row.target in after
+        assert before ^ after <= nouns | {"village", "school"}
+
+
+def test_depths_are_equally_frequent_at_each_length(monkeypatch) -> None:
+    table = pd.DataFrame({"length": [6] * 9 + [7] * 9, "order": range(18)})
+    depths = [4] * 6 + [5] * 3 + [4] * 2 + [5] * 7
+    monkeypatch.setattr(grammar, "_parsed", lambda _: table.assign(doc=depths))
+    monkeypatch.setattr(grammar, "depth", lambda doc: doc)
+    ((found, classes),) = grammar.tree_depth(table, [], np.random.default_rng(0))
+    assert classes == ["4", "5"]
+    counts = found.groupby(["length", "label"]).size()
+    assert counts.tolist() == [3, 3, 2, 2]
+
+
+def test_no_target_word_is_in_two_splits() -> None:
+    target = np.arange(400) % 23
+    same = {name: np.arange(400) for name in ("sentence", "cluster", "order")}
+    table = pd.DataFrame({"target": target, "label": target % 2, **same})
+    splits = probing.draw(table, [40, 10, 50], np.random.default_rng(0))
+    for split, rows in zip(splits, [40, 10, 50], strict=True):
+        assert np.bincount(split["label"]).tolist() == [rows, rows]
+    targets = [set(split["target"]) for split in splits]
+    assert sum(map(len, targets)) == len(set.union(*targets))

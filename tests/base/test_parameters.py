@@ -40,7 +40,7 @@ def test_values_of_another_kind_are_refused_and_the_parameter_is_named(name) -> 
                 parameters.check_notebook(name, defaults | {parameter: wrong})
 
 
-TRAINING = {"sentences": 0, "epochs": 1, "seeds": 0}
+TRAINING = {"sentences": 0, "epochs": 1, "rate": 0.05, "seeds": 0}
 WHOLE = "10000000, a whole number"
 
 
