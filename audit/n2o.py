@@ -44,9 +44,17 @@ STAND_INS = {
     "fasttext-wiki": "fasttext-corpus of half 2",
     "fasttext-cc-sub": "fasttext-corpus-sub of half 1",
     "fasttext-wiki-sub": "fasttext-corpus-sub of half 2",
-    "bert-base-cls": "minilm-cls",
-    "bert-base-avg": "minilm-avg",
 }
+# One token of a network, and the average of all.
+POOLINGS = {
+    "bert-base-cls": "bert-base-avg",
+    "bert-ft-cls": "bert-ft-avg",
+    "gpt-last": "gpt-avg",
+    "minilm-cls": "minilm-avg",
+    "paraphrase-minilm-l3-cls": "paraphrase-minilm-l3-avg",
+}
+PAPERS = tuple(POOLINGS)[:3]  # tokens that the paper speaks of
+ELMO = ("elmo-small", "elmo-orig", "elmo-orig-5.5b")
 
 
 # -- kinds of embedders ----------------------------------------------------------------
@@ -123,16 +131,6 @@ def of_halves(
 # -- overlaps --------------------------------------------------------------------------
 
 
-def lowest(interval: Interval, members: Sequence[str | tuple[str, str]]) -> str:
-    """Which of several comparisons has the interval that starts lowest, in words.
-
-    A member is an embedder, or a pair of them.
-    """
-    member = members[int(np.argmin(interval.low))]
-    names = [member] if isinstance(member, str) else member
-    return f"Lowest: {' and '.join(names)}"
-
-
 @dataclass
 class Overlaps:
     """What two embedders find in common, query by query.
@@ -198,6 +196,21 @@ class Overlaps:
             draws = statistic(draws)
         return stats.intervals(draws, self.sampling, method, holm)
 
+    def each(
+        self, comparisons: Sequence[pd.Series] | np.ndarray, margin: float = 0.0
+    ) -> Interval:
+        """The mean of each comparison, where all must lie on one side of a margin.
+
+        Where not all of them do, one could be enough to fail the claim, and Holm's
+        correction applies.
+        """
+        plain = self.interval(comparisons)
+        if _one_side(plain, margin):
+            return plain
+        shifted = np.column_stack(comparisons).T - margin
+        family = self.interval(shifted, holm=True)
+        return Interval(*(side + margin for side in family))
+
     def stand_ins(self, *names: str) -> tuple[list[str], str]:
         """Embedders of the paper, or stand-ins and what to call them.
 
@@ -216,6 +229,31 @@ class Overlaps:
             for name in self.ids
             if not any(embedders.related(name, one) for one in trainers)
         ]
+
+
+def minus_median(means: pd.DataFrame) -> pd.Series:
+    """The first of some means minus the median of the others, in each draw."""
+    return means[0] - means.drop(columns=0).median(axis=1)
+
+
+def each_lead(
+    values: pd.DataFrame, pairs: Iterable[tuple[str, str]], sampling: Sampling
+) -> Interval:
+    """The mean of the first column of each pair minus the second.
+
+    As `Overlaps.each` has it; the rows of `values` are independent.
+    """
+    values = np.column_stack([values[one] - values[other] for one, other in pairs])
+    plain = stats.bootstrap(stats.mean, values, sampling=sampling)
+    if _one_side(plain, 0.0):
+        return plain
+    enough = sampling.for_family(values.shape[1])
+    return stats.bootstrap(stats.mean, values, sampling=enough, holm=True)
+
+
+def _one_side(interval: Interval, margin: float) -> bool:
+    """Whether all intervals lie above the margin, or all below it."""
+    return bool((interval.low > margin).all() or (interval.high < margin).all())
 
 
 def overlap(ids: Ids) -> np.ndarray:

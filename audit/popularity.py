@@ -9,6 +9,7 @@ import pandas as pd
 
 from lib import stats
 from lib.corpora import Corpus, text
+from lib.studies import popularity as finders
 
 NEAR_COPY = 0.7  # word overlap from which a neighbor is hardly another sentence
 
@@ -46,6 +47,19 @@ def describe(pairs: pd.DataFrame, corpus: Corpus, queries: np.ndarray) -> pd.Dat
     table["same"] = (group == corpus.groups[found]) & (group >= 0)
     table["document"] = corpus.documents[asked] == corpus.documents[found]
     return table
+
+
+def who_finds(
+    ids: finders.Ids, corpus: Corpus, queries: np.ndarray
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The five nearest sentences of each query, with their popularity; its outliers.
+
+    Outliers are ranked 12 or higher by one embedder and found by no other.
+    """
+    k = next(iter(ids.values())).shape[1]
+    near = finders.popular(ids, 5)
+    outlying = finders.outliers(ids, near=12, far=k)
+    return describe(near, corpus, queries), describe(outlying, corpus, queries)
 
 
 def names(sentence: str) -> frozenset[str]:

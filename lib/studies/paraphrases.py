@@ -12,6 +12,7 @@ source                              pairs
                                     the haystack's translation
 ``stsbenchmark``                    news of the STS Benchmark's dev and test sets, rated
                                     4 or more, as in the paper
+``stsbenchmark:all``                the same, followed by those of its training set
 ``lines:PATH``                      your own: UTF-8, on each line a query, a tab and its
                                     paraphrase
 ==================================  ====================================================
@@ -39,6 +40,11 @@ from lib.tasks import verses
 from lib.vectors import Embeddings
 
 LINES = "lines:"
+# Its splits by source: the paper's, and then all.
+STS_BENCHMARK = {
+    "stsbenchmark": ("dev", "test"),
+    "stsbenchmark:all": ("dev", "test", "train"),
+}
 WORD = re.compile(r"[A-Za-z]+")
 # The paper's choice among the pairs of the STS Benchmark.
 GENRE = "main-news"
@@ -73,8 +79,8 @@ def load(source: str, haystack: Corpus) -> Pairs:
     InputError
         A corpus or a file that is not there, a line that is no pair, or no pair at all.
     """
-    if source == "stsbenchmark":
-        found = _of_sts_benchmark()
+    if source in STS_BENCHMARK:
+        found = chain.from_iterable(map(_of_sts_benchmark, STS_BENCHMARK[source]))
     elif source.startswith(LINES):
         found = _of_lines(source.removeprefix(LINES))
     else:
@@ -249,8 +255,8 @@ def _one_replaced(
 # -- sources ---------------------------------------------------------------------------
 
 
-def _of_sts_benchmark() -> Iterable[tuple[str, str]]:
-    task: Any = tasks.load("STSBenchmark", "all")
+def _of_sts_benchmark(split: str) -> Iterable[tuple[str, str]]:
+    task: Any = tasks.load("STSBenchmark", split)
     news = np.array(task.genre) == GENRE
     for row in np.flatnonzero(news & (task.score >= LOWEST_SCORE)):
         yield task.left[row], task.right[row]

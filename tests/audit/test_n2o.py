@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from audit import n2o as study
-from lib import corpora
+from lib import corpora, stats
 from lib.corpora import bible
 from lib.studies import paraphrases
 
@@ -16,6 +16,16 @@ from lib.studies import paraphrases
 def test_no_stand_in_is_trained_where_the_papers_own_embedders_are_here() -> None:
     present = [*study.SIZES, *study.SUBWORDS]
     assert study.of_halves(corpora.load("lee"), np.arange(3), 2, present) == {}
+
+
+def test_a_family_is_corrected_unless_all_lie_on_one_side(rng) -> None:
+    overlaps = study.Overlaps({}, {}, np.arange(40), stats.Sampling(0, 200))
+    above = rng.normal([[1], [1.5]], 1, size=(2, 40))
+    np.testing.assert_array_equal(overlaps.each(above), overlaps.interval(above))
+    mixed = above * [[0.1], [-1]]
+    corrected = overlaps.interval(mixed - 0.1, holm=True)
+    expected = [side + 0.1 for side in corrected]
+    np.testing.assert_array_equal(overlaps.each(mixed, 0.1), expected)
 
 
 def test_halves_of_a_text_of_one_document_are_every_other_sentence(tmp_path) -> None:

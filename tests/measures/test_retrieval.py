@@ -143,8 +143,14 @@ def test_the_sts_benchmark_offers_news_rated_four_or_more(data_folder) -> None:
     rows += ["main-news\tf\ty\t2\t3.9\ta\tb", "main-news\tf\ty\t4\t5.0\te\te"]
     rows += ["main-captions\tf\ty\t3\t5.0\tc\td"]
     for split in ("train", "dev", "test"):
-        (folder / f"sts-{split}.csv").write_text("\n".join(rows) + "\n")
-    assert paraphrases.load("stsbenchmark", None) == (["it rains"], ["rain falls"])
+        own = f"main-news\tf\ty\t5\t4.0\tof {split}\tin {split}"
+        (folder / f"sts-{split}.csv").write_text("\n".join([*rows, own]) + "\n")
+    # The paper's pairs come first; those of the training set are not among them.
+    papers, paraphrased = paraphrases.load("stsbenchmark", None)
+    assert papers == ["it rains", "of dev", "of test"]
+    assert paraphrased == ["rain falls", "in dev", "in test"]
+    every, _ = paraphrases.load("stsbenchmark:all", None)
+    assert every == [*papers, "of train"]
 
 
 def test_only_pairs_below_the_limit_are_drawn_and_too_many_are_refused(rng) -> None:
