@@ -89,10 +89,10 @@ Every term of the studies, from the notebooks' own glossaries by `make page`.
 """
 # The figure that stands for each study in the README.
 COVERS = {
-    "00_start_here": "scores",
-    "01_n2o": "n2o_map",
+    "00_start_here": "roles",
+    "01_n2o": "n2o_matrix",
     "02_robustness": "choices",
-    "03_popularity": "unanimous",
+    "03_popularity": "words",
     "04_paraphrase_mrr": "mrr",
     "05_sent2vec_training": "split",
     "06_usif_derivation": "maximum_likelihood",

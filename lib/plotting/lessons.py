@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from lib.base import paths
 from lib.plotting.distributions import dots_with_intervals
+from lib.plotting.heatmaps import clustered_triangle
 from lib.plotting.kinds import display_name, groups
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, write_table
+from lib.plotting.planes import scatter_map
 from lib.plotting.style import PAGE_WIDTH, use_style
 
 
@@ -110,6 +115,29 @@ class Figures:
         table = pd.concat(tables, names=["line"]).reset_index()
         write_table(table, self._told.notebook, name)
         self.show(name, figure)
+
+    def triangle(self, name: str, table: pd.DataFrame, linkage: np.ndarray) -> None:
+        """A square table of N2O as a triangle with its tree, and the table as CSV."""
+        shown = table.rename(index=display_name, columns=display_name)
+        figure = clustered_triangle(shown, linkage, 0.3)
+        figure.set_figwidth(8)  # room for the numbers
+        named = table.rename_axis("embedder")
+        write_table(named, self._told.notebook, name, index=True)
+        self.show(name, figure)
+
+    def map(self, name: str, points: pd.DataFrame) -> None:
+        """Embedders in the plane (columns x, y), marked by kind, and as CSV."""
+        figure, axes = plt.subplots(figsize=(6, 4.2), layout="constrained")
+        kinds = groups(points.index).rename(display_name)
+        scatter_map(points.rename(display_name), kinds.to_dict(), axes)
+        named = points.rename_axis("embedder")
+        write_table(named, self._told.notebook, name, index=True)
+        self.show(name, figure)
+
+    @property
+    def folder(self) -> Path:
+        """Where they are."""
+        return paths.figures_folder(self._told.notebook)
 
     def show(self, name: str, figure: Figure) -> None:
         """Title, save and show a figure that the lesson has drawn itself."""

@@ -72,13 +72,6 @@ def nearest(
 # -- rankings --------------------------------------------------------------------------
 
 
-def left_out(names: Sequence[str]) -> list[str]:
-    """What this study cannot ask of so few embedders."""
-    if len(names) > 2:
-        return []
-    return ["rankings of pairs of embedders (two embedders make only one pair)"]
-
-
 def of_rankings(
     statistic: Callable[..., Any], *columns: np.ndarray, **options: Any
 ) -> Interval:
@@ -180,9 +173,3 @@ def _samples(overlaps: np.ndarray, n: int) -> np.ndarray:
 def _mean_correlation(rows: np.ndarray) -> float:
     rho = np.corrcoef(rankdata(rows.mean(axis=0), axis=1))
     return rho[np.triu_indices(len(rho), 1)].mean()
-
-
-# -- approximate search ----------------------------------------------------------------
-
-
-# -- time, from the committed benchmark ------------------------------------------------
