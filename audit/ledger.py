@@ -14,7 +14,8 @@ import pandas as pd
 from IPython.display import Markdown, display
 from matplotlib.figure import Figure
 
-from audit import figures
+from audit import answer, figures
+from audit.answer import Standing
 from audit.conditions import Condition
 from audit.shown import (
     Shown,
@@ -37,7 +38,6 @@ from audit.verdicts import (
     in_words,
     judged,
     on_claim,
-    regions,
     worded,
 )
 from lib import plotting
@@ -48,14 +48,7 @@ from lib.stats import UNDEFINED, Interval
 __all__ = ["CLAIMS", "SEEN", "UNTESTED", "WORDS", "Condition", "Ledger", "Shown"]
 
 CLAIMS = Path(__file__).with_name("claims.csv")
-# The lines of the answer: what kind of evidence, and its verdicts.
-SUMMARY = {
-    "By the paper's own arithmetic, data or print:": ("holds", "fails"),
-    "On other data or models:": ("seen here", "not seen here"),
-    "Our interval does not tell:": ("undecided",),
-    "Something is missing:": (UNTESTED,),
-}
-CHANCE = 0.05  # that an interval of 95 % excludes what it should include
+LEVEL = 0.05  # chance that an interval of 95 % excludes what it should include
 # Of a part that decides nothing.
 REMARKS = {"holds": "met", "fails": "not met", "undecided": "open"}
 
@@ -93,6 +86,7 @@ class Ledger:
         )
         self._claims.index = (claims["id"] + " " + claims["part"]).str.strip()
         self._measured: dict[str, Interval] = {}
+        self._name = name
 
     def judge(
         self,
@@ -196,7 +190,7 @@ class Ledger:
         measured = " ".join(absent["measured"].unique())
         finding = f"**{UNTESTED}**; missing: {needs}."
         rule = f"*We would measure:* {measured}"
-        return Shown(sentence(parts.iloc[0], ""), rule, finding)
+        return Shown(sentence(absent.iloc[0], *absent["part"]), rule, finding)
 
     def pending(self) -> list[str]:
         """Claims and parts that are still to be judged.
@@ -214,7 +208,7 @@ class Ledger:
     def answer(self, notebook: str) -> None:
         """Write the verdicts, and show them in the place that `reserve` keeps.
 
-        Five lines, and a figure with a row for each claim that an interval decides. The
+        A row for each claim, and a figure of those that an interval decides. The
         notebook's folder gets the figure ``verdicts``, ``claims.csv`` with a row for
         each claim and ``verdicts.csv`` with one for each part.
 
@@ -230,18 +224,8 @@ class Ledger:
         display(Markdown(self.summary()), display_id="summary", update=True)
 
     def summary(self) -> str:
-        """The answer in a few lines: which claims have which verdict."""
-        claims = self._claims.groupby("id", sort=False)
-        verdicts = claims.apply(on_claim, include_groups=False)
-        lines = []
-        for start, words in SUMMARY.items():
-            counted = []
-            for word in words:
-                names = verdicts.index[verdicts == word]
-                labels = ", ".join(map(_label, names)) or "none"
-                counted.append(f"**{word}: {len(names)}** ({labels})")
-            lines.append(f"- {start} {'; '.join(counted)}.")
-        return "\n".join([*lines, f"- {self.by_chance()}"])
+        """The answer: sentences, counts, and a row for each claim."""
+        return answer.page(self._name, self._standings(), self.by_chance())
 
     def by_chance(self) -> str:
         """How many verdicts rest on intervals, and what chance would make of them.
@@ -257,7 +241,7 @@ class Ledger:
         return (
             f"{count} claims have verdicts or parts that rest on 95 % intervals. If "
             "every quantity lay exactly on its threshold, about "
-            f"{CHANCE * count:.1f} of them would still be decided, by chance."
+            f"{LEVEL * count:.1f} of them would still be decided, by chance."
         )
 
     def table(self) -> pd.DataFrame:
@@ -306,26 +290,36 @@ class Ledger:
             raise InputError(f"{pending}: not judged; judge each of them")
         rows = []
         others = defaultdict(list)
-        for id, parts in self._claims.groupby("id", sort=False):
-            label = _label(id)
-            deciding = parts[parts["decides"] != "no"]
-            verdict = combined(deciding)
-            if verdict not in DECIDED:
-                others[verdict.partition(":")[0].capitalize()].append(label)
-                continue
-            claim = self._decisive(deciding[deciding["verdict"] == verdict])
-            word = worded(verdict, deciding)
-            if claim["kind"] == "identity":
-                others["Equalities, which have no interval"].append(f"{label} ({word})")
-                continue
-            label = joined([label, claim["part"]])
-            interval = self._measured[claim.name]
-            rows.append(figures.Judged(label, word, *interval, regions(claim)))
+        for claim in self._standings():
+            if claim.kind == "identity":
+                exact = f"{claim.label} ({claim.verdict})"
+                others["Equalities, which have no interval"].append(exact)
+            elif claim.interval is None:
+                others[claim.verdict.partition(":")[0].capitalize()].append(claim.label)
+            else:
+                label = joined([claim.label, claim.part])
+                row = label, claim.verdict, *claim.interval, claim.regions
+                rows.append(figures.Judged(*row))
         notes = [
             f"{reason}: {', '.join(labels)}."
             for reason, labels in sorted(others.items())
         ]
         return figures.verdicts(rows, notes)
+
+    def _standings(self) -> list[Standing]:
+        """How each claim stands, in the order of the list."""
+        found = []
+        for _, parts in self._claims.groupby("id", sort=False):
+            deciding = parts[parts["decides"] != "no"]
+            verdict = combined(deciding)
+            decided = verdict in DECIDED
+            alike = deciding[deciding["verdict"] == verdict] if decided else deciding
+            claim = self._decisive(alike)
+            interval = self._measured.get(claim.name) if decided else None
+            word = worded(verdict, deciding)
+            is_own = not deciding["stand_in"].any()
+            found.append(Standing.of(claim, word, is_own, interval))
+        return found
 
     def _decisive(self, parts: pd.DataFrame) -> pd.Series:
         """The part that stands for those with the claim's verdict.
@@ -335,7 +329,7 @@ class Ledger:
 
         def place(name: str) -> tuple[bool, bool]:
             is_identity = parts.loc[name, "kind"] == "identity"
-            return is_exact(self._measured[name]), is_identity
+            return is_exact(self._measured.get(name, UNDEFINED)), is_identity
 
         return parts.loc[min(parts.index, key=place)]
 
@@ -384,11 +378,6 @@ class Ledger:
             finding += to_decide(growth(claim, interval))
         rule = f"*Measured:* {claim['measured']} {in_words(claim, count)}."
         return Shown(sentence(claim, claim["part"]), rule, finding)
-
-
-def _label(id: str) -> str:
-    """A claim's short name."""
-    return id.partition("-")[2].replace("-", " ")
 
 
 def _whole(parts: pd.DataFrame) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -47,10 +48,25 @@ def is_exact(interval: Interval) -> bool:
     return interval.low == interval.high
 
 
-def sentence(claim: pd.Series, part: str) -> str:
-    """The claim, its place, and the printed number."""
-    place = f"{claim['where']}; part: {part}" if part else claim["where"]
-    return f"**{claim['claim']}** ({place}) Printed: {claim['published']}."
+def short_name(id: str) -> str:
+    """The id of a claim without its paper."""
+    return id.partition("-")[2].replace("-", " ")
+
+
+def anchor(id: str, part: str) -> str:
+    """What a link to the place where a part is judged ends in."""
+    return re.sub(r"\W+", "-", f"{id} {part}".strip().lower())
+
+
+def sentence(claim: pd.Series, *parts: str) -> str:
+    """The claim, its short name and place, and the printed number."""
+    marks = [f'<a id="{anchor(claim["id"], part)}"></a>' for part in parts]
+    place = f"*{short_name(claim['id'])}*, {claim['where']}"
+    named = joined(parts)
+    if named:
+        place += f"; part: {named}"
+    printed = claim["published"]
+    return f"{''.join(marks)}**{claim['claim']}** ({place}) Printed: {printed}."
 
 
 def beside(printed: str, ours: Interval | None) -> str:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import partial
 
 import pandas as pd
 
 from audit.ledger import CLAIMS, SEEN, UNTESTED, WORDS
-from audit.shown import numbers
+from audit.shown import anchor, numbers
 from audit.verdicts import on_claim
 from lib import embedders
-from lib.base import parameters, paths
+from lib.base import paths
 from lib.stats import Interval
 from tools.multiplicity import paragraph
 from tools.pages import between, image, table
@@ -68,13 +68,13 @@ def gathered() -> pd.DataFrame:
     for profile in PROFILES:
         for study, folder in comparison.results_of(REFERENCE / profile).items():
             if (folder / VERDICTS).exists():
-                parts = pd.read_csv(folder / VERDICTS)
-                links = [_place(id, study, profile) for id in parts["id"]]
+                parts = pd.read_csv(folder / VERDICTS).fillna({"part": ""})
+                page = f"{profile}/{study}/README.md"
+                links = [_place(part, page) for _, part in parts.iterrows()]
                 found[profile, study] = parts.assign(link=links)
     every = pd.concat(found, names=["profile", "study", None])
     every = every.reset_index(["profile", "study"])
     rules = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
-    every["part"] = every["part"].fillna("")
     every = every.merge(rules[["id", "part", "measured"]], "left", ["id", "part"])
     text = every.columns.difference(["estimate", "low", "high"])
     return every.fillna(dict.fromkeys(text, ""))
@@ -185,27 +185,11 @@ def _power(exponent: re.Match[str]) -> str:
     return f" &times; 10<sup>{int(exponent[1])}</sup>"
 
 
-@cache
-def _place(id: str, name: str, profile: str) -> str:
-    """The heading of a notebook's page under which a claim is judged.
-
-    The page itself where the notebook judges it no longer.
-    """
-    page = f"{profile}/{name}/README.md"
-    heading = ""
-    for cell in parameters.cells(paths.NOTEBOOKS / f"{name}.ipynb"):
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            # Each site makes a different anchor from a heading with a formula.
-            headings = re.findall(r"^#+ ([^$\n]+)$", source, re.MULTILINE)
-            heading = headings[-1] if headings else heading
-        elif f'"{id}"' in source or "ledger.answer(" in source:
-            return f"{page}#{_anchor(heading)}"
-    return page
-
-
-def _anchor(heading: str) -> str:
-    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+def _place(part: pd.Series, page: str) -> str:
+    """The block of a page where a part is judged, or the page that judges it not."""
+    place = anchor(part["id"], part["part"])
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    return f"{page}#{place}" if f'id="{place}"' in text else page
 
 
 def choosing() -> str:

@@ -7,9 +7,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from audit import ledger as room
-from audit.ledger import CLAIMS, UNTESTED, Condition, Ledger
+from audit.answer import SENTENCES
+from audit.ledger import CLAIMS, UNTESTED, WORDS, Condition, Ledger
+from lib.base import paths
 from lib.base.errors import InputError
 from lib.stats import Interval
 
@@ -234,10 +237,13 @@ def test_a_claim_is_shown_with_its_rule_in_words_and_the_printed_number(
 ) -> None:
     claim = {"claim": "It grows.", "where": "sec. 6", "published": "0.986 at least"}
     rule = {"measured": "A correlation.", "holds": "> 5", "fails": "< -5"}
-    judged = ledger(claim | rule | {"published_value": "0.986"})
-    shown = judged.judge("c", Interval(high, low, high), analogue="16 embedders")
+    judged = ledger(claim | rule | {"id": "y-it-grows", "published_value": "0.986"})
+    shown = judged.judge(
+        "y-it-grows", Interval(high, low, high), analogue="16 embedders"
+    )
     assert shown._repr_markdown_() == (
-        "> **It grows.** (sec. 6) Printed: 0.986 at least.  \n"
+        '> <a id="y-it-grows"></a>**It grows.** (*it grows*, sec. 6) '
+        "Printed: 0.986 at least.  \n"
         "> *Measured:* A correlation. "
         "*Holds* if the interval lies above 5, *fails* if it lies below -5.  \n"
         f"> {high} ({low} to {high}): **undecided** (16 embedders). "
@@ -377,16 +383,30 @@ def test_the_answer_counts_every_claim_once(ledger) -> None:
     judged.judge("c-up", around(1))
     judged.judge("c-over there", around(-1))
     judged.judge("c-open", around(0))
-    *lines, chance = judged.summary().splitlines()
-    assert lines == [
-        "- By the paper's own arithmetic, data or print: **holds: 1** (up); "
-        "**fails: 0** (none).",
-        "- On other data or models: **seen here: 0** (none); "
-        "**not seen here: 1** (over there).",
-        "- Our interval does not tell: **undecided: 1** (open).",
-        "- Something is missing: **not testable here: 1** (absent).",
+    counts, table, chance = judged.summary().split("\n\n")
+    assert counts == (
+        "**4 claims.** Decided by the paper's own print, data or mathematics: 1 (holds "
+        "1, fails 0). Tried with other data or models: 1 (seen here 0, not seen here "
+        "1). Undecided: 1 (by the paper's own evidence 1). Something is missing: 1."
+    )
+    rows = [[cell.strip() for cell in row.split("|")] for row in table.splitlines()]
+    assert [row[2] for row in rows[2:]] == [
+        f"**{word}**"
+        for word in ("holds", "not seen here", "undecided", "not testable here")
     ]
-    assert chance == f"- {judged.by_chance()}"
+    assert rows[2][1].endswith("](#c-up)")
+    assert rows[2][3:5] == ["the paper's own", "1 (0.5 to 1.5); holds: > 0; fails: < 0"]
+    assert chance == judged.by_chance()
+
+
+@pytest.mark.parametrize("name", paths.replications(), ids=paths.notebook_name)
+def test_the_answer_of_a_paper_rests_on_claims_and_verdicts_of_the_list(name) -> None:
+    claims = listed()
+    ids = set(claims.loc[claims["source"] == name.stem, "id"])
+    sentences = yaml.safe_load(SENTENCES.read_text(encoding="utf-8"))[name.stem]
+    for sentence in sentences:
+        assert sentence["when"].keys() <= ids
+        assert set(sentence["when"].values()) <= set(WORDS)
 
 
 def test_a_ledger_has_the_claims_of_a_paper_or_of_a_lesson(ledger) -> None:

@@ -1,0 +1,150 @@
+"""The answer at the top of a replication: sentences, counts, and a row a claim."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pandas as pd
+import yaml
+
+from audit.shown import anchor, numbers, short_name
+from audit.verdicts import SEEN, UNTESTED, WORDS, conditions, regions
+from lib.stats import Interval
+
+# For each paper sentences, each with the verdicts under which it is true.
+SENTENCES = Path(__file__).with_name("answers.yaml")
+COUNTED = (
+    "**{all} claims.** Decided by the paper's own print, data or mathematics: {own} "
+    "(holds {holds}, fails {fails}). Tried with other data or models: {tried} (seen "
+    "here {seen}, not seen here {unseen}). Undecided: {open} (by the paper's own "
+    "evidence {open_own}). Something is missing: {absent}."
+)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a claim stands.
+
+    Attributes
+    ----------
+    id : str
+    part : str
+        The one that decides.
+    claim : str
+        The paper's claim, in a sentence.
+    verdict, rule, kind : str
+        As in the list of claims.
+    is_own : bool
+        Whether the evidence is the paper's.
+    interval : Interval or None
+        Of the part that decides.
+    regions : list of (float, float)
+        Where the rule holds.
+    missing : str
+        What is missing, or what became of the claim.
+    """
+
+    id: str
+    part: str
+    claim: str
+    verdict: str
+    rule: str
+    kind: str
+    is_own: bool
+    interval: Interval | None
+    regions: list[tuple[float, float]]
+    missing: str
+
+    @classmethod
+    def of(
+        cls, part: pd.Series, verdict: str, is_own: bool, interval: Interval | None
+    ) -> Standing:
+        """From the row of the part that decides."""
+        is_interval = interval is not None and part["kind"] == "interval"
+        return cls(
+            part["id"],
+            part["part"],
+            part["claim"],
+            verdict,
+            conditions(part),
+            part["kind"] if interval is not None else "",
+            is_own,
+            interval,
+            regions(part) if is_interval else [],
+            part["remark"],
+        )
+
+    @property
+    def label(self) -> str:
+        """A short name."""
+        return short_name(self.id)
+
+
+def page(name: str, standings: Sequence[Standing], chance: str) -> str:
+    """The answer, in Markdown.
+
+    Parameters
+    ----------
+    name : str
+        The paper.
+    standings : sequence of Standing
+    chance : str
+        What chance would decide.
+    """
+    judged = [claim for claim in standings if claim.verdict in WORDS]
+    head = "| claim | verdict | evidence | what decides |\n| --- | --- | --- | --- |"
+    ordered = sorted(judged, key=lambda claim: WORDS.index(claim.verdict))
+    table = "\n".join([head, *map(_row, ordered)])
+    return "\n\n".join([*_sentences(name, judged), _counts(judged), table, chance])
+
+
+def _sentences(name: str, judged: Sequence[Standing]) -> list[str]:
+    """Those that are true of the verdicts, as one paragraph."""
+    verdicts = {claim.id: claim.verdict for claim in judged}
+    listed: Sequence[Mapping] = _all_sentences().get(name, [])
+    true = [each["says"] for each in listed if each["when"].items() <= verdicts.items()]
+    return [" ".join(true)] if true else []
+
+
+@cache
+def _all_sentences() -> dict:
+    return yaml.safe_load(SENTENCES.read_text(encoding="utf-8"))
+
+
+def _counts(judged: Sequence[Standing]) -> str:
+    count = Counter(claim.verdict for claim in judged)
+    undecided = [claim for claim in judged if claim.verdict == "undecided"]
+    return COUNTED.format(
+        all=len(judged),
+        own=count["holds"] + count["fails"],
+        holds=count["holds"],
+        fails=count["fails"],
+        tried=sum(count[word] for word in SEEN.values()),
+        seen=count[SEEN["holds"]],
+        unseen=count[SEEN["fails"]],
+        open=len(undecided),
+        open_own=sum(claim.is_own for claim in undecided),
+        absent=count[UNTESTED],
+    )
+
+
+def _row(claim: Standing) -> str:
+    evidence = "the paper's own" if claim.is_own else "other data or models"
+    decides = f"missing: {claim.missing}"
+    if claim.verdict == UNTESTED:
+        evidence = ""
+    if claim.interval is not None:
+        part = f"{claim.part}: " if claim.part else ""
+        decides = f"{part}{numbers(claim.interval)}; {claim.rule}"
+    sentence = claim.claim.rstrip(".")
+    cells = [
+        f"[{sentence}](#{anchor(claim.id, claim.part)})",
+        f"**{claim.verdict}**",
+        evidence,
+        decides,
+    ]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
