@@ -55,8 +55,8 @@ figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBO
 reference: $(READY) ## keep the last results, of a run without SENTENCE_DATA, as the reference  [NOTEBOOK=01] [PROFILE=default|paper]
 	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
-test: $(READY) ## run the tests, including every notebook in the smoke profile
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+test: $(READY) ## run the tests, including every notebook in the smoke profile; or those of one notebook  [NOTEBOOK=01|replication/n2o]
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $${NOTEBOOK:+tests/notebooks -k "$$NOTEBOOK"}
 
 test-nightly: $(READY) ## run the tests at length: 10 kills per job, 2,000 cases of each wild input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
@@ -82,13 +82,13 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/ except scale.md: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-exercises: $(READY) ## execute the lessons with the solutions of their exercises and write docs/exercises.md
-	@$(BIN)/python -m tools.exercises
+exercises: $(READY) ## check that the solutions of the exercises run  [NOTEBOOK=01] [PROFILE=default|smoke]
+	@$(BIN)/python -m tools.exercises --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
 student: $(READY) ## write lessons without answers to notebooks/student/ and with answers to notebooks/teacher/ (git ignores both)  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{data,embedders,glossary}.md, tables in README.md and docs/teaching.md
+page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{embedders,glossary}.md, tables in README.md, docs/data.md and docs/teaching.md
 	@$(BIN)/python -m tools.pages
 
 site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]

@@ -74,8 +74,8 @@ class Elsewhere:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
-    def run(self, profile: str) -> subprocess.CompletedProcess:
-        """Execute all notebooks, two at a time, from another folder."""
+    def run(self, profile: str, notebook: str = "") -> subprocess.CompletedProcess:
+        """Execute all notebooks or some, two at a time, from another folder."""
         passed = {
             name: os.environ[name]
             for name in ("PATH", "SENTENCE_DATA")
@@ -84,6 +84,7 @@ class Elsewhere:
         own = {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.project)}
         others = DIFFERENT | decimal_comma(self.folder / "locales")
         options = ["-m", "tools.run", "--profile", profile, "--jobs", "2"]
+        options += ["--notebook", notebook]
         return run(self.folder, passed | own | others, *options, umask=0o077)
 
 

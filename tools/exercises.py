@@ -1,13 +1,12 @@
-"""The exercises with what their solutions print, for instructors.
+"""The exercises of the lessons: their parts, and whether the solutions run.
 
-Run ``python -m tools.exercises``, or ``make exercises``.
-
-The lessons are executed once more, with the solutions at their ends, and
-``docs/exercises.md`` is written.
+Run ``python -m tools.exercises``, or ``make exercises``: the lessons are executed once
+more, with the solutions at their ends, and nothing is kept.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import shutil
 import sys
@@ -16,21 +15,13 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell
 
 from lib.base import paths
 from lib.base.errors import command
-from tools.reference import page
 from tools.run import kernel
 from tools.run.jobs import Job, select
 
-OPENING = """# Exercises and what their solutions print
-
-For instructors: every exercise of the lessons, the output of its solution in the \
-default profile, and the explanation.
-The solutions' code is folded in the lessons. Made by `make exercises`.
-
-"""
 # The questions under the heading of the exercises, and the folded solutions.
 ASKED = re.compile(
     r"^\*\*(?:\d+\.|Open task.*?)\*\*.*?(?=^\*\*(?:\d+\.|Open task)|<details>|^## |\Z)",
@@ -42,7 +33,6 @@ SOLVED = re.compile(
 )
 FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
 EXERCISE = "exercise"
-HIDDEN = "# hidden"
 
 
 def exercises(notebook: NotebookNode) -> list[tuple[str, str]]:
@@ -63,41 +53,36 @@ def append_solutions(file: Path) -> None:
     nbformat.write(notebook, file)
 
 
-def outputs(job: Job) -> str:
-    """The exercises of one lesson with the outputs of their solutions, as Markdown."""
+def check(job: Job) -> None:
+    """Execute a lesson with its solutions; an error if a cell fails."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / job.notebook.name
         shutil.copy(job.notebook, file)
         append_solutions(file)
         figures = {paths.FIGURES_VARIABLE: scratch}
         kernel.execute(file, file, job.changes, figures, cwd=paths.NOTEBOOKS)
-        executed = nbformat.read(file, as_version=4)
-    title = re.search(r"^# (.+)", executed.cells[0].source)[1]
-    shown = [new_markdown_cell(f"## {title}")]
-    for number, (question, solution) in enumerate(exercises(executed), start=1):
-        cells = [
-            cell for cell in executed.cells if cell.metadata.get(EXERCISE) == number
-        ]
-        for cell in cells:
-            cell.source = HIDDEN
-        shown += [
-            new_markdown_cell(question),
-            *cells,
-            new_markdown_cell(FENCED.sub("", solution)),
-        ]
-    return page(new_notebook(cells=shown), job.name).replace(
-        f"```\n{HIDDEN}\n```\n\n", ""
-    )
 
 
 @command
-def main() -> int:
-    """Write the page; the exit status is 0."""
-    lessons = [outputs(job) for job in select("", "default") if not job.is_replication]
-    (paths.ROOT / "docs/exercises.md").write_text(
-        OPENING + "\n".join(lessons), encoding="utf-8"
+def main(arguments: list[str] | None = None) -> int:
+    """Check all lessons or some; the exit status is 0, or 1 if a solution fails."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.exercises", description="Run the exercises' solutions."
     )
-    return 0
+    parser.add_argument("--profile", default="default")
+    parser.add_argument("--notebook", default="", metavar="PREFIX")
+    options = parser.parse_args(arguments)
+    failed = 0
+    for job in select(options.notebook, options.profile):
+        if job.is_replication:
+            continue
+        try:
+            check(job)
+            print(f"ok: {job.name}", flush=True)
+        except Exception as error:
+            failed = 1
+            print(f"FAILED {job.name}: {error}", file=sys.stderr)
+    return failed
 
 
 if __name__ == "__main__":

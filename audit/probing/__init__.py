@@ -19,7 +19,7 @@ name           what is asked of a sentence                made from any corpus, 
 
 Conneau et al. (2018), "What you can cram into a single vector", whose files come with
 SentEval (`read`). Where they are not here, `make` follows their recipes on other text;
-docs/probing.md says where it departs from them.
+docs/data.md says where it departs from them.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ ANY = -1  # split
 
 
 def make(name: str, corpus: Corpus, sizes: Sequence[int], seed: int = 0) -> Probe:
-    """A probing task made from a corpus (docs/probing.md has the recipes).
+    """A probing task made from a corpus (docs/data.md has the recipes).
 
     In each split all classes are equally large. A group of the corpus (a verse's
     translations) is in one split only, in dev and test with one sentence. Sentences

@@ -1,7 +1,7 @@
 """Lesson 9: a new embedder among stored ones (N2O paper, end of section 4).
 
 What the embedders found for the same queries stands in one file that can be published
-and reused, so that none of their embeddings is computed again. ``docs/neighbors.md``
+and reused, so that none of their embeddings is computed again. ``docs/own.md``
 describes the file for those who write or read it with other programs.
 """
 
@@ -183,7 +183,7 @@ def read(path: str | Path) -> Neighborhoods:
     except Exception as error:  # what others have written can be wrong in any way
         reason = type(error).__name__
         raise InputError(
-            f"{path}: is not as docs/neighbors.md describes it ({reason}); "
+            f"{path}: is not as docs/own.md describes it ({reason}); "
             "get the file again"
         ) from error
 

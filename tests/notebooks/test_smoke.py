@@ -28,7 +28,9 @@ from tests.sizes import NIGHTLY
 from tools.exercises import append_solutions
 
 LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
-NOTEBOOKS = LESSONS + [paths.notebook_name(file) for file in paths.replications()]
+ALL = LESSONS + [paths.notebook_name(file) for file in paths.replications()]
+ONE = os.environ.get("NOTEBOOK", "")  # of `make test NOTEBOOK=01`
+NOTEBOOKS = [name for name in ALL if name.startswith(ONE)]
 TWICE = NOTEBOOKS if NIGHTLY else ["04_paraphrase_mrr"]
 EVERY = pytest.mark.parametrize("name", NOTEBOOKS)
 # Who can read the kernel's temporary files and its description, and through what it is
@@ -54,7 +56,7 @@ def elsewhere(tmp_path_factory) -> Elsewhere:
     first = nbformat.read(notebooks[0], as_version=4)
     first.cells.append(nbformat.v4.new_code_cell(KERNEL))
     nbformat.write(first, notebooks[0])
-    ended = place.run("smoke")
+    ended = place.run("smoke", ONE)
     (place.project / "printed.txt").write_text(ended.stdout + ended.stderr)
     return place
 

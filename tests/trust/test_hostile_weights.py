@@ -286,7 +286,7 @@ MISFITS = [
 ]
 
 
-# docs/trust.md: "right vectors, or one sentence that names the file"
+# SECURITY.md: "right vectors, or one sentence that names the file"
 @pytest.mark.parametrize(("name", "spoil", "message"), MISFITS)
 def test_numbers_that_are_none_and_files_of_two_models_get_a_sentence(
     name, spoil, message, tmp_path
