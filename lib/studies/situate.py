@@ -183,8 +183,7 @@ def read(path: str | Path) -> Neighborhoods:
     except Exception as error:  # what others have written can be wrong in any way
         reason = type(error).__name__
         raise InputError(
-            f"{path}: is not as docs/own.md describes it ({reason}); "
-            "get the file again"
+            f"{path}: is not as docs/own.md describes it ({reason}); get the file again"
         ) from error
 
 

@@ -96,7 +96,8 @@ def test_empty_and_unknown_sentences(name, fitted) -> None:
     if name in NEVER_ZERO:
         assert (np.linalg.norm(vectors, axis=1) > 0).all()
     else:
-        np.testing.assert_array_equal(vectors, 0)
+        said = "a blank sentence has the zero vector, or the name is in NEVER_ZERO"
+        np.testing.assert_array_equal(vectors, 0, said)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -135,10 +135,11 @@ def test_every_figure_is_described_and_in_a_lesson_read_below(smoke, name) -> No
         assert all(metadata["alt"] for metadata in shown)
         # A figure that a cell begins and leaves to the next one is shown unfinished.
         outputs = [output.get("data", {}) for output in cell.get("outputs", [])]
-        assert not any("image/png" in data for data in outputs)
+        assert not any("image/png" in data for data in outputs), "use plotting.show"
         if shown and name in LESSONS:
             below = [*following["source"], json.dumps(following.get("outputs", []))]
-            assert len(re.findall(r"\w+", "".join(below))) > 15
+            words = len(re.findall(r"\w+", "".join(below)))
+            assert words > 15, f"{words} words below a figure, 16 are needed"
 
 
 def figures(cell: dict) -> list[dict]:

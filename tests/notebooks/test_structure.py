@@ -96,17 +96,17 @@ def test_opens_with_what_a_class_needs_and_says_its_limits(lesson) -> None:
         r"\*\*After this lesson you can\*\* ",
         r"\*\*You need\*\* ",
     ):
-        assert re.search(part, first), part
+        assert re.search(part, first), f"the first cell lacks {part}"
     _, _, plan = first.partition("**90 minutes:** ")
     minutes = re.findall(r"\d+", plan.partition(".")[0])
-    assert sum(map(int, minutes)) == 90
+    assert sum(map(int, minutes)) == 90, "the plan's numbers add up to 90"
     limits = r"^(##? (Findings and l|L)imits$|\*\*Limits\.\*\* )"
-    assert re.search(limits, prose(lesson), re.MULTILINE)
+    assert re.search(limits, prose(lesson), re.MULTILINE), "say **Limits.**"
 
 
 def test_guesses_come_first_and_answers_are_folded(lesson) -> None:
     assert "**Guess:**" in prose(lesson) or "**Guess**" in prose(lesson)
-    assert tagged(lesson, "answer")
+    assert tagged(lesson, "answer"), "no cell is tagged answer"
     # Answers stand in the lesson's findings; of older lessons, in its own cells.
     answers = [] if findings.file_of(lesson.stem).exists() else tagged(lesson, "answer")
     folded = [*answers, *tagged(lesson, "solution")]
@@ -116,7 +116,8 @@ def test_guesses_come_first_and_answers_are_folded(lesson) -> None:
 
 
 def test_cells_are_short(lesson) -> None:
-    assert max(source.count("\n") for source in cells(lesson, "code")) < 13
+    longest = max(cells(lesson, "code"), key=lambda source: source.count("\n"))
+    assert longest.count("\n") < 13, f"more than twelve lines: {longest}"
     lines = "\n".join(cells(lesson, "code")).splitlines()
     assert [line for line in lines if len(line) > 80] == []
 
@@ -132,12 +133,12 @@ def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
     for solution, blocks in zip(folded, solutions(lesson), strict=True):
         assert len(blocks) <= 1
         most = 30 if solution == folded[-1] else 15
-        assert "".join(blocks).count("\n") < most
+        assert "".join(blocks).count("\n") < most, f"code of {most} lines or more"
         assert not blocks or re.search(r"(\A|\n\n)```python\n", solution), (
             "a blank line is missing before a block of code"
         )
         *_, last = solution.split("\n```\n")
-        assert len(re.findall(r"\w+", last)) > 5, "nothing says what comes out"
+        assert len(re.findall(r"\w+", last)) > 5, "say what comes out, in six words"
     assert any(solutions(lesson))
 
 
