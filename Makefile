@@ -21,10 +21,20 @@ TEXT ?=
 QUERIES ?=
 K ?= 10
 AT_LEAST ?=
+QRELS ?=
+MAX_DROP ?=
+FLOOR ?=
+BRIDGE ?=
 OLD_POOLING ?=
-NEW_POOLING ?=
 OLD_PROMPT ?=
+OLD_QUERY_PROMPT ?=
+OLD_TEXT_PROMPT ?=
+OLD_SIMILARITY ?=
+NEW_POOLING ?=
 NEW_PROMPT ?=
+NEW_QUERY_PROMPT ?=
+NEW_TEXT_PROMPT ?=
+NEW_SIMILARITY ?=
 # Anything but nothing: execute what is unchanged, too.
 FORCE ?=
 NEIGHBORS ?= figures/default/01_n2o/neighbors.parquet
@@ -32,7 +42,8 @@ PYODIDE ?=
 
 # What a user gives is text: make does not expand it, and recipes read it from the environment, where no shell parses it.
 GIVEN := PYTHON TORCH_INDEX PROFILE NOTEBOOK JOBS ASSET TASK MODEL OUTPUT EMBEDDER POOLING PROMPT NAME NEIGHBORS \
-	CLAIM CLASS OLD NEW TEXT QUERIES K AT_LEAST OLD_POOLING NEW_POOLING OLD_PROMPT NEW_PROMPT PYODIDE FORCE
+	CLAIM CLASS OLD NEW TEXT QUERIES K AT_LEAST QRELS MAX_DROP FLOOR BRIDGE OLD_POOLING OLD_PROMPT OLD_QUERY_PROMPT \
+	OLD_TEXT_PROMPT OLD_SIMILARITY NEW_POOLING NEW_PROMPT NEW_QUERY_PROMPT NEW_TEXT_PROMPT NEW_SIMILARITY PYODIDE FORCE
 $(foreach name,$(GIVEN),$(eval override $(name) := $$(value $(name))))
 export $(GIVEN)
 
@@ -70,8 +81,8 @@ data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder] [FORCE=yes]
 	@$(BIN)/python -m tools.run --notebook=09 --output="$${OUTPUT:-situated/$${NAME:-own}}" --set=embedder="$$EMBEDDER" --set=pooling="$$POOLING" --set=prompt="$$PROMPT" --set=embedder_name="$$NAME" --set=neighbors_file="$$NEIGHBORS" --set=corpus_name= $${FORCE:+--force}
 
-swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW=minilm-avg@int8|file.py:function] [TEXT=file] [QUERIES=file] [K=10] [AT_LEAST=0.8] [NAME=] [OLD_POOLING=] [NEW_POOLING=] [OLD_PROMPT=] [NEW_PROMPT=] [FORCE=yes]
-	@$(BIN)/python -m lib.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --name="$$NAME" --old-pooling="$$OLD_POOLING" --new-pooling="$$NEW_POOLING" --old-prompt="$$OLD_PROMPT" --new-prompt="$$NEW_PROMPT" $${FORCE:+--force}
+swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW="minilm-avg@int8 file.py:function bm25"] [TEXT=file|BEIR folder] [QUERIES=file] [K=10] [AT_LEAST=0.8] [QRELS=file] [MAX_DROP=0.02] [FLOOR=0.5] [BRIDGE=yes] [NAME=] [OLD_QUERY_PROMPT=] [OLD_TEXT_PROMPT=] [FORCE=yes] (docs/swap.md has all)
+	@$(BIN)/python -m lib.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --qrels="$$QRELS" --max-drop="$$MAX_DROP" --floor="$$FLOOR" --bridge="$$BRIDGE" --name="$$NAME" --old-pooling="$$OLD_POOLING" --old-prompt="$$OLD_PROMPT" --old-query-prompt="$$OLD_QUERY_PROMPT" --old-text-prompt="$$OLD_TEXT_PROMPT" --old-similarity="$$OLD_SIMILARITY" --new-pooling="$$NEW_POOLING" --new-prompt="$$NEW_PROMPT" --new-query-prompt="$$NEW_QUERY_PROMPT" --new-text-prompt="$$NEW_TEXT_PROMPT" --new-similarity="$$NEW_SIMILARITY" $${FORCE:+--force}
 
 verdict: $(READY) ## measure one claim of a paper alone  CLAIM=n2o-k-stability [PROFILE=default|paper]
 	@$(BIN)/python -m tools.verdict --claim="$$CLAIM" --profile="$$PROFILE"

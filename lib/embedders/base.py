@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,6 +80,8 @@ class Embedder(ABC):
         it for nothing besides the vectors.
     similarity_fn_name : str
         By what its vectors are to be compared, as sentence-transformers calls it.
+    prompts : mapping of str to str
+        What it wants before a "query" and before a "document" in search.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Embedder(ABC):
     is_foreign: bool = False
     is_vouched_for: bool = False
     similarity_fn_name: str = "cosine"
+    prompts: Mapping[str, str] = MappingProxyType({})
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -178,10 +182,11 @@ class Embedder(ABC):
         """
         return 0, 0
 
-    def notes(self, sentences: Sequence[str]) -> list[str]:
+    def notes(self, sentences: Sequence[str], compared: str = "cosine") -> list[str]:
         """What a reader must know before trusting its neighbors in a text.
 
-        Each note is a predicate whose subject is the embedder. Nothing is encoded.
+        `compared` is the similarity of the search. Each note is a predicate whose
+        subject is the embedder. Nothing is encoded.
         """
         notes = []
         tokens, longer = self.truncation(sentences)
@@ -190,7 +195,8 @@ class Embedder(ABC):
                 f"reads at most {tokens:,} tokens of a sentence; "
                 f"{longer:,} sentences are longer."
             )
-        if other := SIMILARITIES.get(str(self.similarity_fn_name)):
+        asked = str(self.similarity_fn_name)
+        if asked != compared and (other := SIMILARITIES.get(asked)):
             notes.append(
                 f"asks that its vectors be compared by {other}; here they are compared "
                 "by cosine, so its users may get other results."

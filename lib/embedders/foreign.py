@@ -53,7 +53,7 @@ class ForeignEmbedder(Embedder):
         is_kept: bool = True,
         is_stored: bool = True,
     ) -> None:
-        function = getattr(inner, "encode", inner)
+        function = getattr(inner, "encode", getattr(inner, "encode_document", inner))
         if not callable(function):
             raise InputError(f"{name}: is of type {type(inner).__name__}; {CONTRACT}")
         self.inner = inner
@@ -73,6 +73,17 @@ class ForeignEmbedder(Embedder):
         if self.place:  # another process reads the code itself
             return from_code, (self.place, self.name)
         return super().__reduce__()
+
+    def calling(self, function: Callable, role: str) -> ForeignEmbedder:
+        """The same, whose vectors another of its functions makes."""
+        made_of = self.made_of and f"{self.made_of} {role}"
+        other = ForeignEmbedder(
+            self.inner, self.name, made_of, self.is_kept, self.is_stored
+        )
+        other.is_vouched_for = self.is_vouched_for
+        other._function = function
+        other._options = _silencing(function)
+        return other
 
     def truncation(self, sentences: Sequence[str]) -> tuple[int, int]:
         is_ours = isinstance(self.inner, Embedder)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lib.base import paths
+from lib.base import files, paths
 from lib.base.errors import InputError, one_line
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
@@ -90,6 +90,7 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
         model = Transformer(name, folder / inside, pooling, prompt=prompt)
         model.is_foreign = True
         model.similarity_fn_name = similarity(folder)
+        model.prompts = prompts(name, folder)
         return model
     if not (folder / "modules.json").is_file():
         raise InputError(
@@ -121,6 +122,7 @@ class SentenceEncoder(Embedder):
         self.folder = folder
         self.prompt = prompt
         self.similarity_fn_name = similarity(folder)
+        self.prompts = prompts(name, folder)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -154,6 +156,19 @@ class SentenceEncoder(Embedder):
             list(sentences) or [""], prompt=self.prompt or None, show_progress_bar=False
         )
         return finite(vectors[: len(sentences)], self.folder)
+
+
+def prompts(name: str, folder: Path) -> Mapping[str, str]:
+    """What a model wants before a query and before a document, where it says so.
+
+    Its configuration says it, or else ``hub.csv``.
+    """
+    file = folder / "config_sentence_transformers.json"
+    said = (files.read_json(file) if file.is_file() else {}).get("prompts") or {}
+    listed = PROMPTS.get(name.partition("@")[0], {})
+    document = [said[key] for key in ("document", "passage", "corpus") if said.get(key)]
+    own = {"query": said.get("query", ""), "document": "".join(document[:1])}
+    return own if any(own.values()) else listed
 
 
 @lru_cache(maxsize=2)
@@ -383,6 +398,11 @@ def entry(name: str) -> HubEntry:
 table = pd.read_csv(Path(__file__).with_suffix(".csv"), keep_default_na=False)
 # That mteb measures, too; the branch "main" of the others.
 REVISIONS = {row.name: row.revision or None for row in table.itertuples()}
+PROMPTS = {
+    row.name: {"query": row.prompt, "document": row.text_prompt}
+    for row in table.itertuples()
+    if row.text_prompt
+}
 for row in table.itertuples():
     is_static = row.architecture == STATIC_AVERAGE
     options = {"pooling": row.pooling, "prompt": row.prompt}

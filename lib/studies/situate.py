@@ -24,11 +24,10 @@ from lib.base.errors import InputError
 from lib.base.parameters import in_range
 from lib.corpora import Corpus
 from lib.embedders.base import Embedder
-from lib.embedders.own import FAMILY
-from lib.neighbors import Neighbors
+from lib.embedders.own import DIFFERENT, FAMILY
+from lib.neighbors import Neighbors, exact
 from lib.store import EmbeddingStore
 from lib.studies.popularity import found_by
-from lib.studies.searches import ranked
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ VERSION = 1  # raised when older programs could not read the file any more
 # The columns that name a row; the others are neighbor and similarity.
 KEY = ["embedder", "query", "rank"]
 ROUNDING = 1e-5  # tolerance for a rise between ranks
+SAME = 1e-5  # similarities that differ by no more are all the same
 WORDS = r"[\w .,+:()/-]{1,120}"  # names of embedders and families
 
 
@@ -293,6 +293,24 @@ def place(embedder: Embedder, corpus: Corpus, stored: Neighborhoods) -> Neighbor
     about = stored.about.copy()
     about.loc[embedder.name] = [FAMILY, vectors.shape[1]]
     return replace(stored, found=found, about=about)
+
+
+def ranked(
+    name: str, queries: Embeddings, vectors: Embeddings, k: int, exclude: np.ndarray
+) -> Neighbors:
+    """The k nearest vectors of each query; `exclude` is as for `neighbors.exact`.
+
+    InputError if all are equally near, so that there is nothing to rank.
+    """
+    # One more, since the nearest of all queries may be equally near: themselves.
+    depth = max(k, min(k + 1, vectors.shape[0] - 1))
+    found = exact(queries, vectors, depth, exclude=exclude)
+    could_differ = queries.shape[0] > 1 and vectors.shape[0] > 2
+    if could_differ and np.ptp(found.similarities) < SAME:
+        raise InputError(
+            f"{name}: every neighbor is as near as every other one, {DIFFERENT}"
+        )
+    return Neighbors(found.ids[:, :k], found.similarities[:, :k])
 
 
 def overlaps_with(

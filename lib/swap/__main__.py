@@ -1,140 +1,242 @@
-"""``python -m lib.swap``, which is what ``make swap`` calls: the gate.
+"""``sentence-swap``, or ``python -m lib.swap``, which `make swap` calls: the gate.
 
-It searches a text of one's own under two embedders and prints what changes. For use in
-continuous integration, its exit status says whether the two agree enough.
+It searches a text of one's own on two sides or more and prints what changes. For use in
+continuous integration, its exit status says whether it is little enough.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import json
 import os
 import re
+import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from lib import corpora, swap
+import numpy as np
+
+from lib import stats
 from lib.base import parameters, paths
 from lib.base.errors import InputError, command
-from lib.embedders.base import Embedder
-from lib.embedders.transformer import POOLINGS
-from lib.swap import report
+from lib.swap import comparison, labels, report, sides, texts
+from lib.swap.outcome import Outcome, Wanted, outcome, worst
 
 OUTPUT = "swapped"  # the folder in figures/
-BELOW, UNDECIDED = 3, 4  # exit statuses
-FEWEST = 30  # independent queries of a verdict
 NAME_LENGTH = 40
 LARGEST_K = 10_000
+POOLINGS = ("avg", "cls", "last")
+
+SIDE = "a name, a hub id, a folder, file.py:function, bm25, text.npy:queries.npy"
+TEXTS = "one sentence a line, JSON lines or CSV with ids, a BEIR folder, or a corpus"
+OPTIONS = {
+    "old": f"what is in use: {SIDE}; #hnsw after it for an approximate index",
+    "new": "what may take its place: the same, several with blanks between them",
+    "text": f"what is searched: {TEXTS}",
+    "queries": "what is asked: the same; after a tab, weights (default: of the text)",
+    "k": "how many results users see (default 10)",
+    "at-least": "the N2O that is enough, 0 to 1",
+    "qrels": "judgments: TREC qrels, or a BEIR table (default: that of the folder)",
+    "max-drop": "the loss of nDCG@10 that is accepted, 0 to 1",
+    "floor": "under the scores of the old side: what passes before and after",
+    "bridge": "yes: what a linear map between both sides keeps",
+    "name": "of the folder in figures/swapped",
+}
+OF_A_SIDE = {
+    "pooling": "avg, cls or last, for a model that does not say",
+    "prompt": "what a model takes before each query and sentence",
+    "query-prompt": "the same before queries alone",
+    "text-prompt": "the same before sentences of the text alone",
+    "similarity": "cosine, dot or euclidean, in place of the model's own",
+}
+MISSING = (
+    "is empty; give OLD, NEW and TEXT, as in `make swap OLD=minilm-avg "
+    "NEW=minilm-cls TEXT=my.txt`"
+)
 
 
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit status.
 
-    0: the N2O was measured, and it is at least what was asked for, if anything was.
-    2: an option cannot be used. 3: the interval lies below what was asked for. 4: the
-    interval does not tell, or there are too few queries.
+    0: everything was measured, and it is enough, if anything was asked for. 2: an
+    option cannot be used. 3: the interval of a candidate lies below what was asked for.
+    4: one does not tell, or there are too few queries; and none lies below.
     """
     options = _parser().parse_args(arguments)
-    least = _least(options.at_least)
-    folder = _folder(options)
+    for name in ("old", "new", "text"):
+        if not getattr(options, name):
+            raise InputError(f"{name.upper()}: {MISSING}")
+    wanted = _wanted(options)
     if options.force:
         os.environ[paths.FORCE_VARIABLE] = "yes"
-    found = _measured(options)
-    for line in found.lines():
-        print(line)
-    print(f"report: {report.write(found, folder)}, with {report.CHANGES} beside it")
-    if least is None:
-        return 0
-    n2o = found.numbers.loc["n2o", ["value", "low", "high"]]
-    status, verdict = judged(least, found.units, *n2o)
-    print(verdict)
-    return status
-
-
-def judged(
-    least: float, units: int, value: float, low: float, high: float
-) -> tuple[int, str]:
-    """The exit status for an N2O with its interval, and a sentence that says why.
-
-    `units` are the independent queries. A bound may be NaN: then the interval does not
-    tell.
-    """
-    shown = f"N2O is {value:.3f} ({low:.3f} to {high:.3f})"
-    if units < FEWEST:
-        return UNDECIDED, (
-            f"UNDECIDED: {shown}, but a verdict needs {FEWEST} independent queries "
-            f"and there are {units}; use more (those of one document count as one)"
-        )
-    if low >= least:
-        return 0, f"OK: {shown}, at least {least:g}"
-    if high < least:
-        return BELOW, f"BELOW: {shown}, less than {least:g}"
-    half = value - low if value > least else high - value
-    needed = units * (half / (abs(value - least) or math.nan)) ** 2
-    enough = ""
-    if needed > 0:
-        enough = f", about {float(f'{needed:.2g}'):,.0f} if N2O stays the same"
-    return UNDECIDED, (
-        f"UNDECIDED: {shown}, which leaves open whether it is at least {least:g}; "
-        f"use more queries{enough}"
-    )
+    k = int(parameters.in_range("k", parameters.literal(options.k), 1, LARGEST_K))
+    names = shlex.split(options.new)
+    old = _side(options, "old", options.old)
+    candidates = [_side(options, "new", name) for name in names]
+    folder = _name(options, names)
+    task, notes = _task(options, wanted)
+    outcomes = _measured(task, old, candidates, k, wanted)
+    place = report.write(outcomes, _fresh(folder), notes)
+    if options.json:
+        print(json.dumps(report.summary(outcomes, notes), ensure_ascii=False))
+    else:
+        for line in _said(outcomes, notes):
+            print(line)
+        print(f"report: {place}, with {report.NUMBERS} and {report.CHANGES} beside it")
+        for each in outcomes:
+            who = f"{each.found.new.name}: " if len(outcomes) > 1 else ""
+            for verdict in each.verdicts:
+                print(who + verdict)
+    return worst([each.status for each in outcomes])
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m lib.swap",
+        prog="sentence-swap",
         description="Say what users notice if one embedder takes another's place.",
-        epilog="Exit status: 0, or 3 if the N2O is below --at-least, 4 if its interval "
-        f"does not tell or fewer than {FEWEST} queries are independent; "
-        "2 if an option cannot be used.",
+        epilog="Exit status: 0; 3 if a candidate is below --at-least or loses more "
+        f"than --max-drop; 4 if an interval does not tell or fewer than "
+        f"{comparison.FEWEST} queries are independent; 2 if an option cannot be used.",
     )
-    what = "a name, an id of the model hub, a folder, or file.py:function"
-    texts = "one sentence a line, or the name of a corpus"
-    wanted = {
-        "old": f"the embedder in use: {what}",
-        "new": f"the one to take its place: {what}",
-        "text": f"the text that is searched: {texts}",
-        "queries": f"what is asked: {texts} (default: sentences of the text)",
-        "k": "how many results users see (default 10)",
-        "at-least": "the N2O that is enough, 0 to 1",
-        "name": "of the folder in figures/swapped",
-        "old-pooling": "avg, cls or last, for a model that does not say",
-        "new-pooling": "the same for the new one",
-        "old-prompt": "what a model takes before each sentence",
-        "new-prompt": "the same for the new one",
-    }
-    for option, meaning in wanted.items():
+    for option, meaning in OPTIONS.items():
         default = "10" if option == "k" else ""
         parser.add_argument(f"--{option}", default=default, help=meaning)
-    parser.add_argument(
-        "--force",
-        action="store_true",
-        help="let your own code encode again, even where it is known",
-    )
+    for side in ("old", "new"):
+        for option, meaning in OF_A_SIDE.items():
+            parser.add_argument(f"--{side}-{option}", default="", help=meaning)
+    forced = "let your own code encode again, even where it is known"
+    parser.add_argument("--force", action="store_true", help=forced)
+    to_stdout = "print swap.json, and nothing else, to standard output"
+    parser.add_argument("--json", action="store_true", help=to_stdout)
     return parser
 
 
-def _least(given: str) -> float | None:
-    """The N2O that is enough; None if nothing is asked for."""
+def _number(options: argparse.Namespace, name: str, low: float, high: float) -> Any:
+    """An option's number; None if it is not given."""
+    given = getattr(options, name)
     if not given:
         return None
-    least = parameters.literal(given)
-    if type(least) not in (int, float) or not 0 <= least <= 1:
-        raise InputError(f"AT_LEAST: {given!r} is not accepted; give 0 to 1")
-    return least
+    value = parameters.literal(given)
+    if type(value) not in (int, float) or not low <= value <= high:
+        raise InputError(
+            f"{name.upper()}: {given!r} is not accepted; give {low:g} to {high:g}"
+        )
+    return value
 
 
-def _folder(options: argparse.Namespace) -> Path:
-    """Where the report goes; InputError where an option is missing or no name."""
-    for name in ("old", "new", "text"):
-        if not getattr(options, name):
-            raise InputError(
-                f"{name.upper()}: is empty; give OLD, NEW and TEXT, as in `make swap "
-                "OLD=minilm-avg NEW=minilm-cls TEXT=my.txt`"
+def _wanted(options: argparse.Namespace) -> Wanted:
+    """What is asked of the candidates; InputError for what cannot be asked."""
+    at_least = _number(options, "at_least", 0, 1)
+    max_drop = _number(options, "max_drop", 0, 1)
+    floor = _number(options, "floor", -1e9, 1e9)
+    parameters.one_of("BRIDGE", options.bridge, ("", "yes"))
+    folder = paths.from_root(options.text)
+    judgments = None
+    if options.qrels or (folder / "qrels" / "test.tsv").is_file():
+        judgments = labels.read(options.qrels, options.text)
+    if max_drop is not None and judgments is None:
+        raise InputError("MAX_DROP: needs judgments; give QRELS, or a BEIR folder")
+    return Wanted(at_least, max_drop, floor, options.bridge == "yes", judgments)
+
+
+def _side(options: argparse.Namespace, side: str, given: str) -> sides.Side:
+    """A side, opened: what is not there is refused before anything is encoded."""
+    said = {name: getattr(options, f"{side}_{name}") for name in ("pooling", "prompt")}
+    if said["pooling"]:
+        parameters.one_of(f"{side}, pooling", said["pooling"], POOLINGS)
+    prompts = sides.Prompts(
+        getattr(options, f"{side}_query_prompt") or said["prompt"],
+        getattr(options, f"{side}_text_prompt") or said["prompt"],
+    )
+    similarity = getattr(options, f"{side}_similarity")
+    return sides.opened(given, side, said["pooling"], prompts, similarity)
+
+
+def _task(
+    options: argparse.Namespace, wanted: Wanted
+) -> tuple[texts.SearchTask, list[str]]:
+    """The text with its queries, and what a reader must know of both."""
+    text = texts.load("TEXT", options.text)
+    asking = options.queries
+    if not asking and paths.from_root(options.text).is_dir():
+        asking = options.text
+    asked = texts.load("QUERIES", asking, "queries") if asking else None
+    task = texts.from_files(text, asked, texts.QUERIES, texts.SEED)
+    notes = [text.reading("text"), asked.reading("queries") if asked else ""]
+    if asked is None:
+        notes.append(
+            "The queries are sentences of the text, which flatters: with real queries "
+            "N2O is lower (.27 where it was .33)."
+        )
+    elif not options.queries and wanted.judgments is not None:
+        judged = np.flatnonzero([id in wanted.judgments for id in asked.ids])
+        if not len(judged):
+            raise InputError("QRELS: judges none of the folder's queries")
+        if len(judged) < len(asked.ids):
+            notes.append(
+                f"queries: {len(judged):,} of {len(asked.ids):,} are judged and asked."
             )
-    name = options.name or re.sub(r"[^\w.-]", "_", f"{options.old}-to-{options.new}")
-    name = name if options.name else name[-NAME_LENGTH:].lstrip(".")
+        weights = None if task.weights is None else task.weights[judged]
+        queries = [task.queries[int(i)] for i in judged]
+        task = replace(task, queries=queries, rows=task.rows[judged], weights=weights)
+        task = replace(task, chosen=judged)
+    if wanted.judgments is not None:
+        labels.known(wanted.judgments, task)
+    return task, [note for note in notes if note]
+
+
+def _measured(
+    task: texts.SearchTask,
+    old: sides.Side,
+    candidates: list[sides.Side],
+    k: int,
+    wanted: Wanted,
+) -> list[Outcome]:
+    """What is found of each candidate; the old side is searched once."""
+    depth = k
+    if wanted.judgments is not None:
+        depth = max(k, min(labels.DEPTH, task.candidates))
+    before = sides.search(old, task, depth)
+    sampling = stats.Sampling(texts.SEED)
+    outcomes = []
+    for candidate in candidates:
+        after = sides.search(candidate, task, depth)
+        found = comparison.between(task, before, after, sampling, k)
+        one = outcome(found, wanted)
+        # The vectors are not needed any more.
+        light = replace(found, new=replace(found.new, placed=None))
+        outcomes.append(replace(one, found=light))
+    return outcomes
+
+
+def _said(outcomes: list[Outcome], notes: list[str]) -> list[str]:
+    """The lines of one candidate, or a table of several."""
+    if len(outcomes) == 1:
+        return [*outcomes[0].lines(), *notes]
+    width = max(len(each.found.new.name) for each in outcomes)
+    rows = [f"{'candidate':{width}}  {'N2O':23}  first changed  first lost"]
+    for each in outcomes:
+        values = each.found.numbers["value"]
+        row = (
+            f"{each.found.new.name:{width}}  "
+            f"{comparison.interval(each.found.numbers.loc['n2o']):23}  "
+            f"{values['first_changed']:13.3f}  {values['first_lost']:10.3f}"
+        )
+        if each.quality is not None:
+            change = each.quality.table.loc[labels.MAIN]
+            row += f"  {labels.MAIN} {comparison.interval(change, '+')}"
+        rows.append(row)
+    return [*rows, *notes]
+
+
+def _name(options: argparse.Namespace, candidates: list[str]) -> Path:
+    """Where the report goes; InputError for what is no name."""
+    more = f"-and-{len(candidates) - 1}-more" if len(candidates) > 1 else ""
+    said = re.sub(r"[^\w.-]", "_", f"{options.old}-to-{candidates[0]}{more}")
+    name = options.name or said[-NAME_LENGTH:].lstrip(".")
     if not re.fullmatch(parameters.OWN_NAME, name):
         raise InputError(
             f"NAME: {parameters.shown(name)} is not accepted; "
@@ -143,41 +245,14 @@ def _folder(options: argparse.Namespace) -> Path:
     return paths.FIGURES / OUTPUT / name
 
 
-def _measured(options: argparse.Namespace) -> swap.Swap:
-    """What changes, by the options."""
-    k = int(parameters.in_range("k", parameters.literal(options.k), 1, LARGEST_K))
-    text = _text("TEXT", options.text)
-    asking = options.queries and _text("QUERIES", options.queries)
-    old = _embedder(options, "old")
-    new = _embedder(options, "new")
-    queries = corpora.load(asking).sentences if asking else swap.QUERIES
-    return swap.compare(old, new, corpora.load(text), k, queries)
-
-
-def _embedder(options: argparse.Namespace, side: str) -> Embedder:
-    """The embedder of one side."""
-    pooling = getattr(options, f"{side}_pooling")
-    if pooling:
-        parameters.one_of(f"{side}, pooling", pooling, POOLINGS)
-    prompt = getattr(options, f"{side}_prompt")
-    return swap.load_embedder(getattr(options, side), pooling, prompt)
-
-
-def _text(parameter: str, given: str) -> str:
-    """The name of a text: a file has one sentence a line, unless it says otherwise."""
-    if os.path.isfile(paths.from_root(given)):
-        return f"lines:{given}"
-    _, colon, file = given.partition(":")
-    is_path = bool(re.search(r"[./]", given)) and not colon
-    if is_path or (
-        given.startswith(("lines:", "text:"))
-        and not os.path.isfile(paths.from_root(file))
-    ):
-        raise InputError(
-            f"{parameter}: {file or given}: no such file; "
-            "give a file with one sentence a line"
-        )
-    return given
+def _fresh(folder: Path) -> Path:
+    """The folder, or the first of that name with a number that is not there."""
+    number = 2
+    fresh = folder
+    while fresh.exists():
+        fresh = folder.with_name(f"{folder.name}-{number}")
+        number += 1
+    return fresh
 
 
 if __name__ == "__main__":

@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lib.store
 import lib.swap.__main__ as command
 from lib import n2o, stats, swap
-from lib.base import markdown, paths
+from lib.base import paths
 from lib.corpora.corpus import Record, assemble
 from lib.store import EmbeddingStore
-from lib.studies import searches
-from lib.studies.searches import Searched, SearchTask
-from lib.swap import report
+from lib.swap import Searched, SearchTask, comparison, report
 from tests.letters import DIM, letters, write_letters
 from tests.refusals import refused
 
@@ -32,7 +31,7 @@ class Letters:
 @pytest.fixture(autouse=True)
 def store(own_cache, monkeypatch) -> None:
     own_store = EmbeddingStore(own_cache / "store")
-    monkeypatch.setattr(searches, "EmbeddingStore", lambda: own_store)
+    monkeypatch.setattr(lib.store, "EmbeddingStore", lambda: own_store)
 
 
 @pytest.fixture
@@ -93,8 +92,9 @@ def task() -> SearchTask:
 
 @pytest.fixture
 def toy(task) -> swap.Swap:
-    old = Searched("a", task.fingerprint, OLD, notes=("reads little.",))
-    new = Searched("a", task.fingerprint, NEW)
+    scores = np.linspace(0.9, 0.1, 9).reshape(3, 3)
+    old = Searched("a", task.fingerprint, OLD, notes=("reads little.",), scores=scores)
+    new = Searched("a", task.fingerprint, NEW, scores=scores)
     return swap.between(task, old, new, stats.Sampling(0, 200))
 
 
@@ -117,10 +117,13 @@ def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None
     assert found_by.loc["four"].tolist() == [1, 0]
     report.write(toy, tmp_path)
     table = pd.read_csv(tmp_path / "lost.csv")
-    assert json.loads(table["lost"][0]) == ["four", "five"]
+    assert table["candidate"].unique() == ["a (new)"]
+    columns = ["query_id", "change", "id", "rank", "score", "sentence"]
+    assert table.loc[0, columns].tolist() == [4, "lost", 5, 1, 0.3, "four"]
     summary = json.loads((tmp_path / "swap.json").read_bytes())
-    assert summary["numbers"]["n2o"]["value"] == pytest.approx(2 / 3)
-    assert summary["lines"] == toy.lines()
+    assert summary["schema"] == "sentence-swap/1"
+    assert summary["candidates"][0]["n2o"]["value"] == pytest.approx(2 / 3)
+    assert summary["old"]["notes"] == ["reads little."]
 
 
 # -- what is compared ------------------------------------------------------------------
@@ -145,7 +148,7 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
     found = swap.compare(name, f"{name}@int8", SENTENCES, k=3)
     assert (found.old.cost.bytes, found.new.cost.bytes) == (4 * DIM, DIM)
     assert found.old.cost.seconds == found.new.cost.seconds > 0
-    assert f"ms to encode, {DIM} bytes" in found.lines()[3]
+    assert f"sentences a second, {DIM} bytes a vector" in found.lines()[3]
     assert swap.load_embedder(name).name == name
 
 
@@ -249,7 +252,7 @@ def test_sentence_transformers_takes_the_evaluator() -> None:
             (0.78, 0.71, 0.84),
             4,
             "UNDECIDED: N2O is 0.780 (0.710 to 0.840), which leaves open whether it is "
-            "at least 0.8; use more queries, about 450 if N2O stays the same",
+            "at least 0.8; use more queries, about 450 if it stays the same",
         ),
         (
             29,
@@ -272,7 +275,7 @@ def test_sentence_transformers_takes_the_evaluator() -> None:
 def test_the_exit_status_says_whether_it_is_enough(
     units, interval, status, verdict
 ) -> None:
-    assert command.judged(0.8, units, *interval) == (status, verdict)
+    assert comparison.judged("N2O", 0.8, units, *interval) == (status, verdict)
 
 
 @pytest.fixture
@@ -283,13 +286,13 @@ def text(tmp_path, monkeypatch) -> str:
 
 
 # README: "`make swap OLD=... NEW=... TEXT=...`"
-def test_the_command_prints_five_lines_and_writes_a_report(
+def test_the_command_prints_lines_and_no_report_overwrites_another(
     text, tmp_path, capsys
 ) -> None:
     name = write_letters(tmp_path / "mine.py")
     options = [f"--old={name}", f"--new={name}@float16", f"--text={text}", "--k=4"]
     assert command.main([*options, "--name=x", "--at-least=0.8"]) == 0
-    said = capsys.readouterr().out.splitlines()[-6:]
+    said = capsys.readouterr().out.splitlines()[-8:]
     folder = paths.FIGURES / "swapped" / "x"
     for line, start in zip(
         said,
@@ -297,17 +300,20 @@ def test_the_command_prints_five_lines_and_writes_a_report(
             f"N2O of {name} with {name}@float16: ",
             "share of queries whose first result changed: ",
             "share of queries whose first result left the first 4: ",
-            f"cost of a sentence: {name}: ",
-            f"report: {folder / 'report.md'}, ",
+            f"cost: {name}: ",
+            "N2O by sentences: 30: ",
+            "The queries are sentences of the text, which flatters: ",
+            f"report: {folder / 'report.html'}, ",
             "OK: N2O is ",
         ),
         strict=True,
     ):
         assert line.startswith(start)
     assert "120 queries, k = 4, chance 0.034" in said[0]
-    assert len(pd.read_csv(folder / "lost.csv")) == len(SENTENCES)
-    page = (folder / "report.md").read_text()
-    assert f"in place of {markdown.escape(name)}\n" in page
+    page = (folder / "report.html").read_text()
+    assert f"in place of {name}</h1>" in page
+    assert command.main([*options, "--name=x"]) == 0
+    assert (folder.with_name("x-2") / "report.html").exists()
 
 
 # docs/swap.md: "An edited module that it imports counts at once"
@@ -351,7 +357,7 @@ def test_queries_of_one_document_count_as_one_and_too_few_decide_nothing(
         ({"at-least": "00.5e"}, "AT_LEAST: '00.5e' is not accepted; give 0 to 1"),
         ({"k": "many"}, "k: 'many' is not accepted"),
         ({"k": "010"}, "k: '010' is not accepted; give 1 to"),
-        ({"text": "no.txt"}, "TEXT: no.txt: no such file"),
+        ({"text": "no.txt"}, f"TEXT: {paths.ROOT}/no.txt: no such file; give a file"),
         ({"name": "../x"}, "NAME: '../x' is not accepted"),
         ({"new-pooling": "sum"}, "new, pooling: 'sum' is not known"),
         ({"new": "minilm"}, "embedder: 'minilm' is not known"),

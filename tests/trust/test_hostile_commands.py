@@ -117,8 +117,10 @@ def test_a_variable_of_make_is_text_that_no_shell_and_no_make_reads(
     assert not touched.exists()
 
 
-OF_SWAP = ["old", "new", "text", "queries", "k", "at-least", "name", "old-pooling"]
-OF_SWAP += ["new-pooling", "old-prompt", "new-prompt"]
+OF_SWAP = ["old", "new", "text", "queries", "k", "at-least", "qrels", "max-drop"]
+OF_SWAP += ["floor", "bridge", "name"]
+OF_A_SIDE = ["pooling", "prompt", "query-prompt", "text-prompt", "similarity"]
+OF_SWAP += [f"{side}-{name}" for side in ("old", "new") for name in OF_A_SIDE]
 
 
 # README: "get the papers' own data", "get the fine-tuned BERT", "`make swap`"

@@ -1,0 +1,102 @@
+"""A floor under the scores: what passes before and after, and where it should be."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lib import stats
+from lib.base.errors import InputError
+from lib.base.parameters import in_range
+from lib.swap.comparison import Swap
+
+RANGES = {
+    "cosine": (-1.0, 1.0),
+    "dot": (-1e9, 1e9),
+    "euclidean": (-1e9, 0.0),  # negative distances
+}
+
+
+MEANING = {
+    "results_old": "results that pass before",
+    "results_new": "results that pass after, at the same floor",
+    "queries_old": "queries with a result that passes before",
+    "queries_new": "queries with a result that passes after, at the same floor",
+    "query_flips_same": "queries that change between some and none, at the same floor",
+    "result_flips_same": "results of either side that pass on one alone, at the same",
+    "query_flips_matched": "queries that change, at the matched floor",
+    "result_flips_matched": "results that pass on one side alone, at the matched floor",
+}
+
+
+class Floors(NamedTuple):
+    """What a floor lets pass.
+
+    Attributes
+    ----------
+    floor : float
+        The one in use.
+    matched : stats.Interval
+        That of the new side, which lets as many results pass.
+    table : DataFrame
+        Shares with intervals; the rows are those of `MEANING`.
+    """
+
+    floor: float
+    matched: stats.Interval
+    table: pd.DataFrame
+
+
+def floors(found: Swap, floor: float) -> Floors:
+    """What passes a floor under the scores.
+
+    Raises InputError for a floor outside the range of the old side's similarity, and
+    for one that no result passes.
+    """
+    placed = found.old.placed
+    in_range("FLOOR", floor, *RANGES[placed.similarity if placed else "cosine"])
+    old, new = (side.scores[:, : found.k] for side in (found.old, found.new))
+    if not (old >= floor).any():
+        raise InputError(
+            f"FLOOR: {floor:g}: no result of {found.old.name} passes; its scores are "
+            f"{old.min():.3g} to {old.max():.3g}"
+        )
+    matched = stats.bootstrap(
+        lambda some, others: _matched(some, others, floor),
+        old,
+        new,
+        sampling=found.sampling,
+        clusters=found.task.clusters,
+    )
+    passing = old >= floor
+    columns = {
+        "results_old": passing.mean(axis=1),
+        "results_new": (new >= floor).mean(axis=1),
+        "queries_old": passing.any(axis=1),
+        "queries_new": (new >= floor).any(axis=1),
+    }
+    for name, level in (("same", floor), ("matched", matched.estimate)):
+        flips = passing.any(axis=1) != (new >= level).any(axis=1)
+        columns[f"query_flips_{name}"] = flips
+        columns[f"result_flips_{name}"] = _flips(found, passing, new >= level)
+    table = found.means(pd.DataFrame(columns).astype(float), (0, 1))
+    return Floors(floor, matched, table.drop(columns="constant"))
+
+
+def _matched(old: np.ndarray, new: np.ndarray, floor: float) -> float:
+    """The floor that as many new scores pass as old ones pass the given one."""
+    passing = max(int((old >= floor).sum()), 1)
+    return float(-np.partition(-new, passing - 1, axis=None)[passing - 1])
+
+
+def _flips(found: Swap, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Of the results of either side, the share that passes on one side alone."""
+    shares = []
+    for query in range(len(old)):
+        before = found.old.ids[query, : found.k]
+        after = found.new.ids[query, : found.k]
+        flips = np.setxor1d(before[old[query]], after[new[query]])
+        shares.append(len(flips) / len(np.union1d(before, after)))
+    return np.array(shares)
