@@ -15,7 +15,15 @@ import pandas as pd
 from lib import stats
 from lib.corpora import Corpus
 from lib.swap.comparison import Swap, between
-from lib.swap.sides import Prompts, Searched, Vectors, load_embedder, opened, search
+from lib.swap.sides import (
+    Prompts,
+    Searched,
+    Side,
+    Vectors,
+    load_embedder,
+    opened,
+    search,
+)
 from lib.swap.texts import QUERIES, SEED, SearchTask, make_queries
 
 __all__ = [
@@ -24,6 +32,7 @@ __all__ = [
     "Prompts",
     "SearchTask",
     "Searched",
+    "Side",
     "Swap",
     "Vectors",
     "between",

@@ -117,7 +117,8 @@ def _maps(source: np.ndarray, target: np.ndarray) -> Iterator[tuple[str, Map]]:
     yield "ridge", RidgeCV(PENALTIES).fit(source, target).predict
     if source.shape[1] == target.shape[1] < len(source):
         start, end = source.mean(axis=0), target.mean(axis=0)
-        turned, _ = orthogonal_procrustes(source - start, target - end)
+        turned, size = orthogonal_procrustes(source - start, target - end)
+        turned *= size / np.square(source - start).sum()
         yield "orthogonal", lambda vectors: (vectors - start) @ turned + end
 
 

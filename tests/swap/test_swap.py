@@ -170,8 +170,10 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
         ({"new": np.full((120, 3), np.nan)}, "new: row 0 holds NaN or infinity"),
         (
             {"new": letters(SENTENCES), "queries": ["a"]},
-            "new: vectors cannot encode queries",
+            "new: vectors cannot encode queries; give theirs, too",
         ),
+        ({"queries": ["a"], "weights": [0]}, "weights: give a number above 0 for"),
+        ({"new": "bm25#hsnw"}, "bm25#hsnw, after #: 'hsnw' is not known; did you mean"),
     ],
 )
 def test_bad_input_gets_one_sentence(change, message) -> None:
