@@ -93,8 +93,8 @@ finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multi
 bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/ except scale.md: half an hour
 	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-exercises: $(READY) ## check that the solutions of the exercises run  [NOTEBOOK=01] [PROFILE=default|smoke]
-	@$(BIN)/python -m tools.exercises --profile="$$PROFILE" --notebook="$$NOTEBOOK"
+exercises: $(READY) ## check that the solutions of the exercises run  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
+	@$(BIN)/python -m tools.student --check --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 student: $(READY) ## write lessons without answers to notebooks/student/ and with answers to notebooks/teacher/ (git ignores both)  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"

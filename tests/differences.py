@@ -10,6 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from lib.base import paths
 from tests.copies import copy_project, run
 
 KEPT = (".png", ".svg", ".csv", ".parquet")
@@ -82,10 +83,13 @@ class Elsewhere:
             if name in os.environ
         }
         own = {"HOME": str(self.folder / "home"), "PYTHONPATH": str(self.project)}
+        if notebook:  # alone, it may use what is stored
+            own["SENTENCE_CACHE"] = str(paths.CACHE)
         others = DIFFERENT | decimal_comma(self.folder / "locales")
         options = ["-m", "tools.run", "--profile", profile, "--jobs", "2"]
         options += ["--notebook", notebook]
-        return run(self.folder, passed | own | others, *options, umask=0o077)
+        umask = -1 if notebook else 0o077
+        return run(self.folder, passed | own | others, *options, umask=umask)
 
 
 def decimal_comma(folder: Path) -> dict[str, str]:

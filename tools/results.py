@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from functools import partial
+from functools import cache, partial
 
 import pandas as pd
 
@@ -11,14 +12,14 @@ from audit.ledger import CLAIMS, SEEN, UNTESTED, WORDS
 from audit.shown import anchor, numbers
 from audit.verdicts import on_claim
 from lib import embedders
-from lib.base import paths
+from lib.base import parameters, paths
 from lib.stats import Interval
 from tools.multiplicity import paragraph
 from tools.pages import between, image, table
 from tools.run import comparison
 
 REFERENCE = paths.FIGURES / "reference"
-VERDICTS = "verdicts.csv"
+VERDICTS, LINKED = "verdicts.csv", "verdicts.jsonld"
 PROFILES = ("default", "paper")
 PAGES = "../../figures/reference"  # seen from docs/replication
 SMALLER = "GloVe 6B with 50 dimensions, where the paper has GloVe 840B with 300"
@@ -32,6 +33,18 @@ DIFFERS = {
     **dict.fromkeys(["PV-DM", "PV-DBOW"], REUTERS),
     "URAE": "trained here, on Reuters; the paper has published weights",
     **dict.fromkeys(["BOW", "PCA BOW"], "folds, tokenizer and C are not published"),
+}
+# Columns of the verdicts in the words of schema.org.
+SCHEMA = {
+    "part": "name",
+    "measured": "description",
+    "evidence": "additionalType",
+    "note": "measurementMethod",
+    "rule": "measurementTechnique",
+    "estimate": "value",
+    "low": "minValue",
+    "high": "maxValue",
+    "result": "valueReference",
 }
 # The tables of like for like in the paper profile: the column with the method.
 BESIDE = {
@@ -78,6 +91,41 @@ def gathered() -> pd.DataFrame:
     every = every.merge(rules[["id", "part", "measured"]], "left", ["id", "part"])
     text = every.columns.difference(["estimate", "low", "high"])
     return every.fillna(dict.fromkeys(text, ""))
+
+
+def linked() -> str:
+    """The same as JSON-LD in the words of schema.org: a review for each claim."""
+    claims = pd.read_csv(CLAIMS, dtype=str, keep_default_na=False)
+    claims = claims.drop_duplicates("id").set_index("id")
+    reviews = []
+    for (profile, study, id), parts in gathered().groupby(
+        ["profile", "study", "id"], sort=False
+    ):
+        source, where, claim = claims.loc[id, ["source", "where", "claim"]]
+        paper = {"@type": "ScholarlyArticle", "name": source, "pagination": where}
+        review = {
+            "@type": "ClaimReview",
+            "@id": f"{profile}/{id}",
+            "claimReviewed": claim,
+            "itemReviewed": {"@type": "Claim", "appearance": paper},
+            "reviewAspect": f"{profile} profile",
+            "reviewRating": {
+                "@type": "Rating",
+                "alternateName": parts.iloc[0]["verdict"],
+            },
+            "url": parts.iloc[0]["link"],
+            "isBasedOn": {"@type": "SoftwareSourceCode", "url": _cell(id, study)},
+            "about": [_measured(part) for _, part in parts.iterrows()],
+        }
+        reviews.append(review)
+    described = {"@context": "https://schema.org/", "@type": "Dataset", "name": LINKED}
+    return json.dumps(described | {"hasPart": reviews}, indent=1) + "\n"
+
+
+def _measured(part: pd.Series) -> dict[str, object]:
+    """What was measured of a part of a claim, on which evidence, by which rule."""
+    given = part.rename(SCHEMA)[[*SCHEMA.values()]]
+    return {"@type": "PropertyValue", **given[given != ""].dropna()}
 
 
 def counts() -> str:
@@ -192,6 +240,18 @@ def _place(part: pd.Series, page: str) -> str:
     return f"{page}#{place}" if f'id="{place}"' in text else page
 
 
+@cache
+def _cell(id: str, name: str) -> str:
+    """The notebook that judges a claim, and the id of the cell that does."""
+    notebook = f"notebooks/{name}.ipynb"
+    for cell in parameters.cells(paths.ROOT / notebook):
+        source = "".join(cell["source"])
+        judges = f'"{id}"' in source or "ledger.answer(" in source
+        if cell["cell_type"] == "code" and judges:
+            return f"{notebook}#{cell['id']}"
+    return notebook
+
+
 def choosing() -> str:
     """What each embedder of the default group reaches, in both profiles.
 
@@ -281,6 +341,7 @@ def write_pages() -> None:
     """Renew the gallery and the results that pages quote."""
     (REFERENCE / "README.md").write_text(gallery(), encoding="utf-8")
     gathered().to_csv(REFERENCE / VERDICTS, index=False, lineterminator="\n")
+    (REFERENCE / LINKED).write_text(linked(), encoding="utf-8")
     for name, mark, made in MADE:
         text = between(name, mark, f"\n{made()}")
         (paths.ROOT / name).write_text(text, encoding="utf-8")

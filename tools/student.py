@@ -1,6 +1,7 @@
 """Copies of the lessons for a class: one for students, one for the teacher.
 
-Run ``python -m tools.student``, or ``make student``.
+Run ``python -m tools.student``, or ``make student``; with ``--check``, as ``make
+exercises`` calls it, only the solutions are run.
 
 The lessons are the one source. A cell that shows an answer is tagged ``answer``, one
 that says what was found ``found``, a folded solution ``solution``, and a function that
@@ -124,8 +125,11 @@ class Exercise:
         """The cell that ends the exercise: its check, or what to discuss."""
         if self.has_check:
             source = f'check("{self.id}", answer)'
-            return new_code_cell(source, metadata={CHECK: self.id})
-        return new_markdown_cell(f"{DISCUSS} {self.about.get('discuss', '')}".strip())
+            graded = for_nbgrader(f"check-{self.id}", points=1)
+            return new_code_cell(source, metadata={CHECK: self.id} | graded)
+        source = f"{DISCUSS} {self.about.get('discuss', '')}".strip()
+        graded = for_nbgrader(f"discuss-{self.id}", points=1, theirs=True)
+        return new_markdown_cell(source, metadata=graded)
 
 
 def exercises_of(notebook: NotebookNode, lesson: str) -> list[Exercise]:
@@ -137,6 +141,19 @@ def exercises_of(notebook: NotebookNode, lesson: str) -> list[Exercise]:
             zip(exercises(notebook), cells, strict=True), start=1
         )
     ]
+
+
+def for_nbgrader(id: str, points: int = 0, theirs: bool = False) -> dict[str, dict]:
+    """The metadata of a cell for nbgrader; `theirs` are the cells students write."""
+    fields = {
+        "grade": points > 0,
+        "grade_id": id.replace(".", "-"),
+        "locked": not theirs,
+        "schema_version": 3,
+        "solution": theirs,
+        "task": False,
+    }
+    return {"nbgrader": fields | ({"points": points} if points else {})}
 
 
 def has_tag(cell: NotebookNode, tag: str) -> bool:
@@ -175,7 +192,8 @@ def copied(
             cells += of_tag[told[0]](cell)
         elif cell.source.startswith(HEADING):
             cells.append(new_markdown_cell(f"{HEADING}\n{HOW}"))
-            cells.append(new_code_cell(checks, metadata={CHECKS: True}))
+            locked = for_nbgrader("checks")
+            cells.append(new_code_cell(checks, metadata={CHECKS: True} | locked))
             for exercise in exercises_of(notebook, job.name):
                 cells += of_exercise(exercise)
         else:
@@ -214,7 +232,7 @@ def without_solutions(exercise: Exercise) -> list[NotebookNode]:
     source = "\n\n".join(part for part in (WRITE, exercise.blank) if part)
     return [
         new_markdown_cell(exercise.question),
-        new_code_cell(source),
+        new_code_cell(source, metadata=for_nbgrader(exercise.id, theirs=True)),
         exercise.end(),
     ]
 
@@ -341,6 +359,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--profile", default="default")
     parser.add_argument("--notebook", default="", metavar="PREFIX")
     parser.add_argument("--jobs", default="2")
+    parser.add_argument("--check", action="store_true", help="only run the solutions")
     options = parser.parse_args(arguments)
     workers = parameters.in_range("JOBS", parameters.literal(options.jobs), 1, 64)
     jobs = select(options.notebook, options.profile)
@@ -349,7 +368,7 @@ def main(arguments: list[str] | None = None) -> int:
     for own, job in lessons.items():
         if own in failed:
             print(f"FAILED {job.name}: {failed[own]}", file=sys.stderr)
-        else:
+        elif not options.check:
             save_both(job, nbformat.read(own.executed, as_version=4))
     return 1 if failed else 0
 

@@ -33,8 +33,10 @@ class Checks:
     def __init__(self, right: Mapping[str, Sequence[Sequence[str]]]) -> None:
         self.right = right
 
-    def __call__(self, exercise: str, answer: Any) -> None:
+    def __call__(self, exercise: str, answer: Any) -> int:
         """Print whether an answer is right; Ellipsis (``...``) is no answer yet.
+
+        Returns the points that nbgrader reads, 1 for a right answer and 0 otherwise.
 
         A number may be given in percent. Where several things are asked, the answer is
         a list of them.
@@ -43,7 +45,7 @@ class Checks:
         given = _listed(answer)
         if any(each is ... for each in given):
             print(f"{exercise}: no answer yet")
-            return
+            return 0
         if len(given) != len(right):
             count = len(right)
             wanted = "one answer" if count == 1 else f"a list of {count} answers"
@@ -54,6 +56,7 @@ class Checks:
         pairs = zip(hashed, right, strict=True)
         is_right = not any(forms.isdisjoint(known) for forms, known in pairs)
         print(f"{exercise}: {answer} is {'right' if is_right else 'not right yet'}")
+        return int(is_right)
 
 
 def hashes(exercise: str, answer: Any) -> list[list[str]]:

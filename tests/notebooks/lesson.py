@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
-from tools.exercises import EXERCISE
-
-# A folded solution: what comes before its code, the code, what comes after.
-FOLDED = re.compile(
-    r"<details><summary>(?:Solution|Open task)[^<]*</summary>\n\n(.*?)</details>",
-    re.DOTALL,
-)
-FENCED = re.compile(r"^```python\n(.*?)\n```$", re.DOTALL | re.MULTILINE)
+from tools.exercises import EXERCISE, FENCED, SOLVED
 
 
 def cells(notebook: Path, kind: str) -> list[str]:
@@ -40,7 +32,7 @@ def prose(notebook: Path) -> str:
 
 def solutions(notebook: Path) -> list[list[str]]:
     """The code blocks of each folded solution."""
-    return [FENCED.findall(folded) for folded in FOLDED.findall(prose(notebook))]
+    return [FENCED.findall(folded) for folded in SOLVED.findall(prose(notebook))]
 
 
 def failure(executed: Path) -> str:

@@ -16,13 +16,13 @@ from lib.base import parameters, paths
 from lib.studies import findings
 from tests.notebooks import replication as rules
 from tests.notebooks.lesson import (
-    FOLDED,
     cells,
     prose,
     solutions,
     tagged,
 )
 from tools import pages
+from tools.exercises import SOLVED
 from tools.run.profiles import has_file, of_profile
 
 LESSONS, REPLICATIONS = paths.lessons(), paths.replications()
@@ -128,7 +128,7 @@ def test_exercises_have_short_folded_solutions_that_say_what_comes_out(
     _, _, exercises = prose(lesson).partition("## Exercises\n")
     numbers = re.findall(r"^\*\*(\d|Open task)", exercises, re.MULTILINE)
     assert numbers == ["1", "2", "Open task"]
-    folded = FOLDED.findall(prose(lesson))
+    folded = SOLVED.findall(prose(lesson))
     assert len(folded) == 3
     for solution, blocks in zip(folded, solutions(lesson), strict=True):
         assert len(blocks) <= 1

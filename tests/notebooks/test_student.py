@@ -159,7 +159,8 @@ def classroom(tmp_path_factory) -> tuple[Path, dict[str, str]]:
 def printed(notebook: NotebookNode) -> list[str]:
     """What the checks of an executed copy say; not the end of a progress bar."""
     checks = [cell for cell in notebook.cells if tool.CHECK in cell.metadata]
-    texts = [output["text"].strip() for cell in checks for output in cell.outputs]
+    outputs = [output for cell in checks for output in cell.outputs]
+    texts = [output.get("text", "").strip() for output in outputs]
     return [text for text in texts if text]
 
 

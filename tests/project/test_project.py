@@ -147,6 +147,13 @@ def test_the_line_for_colab_installs_what_notebooks_import_and_leaves_its_own_pa
     assert not names & {"ipykernel", "ipython", "torch", "pytest", "ruff"}
 
 
+# docs/contributing: "one number in `pyproject.toml`, `CITATION.cff` and ..."
+def test_one_version_stands_everywhere() -> None:
+    meta = json.loads((ROOT / "codemeta.json").read_text())
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert {meta["version"], cited[1]} == {PROJECT["version"]}
+
+
 # README: "see every command: `make`"
 def test_make_alone_prints_every_target_with_its_help() -> None:
     shown = run("make")
@@ -204,7 +211,7 @@ def test_committed_results_are_of_the_default_and_paper_profiles_and_without_tim
     of_study = (
         r"(replication/)?\w+/(?!timings)([\w-]+\.(png|csv)|README\.md|parameters\.json)"
     )
-    whole = r"README\.md|verdicts\.csv"
+    whole = r"README\.md|verdicts\.(csv|jsonld)"
     kept = rf"figures/reference/((default|paper)/({of_study}|claims\.csv)|{whole})"
     listed = run("git", "ls-files", "figures").split()
     assert [name for name in listed if not re.fullmatch(kept, name)] == []

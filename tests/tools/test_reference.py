@@ -32,6 +32,7 @@ from tools.results import (
     REFERENCE,
     best_evidence,
     gathered,
+    linked,
 )
 from tools.run import comparison, jobs
 
@@ -429,6 +430,7 @@ def test_the_table_of_all_verdicts_is_that_of_the_committed_results() -> None:
     stream = StringIO(gathered().to_csv(index=False))
     made = pd.read_csv(stream, keep_default_na=False)
     pd.testing.assert_frame_equal(committed, made)
+    assert (REFERENCE / "verdicts.jsonld").read_text(encoding="utf-8") == linked()
 
 
 # README: "What is in each table"
