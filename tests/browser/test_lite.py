@@ -75,7 +75,7 @@ def lesson(browser, address) -> Iterator[Lesson]:
     asked = []
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
-    page.goto(f"{address}/lab/index.html?path={wheel.LESSON.name}")
+    page.goto(f"{address}/")
     page.locator(".jp-Toolbar-kernelName", has_text="Pyodide").wait_for()
     lesson = Lesson(page, None)
     lesson.wait_until_idle(240)

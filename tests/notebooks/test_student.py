@@ -26,7 +26,10 @@ from tools.run import jobs
 LESSONS = [paths.notebook_name(file) for file in paths.lessons()]
 RUN = LESSONS if NIGHTLY else ["00_start_here"]
 # Another answer than the right one, whatever it is.
-WRONG = '"nobody" if isinstance(answer, str) else np.multiply(answer, -2).tolist()'
+WRONG = """[
+    "nobody" if isinstance(one, str) else -2 * one
+    for one in (answer if isinstance(answer, list | tuple) else [answer])
+]"""
 FOLDS = re.compile(r"</?details>|<summary>.*?</summary>|```\w*")
 
 

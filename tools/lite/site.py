@@ -30,6 +30,11 @@ CORE = (
 PACKAGES = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib"]
 OF_KERNEL = ["micropip", "ssl", "sqlite3", "ipython", "jedi"]
 
+# The site's first page opens the lesson, not an empty launcher.
+OPENING = f"""<!doctype html>
+<title>Lesson 0</title>
+<meta http-equiv="refresh" content="0; url=lab/index.html?path={wheel.LESSON.name}">
+"""
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 # Pyodide looks for a wheel from its worker's folder, four levels below the site.
 FROM_WORKER = "../../../../static/"
@@ -53,6 +58,7 @@ def build(output: Path, pyodide: Path | None) -> None:
     (source / "jupyter-lite.json").write_text(settings)
     _jupyterlite(source, output)
     _list_contents(output)
+    (output / "index.html").write_text(OPENING)
     static = output / "static"
     static.mkdir(exist_ok=True)
     wheel.write(static)
@@ -163,7 +169,10 @@ def _described(kind: str, name: str, size: int | None, content: list | None) -> 
 
 def _run(command: list) -> None:
     """Run a command; if it fails, raise InputError with the last thing it said."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    WORK.mkdir(parents=True, exist_ok=True)  # where JupyterLite leaves a database
+    done = subprocess.run(
+        command, cwd=WORK, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         sys.stderr.write(done.stdout + done.stderr)
         said = (done.stderr.strip().splitlines() or ["no reason given"])[-1]

@@ -1,4 +1,4 @@
-// Figures open enlarged, and what is wider than its box shows that it scrolls.
+// Figures open enlarged, what is wider than its box shows that it scrolls, and on a phone tables of sentences are cards.
 // Without this script all of it is still there to be read.
 "use strict";
 
@@ -16,6 +16,15 @@ function watch(box) {
   box.addEventListener("scroll", update, { passive: true });
   new ResizeObserver(update).observe(box);
   update();
+}
+
+// Each cell of a table of sentences knows the name of its column, which a phone shows above it (style.css).
+function deal(table) {
+  const names = [...table.querySelectorAll("thead th")].map((name) => name.textContent.trim());
+  const cells = [...table.querySelectorAll("tbody td")];
+  if (names.length < 3 || !cells.some((cell) => cell.textContent.length > 80)) return;
+  table.classList.add("cards");
+  for (const cell of cells) cell.dataset.name = names[cell.cellIndex] ?? "";
 }
 
 // A figure as wide as the window, and never smaller than its text can be read.
@@ -45,6 +54,7 @@ function offer(figure) {
 }
 
 document.addEventListener("DOMContentLoaded", () => {
+  document.querySelectorAll("article table").forEach(deal);
   document.querySelectorAll(BOXES).forEach(watch);
   document.querySelectorAll("article :not(a) > img").forEach(offer);
 });
