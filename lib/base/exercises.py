@@ -55,7 +55,8 @@ class Checks:
         ]
         pairs = zip(hashed, right, strict=True)
         is_right = not any(forms.isdisjoint(known) for forms, known in pairs)
-        print(f"{exercise}: {answer} is {'right' if is_right else 'not right yet'}")
+        verdict = "right" if is_right else "not right yet"
+        print(f"{exercise}: {', '.join(map(str, given))} is {verdict}")
         return int(is_right)
 
 

@@ -57,7 +57,9 @@ def test_names_and_numbers_near_the_answer_are_right(
     exercise, answer, is_right
 ) -> None:
     verdict = "right" if is_right else "not right yet"
-    assert said(exercise, answer) == f"{exercise}: {answer} is {verdict}"
+    listed = answer if isinstance(answer, list) else [answer]
+    shown = ", ".join(map(str, listed))
+    assert said(exercise, answer) == f"{exercise}: {shown} is {verdict}"
 
 
 @pytest.mark.parametrize("answer", [..., [0.2, ...]])

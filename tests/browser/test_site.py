@@ -146,7 +146,10 @@ def test_from_disk_and_without_a_network_it_is_read_and_searched_on_a_phone(
     for name in ("README", "docs/replication", "docs/data", "tools/site/api/lib.n2o"):
         tab.goto(f"{site.as_uri()}/{name}.html")
         assert tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
-    for query, found in (("twenty+sentences", "00_start_here"), ("SIF", "04_para")):
+    tab.goto(f"{site.as_uri()}/docs/replication/usif.html")
+    verdict = tab.locator("table.cards td[data-name=verdict]").first.bounding_box()
+    assert 0 < verdict["x"] + verdict["width"] <= PHONE["width"]
+    for query, found in (("exit+status", "troubleshooting"), ("SIF", "04_para")):
         tab.goto(f"{site.as_uri()}/search.html?q={query}")
         tab.locator(f"ul.search a[href*='{found}']").first.wait_for()
 
