@@ -22,6 +22,7 @@ from lib.vectors import Embeddings
 ROWS = 1 << 14  # vectors at a time, so that a large text needs little memory
 LEVELS = 255  # steps from the lowest to the highest code
 LOWEST = -128  # code
+LARGEST = 127  # code, of codes that are as many below 0 as above
 
 
 class Shrunk(Embedder):
@@ -199,6 +200,27 @@ class Int8Codes(Coded):
 
     def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
         return self.codes(vectors).astype(np.float32)
+
+
+@register_quantization(
+    "8-bit codes with one scale for all dimensions, decoded",
+    "one range for all dimensions, as in faiss's `QT_8bit_uniform`",
+    "d",
+)
+class Int8Scale(Shrunk):
+    """Whole numbers from -127 to 127, times the greatest number of the fitted text."""
+
+    suffix = "int8-scale"
+    learns = True
+    learned = ("scale",)
+    bits = 8
+
+    def _learn(self, vectors: np.ndarray) -> None:
+        self.scale = float(np.abs(vectors).max(initial=0)) or 1.0
+
+    def _shrunk(self, vectors: np.ndarray) -> np.ndarray:
+        steps = np.rint(vectors * (LARGEST / self.scale))
+        return np.clip(steps, -LARGEST, LARGEST) * np.float32(self.scale / LARGEST)
 
 
 @register_quantization(

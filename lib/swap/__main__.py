@@ -12,17 +12,15 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from lib import stats
 from lib.base import parameters, paths
 from lib.base.errors import InputError, command
 from lib.swap import comparison, labels, report, sides, texts
-from lib.swap.outcome import Outcome, Wanted, outcome, worst
+from lib.swap.report import Outcome, Wanted
 
 OUTPUT = "swapped"  # the folder in figures/
 NAME_LENGTH = 40
@@ -51,6 +49,10 @@ OF_A_SIDE = {
     "text-prompt": "the same before sentences of the text alone",
     "similarity": "cosine, dot or euclidean, in place of the model's own",
 }
+FLATTERS = (
+    "The queries are sentences of the text, which flatters: with real queries N2O is "
+    "lower (.27 where it was .33)."
+)
 MISSING = (
     "is empty; give OLD, NEW and TEXT, as in `make swap OLD=minilm-avg "
     "NEW=minilm-cls TEXT=my.txt`"
@@ -80,17 +82,12 @@ def main(arguments: list[str] | None = None) -> int:
     task, notes = _task(options, wanted)
     outcomes = _measured(task, old, candidates, k, wanted)
     place = report.write(outcomes, _fresh(folder), notes)
+    numbers = report.summary(outcomes, notes)
     if options.json:
-        print(json.dumps(report.summary(outcomes, notes), ensure_ascii=False))
+        print(json.dumps(numbers, ensure_ascii=False))
     else:
-        for line in _said(outcomes, notes):
-            print(line)
-        print(f"report: {place}, with {report.NUMBERS} and {report.CHANGES} beside it")
-        for each in outcomes:
-            who = f"{each.found.new.name}: " if len(outcomes) > 1 else ""
-            for verdict in each.verdicts:
-                print(who + verdict)
-    return worst([each.status for each in outcomes])
+        print(report.rendered("report.txt", numbers, place=place), end="")
+    return numbers["status"]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -164,28 +161,21 @@ def _task(
     if not asking and paths.from_root(options.text).is_dir():
         asking = options.text
     asked = texts.load("QUERIES", asking, "queries") if asking else None
-    task = texts.from_files(text, asked, texts.QUERIES, texts.SEED)
-    notes = [text.reading("text"), asked.reading("queries") if asked else ""]
+    judgments = {} if wanted.judgments is None else wanted.judgments
+    task = texts.from_files(text, asked, () if options.queries else judgments)
+    notes = text.reading("text")
     if asked is None:
-        notes.append(
-            "The queries are sentences of the text, which flatters: with real queries "
-            "N2O is lower (.27 where it was .33)."
-        )
-    elif not options.queries and wanted.judgments is not None:
-        judged = np.flatnonzero([id in wanted.judgments for id in asked.ids])
-        if not len(judged):
-            raise InputError("QRELS: judges none of the folder's queries")
-        if len(judged) < len(asked.ids):
+        notes.append(FLATTERS)
+    else:
+        notes += asked.reading("queries")
+        if len(task.queries) < len(asked.ids):
             notes.append(
-                f"queries: {len(judged):,} of {len(asked.ids):,} are judged and asked."
+                f"queries: {len(task.queries):,} of {len(asked.ids):,} are judged and "
+                "asked."
             )
-        weights = None if task.weights is None else task.weights[judged]
-        queries = [task.queries[int(i)] for i in judged]
-        task = replace(task, queries=queries, rows=task.rows[judged], weights=weights)
-        task = replace(task, chosen=judged)
-    if wanted.judgments is not None:
-        labels.known(wanted.judgments, task)
-    return task, [note for note in notes if note]
+    if judgments:
+        labels.known(judgments, task)
+    return task, notes
 
 
 def _measured(
@@ -200,36 +190,25 @@ def _measured(
     if wanted.judgments is not None:
         depth = max(k, min(labels.DEPTH, task.candidates))
     before = sides.search(old, task, depth)
-    sampling = stats.Sampling(texts.SEED)
-    outcomes = []
-    for candidate in candidates:
-        after = sides.search(candidate, task, depth)
-        found = comparison.between(task, before, after, sampling, k)
-        one = outcome(found, wanted)
-        # The vectors are not needed any more.
-        light = replace(found, new=replace(found.new, placed=None))
-        outcomes.append(replace(one, found=light))
-    return outcomes
-
-
-def _said(outcomes: list[Outcome], notes: list[str]) -> list[str]:
-    """The lines of one candidate, or a table of several."""
-    if len(outcomes) == 1:
-        return [*outcomes[0].lines(), *notes]
-    width = max(len(each.found.new.name) for each in outcomes)
-    rows = [f"{'candidate':{width}}  {'N2O':23}  first changed  first lost"]
-    for each in outcomes:
-        values = each.found.numbers["value"]
-        row = (
-            f"{each.found.new.name:{width}}  "
-            f"{comparison.interval(each.found.numbers.loc['n2o']):23}  "
-            f"{values['first_changed']:13.3f}  {values['first_lost']:10.3f}"
+    return [
+        _one(
+            comparison.between(task, before, sides.search(side, task, depth), None, k),
+            wanted,
         )
-        if each.quality is not None:
-            change = each.quality.table.loc[labels.MAIN]
-            row += f"  {labels.MAIN} {comparison.interval(change, '+')}"
-        rows.append(row)
-    return [*rows, *notes]
+        for side in _taken(candidates)
+    ]
+
+
+def _one(found: comparison.Swap, wanted: Wanted) -> Outcome:
+    """What is found of a candidate, without its vectors."""
+    one = report.outcome(found, wanted)
+    return replace(one, found=replace(found, new=replace(found.new, placed=None)))
+
+
+def _taken(candidates: list[sides.Side]) -> Iterator[sides.Side]:
+    """One after another, so that no vectors stay in memory."""
+    while candidates:
+        yield candidates.pop(0)
 
 
 def _name(options: argparse.Namespace, candidates: list[str]) -> Path:

@@ -18,13 +18,19 @@ from lib import n2o
 from lib.base.errors import InputError
 from lib.swap import labels
 from lib.swap.comparison import BOUNDS, Swap
-from lib.swap.sides import Placed, nearest
+from lib.swap.sides import Vectors, nearest
 from lib.vectors import unit
 
 SIZES = (500, 2000, 8000)  # sentences that a map is fitted on
 FEWEST = 50
 PENALTIES = np.logspace(-6, 2, 9)  # of ridge regression, chosen by leaving one out
 BLOCK = 1 << 14
+
+WAYS = {
+    "nothing": "nothing",
+    "index": "index mapped ({0.method}, {0.sentences:,} sentences)",
+    "queries": "queries mapped ({0.method}, {0.sentences:,} sentences)",
+}
 
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -44,7 +50,8 @@ def bridges(found: Swap, judgments: labels.Judgments | None = None) -> pd.DataFr
     DataFrame
         Columns way ("nothing", the old side as it is; "index", mapped into the new
         space; "queries", mapped into the old index), method (ridge, orthogonal),
-        sentences, and value, low, high: N2O with the new side. With judgments, kept,
+        sentences, done (the three in words), and value, low, high: N2O with the new
+        side. With judgments, kept,
         kept_low, kept_high: what it has of the new side's nDCG.
 
     Raises
@@ -76,10 +83,12 @@ def bridges(found: Swap, judgments: labels.Judgments | None = None) -> pd.DataFr
         kept = [labels.retained(found, judgments, ids) for ids in lists.values()]
         table[["kept", "kept_low", "kept_high"]] = kept
     table.index = pd.MultiIndex.from_tuples(lists, names=["way", "method", "sentences"])
-    return table.reset_index()
+    table = table.reset_index()
+    table["done"] = [WAYS[row.way].format(row) for row in table.itertuples()]
+    return table
 
 
-def _vectors(side: Any) -> Placed:
+def _vectors(side: Any) -> Vectors:
     if side.placed is None or sp.issparse(side.placed.text):
         raise InputError(
             f"BRIDGE: {side.name} has no dense vectors; give sides that have"
@@ -101,7 +110,7 @@ def _sentences(found: Swap) -> tuple[list[int], np.ndarray]:
     return sizes or [len(free)], order
 
 
-def _comparable(placed: Placed, rows: np.ndarray | slice) -> np.ndarray:
+def _comparable(placed: Vectors, rows: np.ndarray | slice) -> np.ndarray:
     """Some vectors of the text, of length 1 where length has no part in the search."""
     vectors: Any = placed.text[rows]
     return (
@@ -122,7 +131,7 @@ def _maps(source: np.ndarray, target: np.ndarray) -> Iterator[tuple[str, Map]]:
         yield "orthogonal", lambda vectors: (vectors - start) @ turned + end
 
 
-def _applied(change: Map, placed: Placed) -> np.ndarray:
+def _applied(change: Map, placed: Vectors) -> np.ndarray:
     """A side's vectors of the text, mapped block by block, float32."""
     starts = range(0, placed.text.shape[0], BLOCK)
     blocks = (_comparable(placed, slice(start, start + BLOCK)) for start in starts)

@@ -196,9 +196,8 @@ class Swap:
         overlaps = {}
         for part in PARTS[:-1]:
             rows = np.sort(order[: int(part * n)])
-            overlaps[len(rows)] = n2o.overlap(
-                *(self._part(each, rows) for each in sides)
-            )
+            lists = [self._part(side, rows) for side in sides]
+            overlaps[len(rows)] = n2o.overlap(*lists)
         overlaps[n] = self.overlaps
         table = pd.DataFrame(overlaps)
         doublings = np.log2(np.array(table.columns) / n)
@@ -210,11 +209,14 @@ class Swap:
 
     def _part(self, side: Searched, rows: np.ndarray) -> np.ndarray:
         """What a side finds in some sentences of the text."""
-        here = np.full(len(self.task.sentences) + 1, -1)
-        here[rows] = np.arange(len(rows))
-        placed: Any = side.placed
-        part = replace(placed, text=placed.text[rows])
-        return nearest(part, self.k, here[self.task.rows])
+        key = len(rows), self.k, self.sampling.seed
+        if key not in side.parts:
+            here = np.full(len(self.task.sentences) + 1, -1)
+            here[rows] = np.arange(len(rows))
+            placed: Any = side.placed
+            part = replace(placed, text=placed.text[rows])
+            side.parts[key] = nearest(part, self.k, here[self.task.rows])
+        return side.parts[key]
 
 
 def _weighted(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

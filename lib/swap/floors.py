@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ import pandas as pd
 from lib import stats
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
-from lib.swap.comparison import Swap
+from lib.swap.comparison import BOUNDS, Swap
 
 RANGES = {
     "cosine": (-1.0, 1.0),
@@ -31,26 +31,11 @@ MEANING = {
 }
 
 
-class Floors(NamedTuple):
-    """What a floor lets pass.
-
-    Attributes
-    ----------
-    floor : float
-        The one in use.
-    matched : stats.Interval
-        That of the new side, which lets as many results pass.
-    table : DataFrame
-        Shares with intervals; the rows are those of `MEANING`.
-    """
-
-    floor: float
-    matched: stats.Interval
-    table: pd.DataFrame
-
-
-def floors(found: Swap, floor: float) -> Floors:
+def floors(found: Swap, floor: float) -> dict[str, Any]:
     """What passes a floor under the scores.
+
+    Returns the floor; "matched", that of the new side which lets as many results pass,
+    with its interval; and "shares", the rows of `MEANING` with intervals.
 
     Raises InputError for a floor outside the range of the old side's similarity, and
     for one that no result passes.
@@ -81,8 +66,10 @@ def floors(found: Swap, floor: float) -> Floors:
         flips = passing.any(axis=1) != (new >= level).any(axis=1)
         columns[f"query_flips_{name}"] = flips
         columns[f"result_flips_{name}"] = _flips(found, passing, new >= level)
-    table = found.means(pd.DataFrame(columns).astype(float), (0, 1))
-    return Floors(floor, matched, table.drop(columns="constant"))
+    shares = found.means(pd.DataFrame(columns).astype(float), (0, 1))
+    names = dict(zip(BOUNDS, matched, strict=True))
+    table = shares[list(BOUNDS)].to_dict("index")
+    return {"floor": floor, "matched": names, "shares": table}
 
 
 def _matched(old: np.ndarray, new: np.ndarray, floor: float) -> float:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import scipy.sparse as sp
 
 from lib.base import paths
@@ -67,21 +68,39 @@ class Cost(NamedTuple):
 NOT_MEASURED = Cost()
 
 
-class Vectors(NamedTuple):
-    """Vectors from elsewhere: arrays, lists, data frames or tensors.
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """Vectors of a text and of its queries.
 
     Attributes
     ----------
     text : real[n, d]
-        A row for each sentence of the text.
+        A row for each sentence: an array, a list, a data frame or a tensor.
     queries : real[q, d], optional
         A row for each query, unless queries are sentences of the text.
     similarity : {"cosine", "dot", "euclidean"}
+    seconds : float or None
+        To encode a sentence.
+    bits : int
+        Of a number where they are stored.
+    notes : tuple of str
+        What a reader must know of them.
     """
 
     text: Any
     queries: Any = None
     similarity: str = "cosine"
+    seconds: float | None = None
+    bits: int = BITS
+    notes: tuple[str, ...] = ()
+
+    @property
+    def bytes(self) -> float:
+        """What a stored vector takes; of sparse vectors, on average."""
+        if isinstance(self.text, np.ndarray):
+            return float(np.ceil(self.bits * self.text.shape[1] / 8))
+        # Each number with its place.
+        return 2 * self.text.nnz * self.bits / 8 / self.text.shape[0]
 
 
 class Prompts(NamedTuple):
@@ -98,31 +117,11 @@ OWN_PROMPTS = Prompts()
 
 
 @dataclass(frozen=True, eq=False)
-class Placed:
-    """The vectors of a text and of its queries, checked."""
-
-    text: Embeddings
-    queries: Embeddings
-    similarity: str = "cosine"
-    seconds: float | None = None
-    bits: int = BITS
-    notes: tuple[str, ...] = ()
-
-    @property
-    def bytes(self) -> float:
-        """What a stored vector takes; of sparse vectors, on average."""
-        if isinstance(self.text, np.ndarray):
-            return float(np.ceil(self.bits * self.text.shape[1] / 8))
-        # Each number with its place.
-        return 2 * self.text.nnz * self.bits / 8 / self.text.shape[0]
-
-
-@dataclass(frozen=True, eq=False)
 class Side:
     """What can be searched: `place` gives its vectors for a task."""
 
     name: str
-    place: Callable[[SearchTask], Placed]
+    place: Callable[[SearchTask], Vectors]
     index: str = ""
 
 
@@ -142,10 +141,12 @@ class Searched:
         What a reader must know of it: predicates whose subject is the side.
     scores : float64[q, k]
         Cosines, dot products or negative distances.
-    placed : Placed, optional
+    placed : Vectors, optional
         The vectors that were searched.
     index : str
         The approximate index; empty for an exact search.
+    parts : dict of tuple to int64[q, k]
+        What it finds in parts of the text (`comparison.Swap.growth`).
     """
 
     name: str
@@ -154,8 +155,9 @@ class Searched:
     cost: Cost = NOT_MEASURED
     notes: tuple[str, ...] = ()
     scores: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    placed: Placed | None = None
+    placed: Vectors | None = None
     index: str = ""
+    parts: dict[tuple, np.ndarray] = field(default_factory=dict)
 
 
 # -- what a user names -----------------------------------------------------------------
@@ -219,11 +221,8 @@ def opened(
 
 
 def _is_matrix(given: Any) -> bool:
-    return not callable(given) and hasattr(given, "__len__") and not _is_text(given)
-
-
-def _is_text(given: Any) -> bool:
-    return isinstance(given, str | Path) or hasattr(given, "encode")
+    is_named = isinstance(given, str | Path) or hasattr(given, "encode")
+    return hasattr(given, "__len__") and not callable(given) and not is_named
 
 
 def search(given: Any, task: SearchTask, k: int, name: str = "") -> Searched:
@@ -274,7 +273,7 @@ def _alike(found: np.ndarray) -> bool:
 # -- search ----------------------------------------------------------------------------
 
 
-def nearest(placed: Placed, k: int, exclude: Any, index: str = "") -> np.ndarray:
+def nearest(placed: Vectors, k: int, exclude: Any, index: str = "") -> np.ndarray:
     """The k nearest of each query by the similarity of the vectors, int64[q, k].
 
     Similarities that agree to 12 decimals, relative to the greatest that is possible,
@@ -288,7 +287,7 @@ def nearest(placed: Placed, k: int, exclude: Any, index: str = "") -> np.ndarray
     return exact(queries, text, k, exclude=exclude).ids
 
 
-def by_cosine(placed: Placed) -> tuple[Embeddings, Embeddings]:
+def by_cosine(placed: Vectors) -> tuple[Embeddings, Embeddings]:
     """Vectors whose cosines rank as the similarity of the given ones does.
 
     One more dimension gives every vector of the text the length M of the longest, so
@@ -317,7 +316,7 @@ def by_cosine(placed: Placed) -> tuple[Embeddings, Embeddings]:
     return np.hstack([queries, nothing]), np.hstack([text, rest])
 
 
-def scores(placed: Placed, ids: np.ndarray) -> np.ndarray:
+def scores(placed: Vectors, ids: np.ndarray) -> np.ndarray:
     """Cosines, dot products or negative distances of queries and sentences."""
     found = np.empty(ids.shape)
     for row, some in enumerate(ids):
@@ -385,7 +384,7 @@ def _encoded(
     task: SearchTask,
     similarity: str,
     full_query: bool,
-) -> Placed:
+) -> Vectors:
     """Both kinds of vectors from the store, each kind with its prompt."""
     from lib.store import EmbeddingStore, fit
 
@@ -410,7 +409,7 @@ def _encoded(
         notes += [f"on queries {each}" for each in of_queries if each not in notes]
     known = tuple(dict.fromkeys(notes))
     seconds = found.seconds
-    return Placed(found.vectors, queries, compared, seconds, embedder.bits, known)
+    return Vectors(found.vectors, queries, compared, seconds, embedder.bits, known)
 
 
 def _base(embedder: Any) -> Any:
@@ -455,7 +454,7 @@ def _copied(embedder: Any, **changes: Any) -> Any:
 # -- words -----------------------------------------------------------------------------
 
 
-def _bm25(task: SearchTask) -> Placed:
+def _bm25(task: SearchTask) -> Vectors:
     """The weights of words, of which BM25 is the dot product (package bm25s)."""
     bm25s = needed("bm25s")
     started = time.perf_counter()
@@ -477,7 +476,7 @@ def _bm25(task: SearchTask) -> Placed:
     rows, columns = np.array(words, int).reshape(-1, 2).T
     counts = np.ones(len(rows), np.float32)
     queries = sp.csr_array((counts, (rows, columns)), (len(asked), shape[1]))
-    return Placed(text, queries, "dot", seconds)
+    return Vectors(text, queries, "dot", seconds)
 
 
 def needed(package: str) -> Any:
@@ -504,15 +503,18 @@ def _from_files(given: str, similarity: str) -> Vectors:
 
 
 def _read(given: str) -> np.ndarray:
+    """An array, or a table with a column of lists or columns of real numbers."""
     path = paths.from_root(given)
     if not path.is_file():
         raise InputError(f"{path}: no such file; give vectors in .npy or .parquet")
     try:
         if path.suffix == ".npy":
             return np.load(path, mmap_mode="r", allow_pickle=False)
-        from pyarrow import parquet
-
-        return _table(parquet.read_table(path))
+        table = pd.read_parquet(path)
+        lists = table.select_dtypes("object")
+        if lists.shape[1]:
+            return np.stack(lists.iloc[:, -1].to_numpy())
+        return table.select_dtypes("floating").to_numpy()
     except (OSError, ValueError) as error:  # pyarrow's own are ValueErrors
         raise InputError(
             f"{path}: cannot be read as vectors; give an array (.npy) or a table "
@@ -520,25 +522,13 @@ def _read(given: str) -> np.ndarray:
         ) from error
 
 
-def _table(table: Any) -> np.ndarray:
-    """A column of lists of one length, or else all columns of real numbers."""
-    for column in table.columns:
-        if hasattr(column.type, "value_type"):
-            lists = column.combine_chunks()
-            return lists.flatten().to_numpy().reshape(len(lists), -1)
-    floats = [
-        name for name in table.column_names if "float" in str(table[name].type)
-    ] or table.column_names
-    return np.column_stack([table[name].to_numpy() for name in floats])
-
-
-def _rows(name: str, given: Vectors, task: SearchTask) -> Placed:
+def _rows(name: str, given: Vectors, task: SearchTask) -> Vectors:
     """The vectors of the sentences and queries that are left of the files' lines."""
     one_of("similarity", given.similarity, SIMILARITIES)
     name = name or "vectors"
     text, bits = _matched(name, given.text, task.text, len(task.sentences), "sentences")
     if task.are_drawn:
-        return Placed(text, text[task.rows], given.similarity, None, bits)
+        return Vectors(text, text[task.rows], given.similarity, None, bits)
     if given.queries is None:
         raise InputError(
             f"{name}: vectors cannot encode queries; give theirs, too "
@@ -546,14 +536,14 @@ def _rows(name: str, given: Vectors, task: SearchTask) -> Placed:
         )
     q = len(task.queries)
     queries, _ = _matched(f"{name}, queries", given.queries, task.asked, q, "queries")
-    if task.asked is not None and task.chosen is not None:
+    if task.asked is not None:
         queries = queries[task.chosen]
     if queries.shape[1] != text.shape[1]:
         raise InputError(
             f"{name}: queries have {queries.shape[1]} dimensions and the text "
             f"{text.shape[1]}; give both the same number"
         )
-    return Placed(text, queries, given.similarity, None, bits)
+    return Vectors(text, queries, given.similarity, None, bits)
 
 
 def _matched(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lib import corpora
 from lib.base import characters, paths
-from lib.base.errors import InputError
+from lib.base.errors import InputError, one_line
 from lib.base.parameters import in_range
 from lib.corpora import Corpus
 from lib.corpora.corpus import Record, assemble
@@ -24,22 +23,11 @@ from lib.corpora.text import fingerprint, squeeze
 
 QUERIES = 1000  # drawn from a text that has more sentences
 SEED = 2020
-# The names of columns, or of keys of a JSON object.
-IDS, WORDS, WEIGHT = ("_id", "id"), ("text", "query"), "weight"
-WEIGHTED = re.compile(r"(.*\S.*)\t\s*(\d+\.?\d*)\s*")
+NAMES = {"_id": "id", "query": "text"}  # of columns, or keys of JSON objects
 WANTED = (
     "give a file with one sentence a line, JSON lines or a table with a column text, "
     "or a BEIR folder"
 )
-
-
-class Line(NamedTuple):
-    """What one line of a file says; `document` is as for `Record`."""
-
-    id: str
-    words: str
-    document: int
-    weight: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,17 +59,15 @@ class Text:
         """How many lines the file has."""
         return len(self.corpus) + self.corpus.repeated + self.corpus.empty
 
-    def reading(self, what: str) -> str:
-        """How many lines are used, and why not all; empty if all are."""
+    def reading(self, what: str) -> list[str]:
+        """How many lines are used, and why not all; nothing if all are."""
         left_out = {
             "repeat an earlier one": self.corpus.repeated,
             "are empty": self.corpus.empty,
         }
         why = [f"{number:,} {reason}" for reason, number in left_out.items() if number]
-        if not why:
-            return ""
-        used = f"{len(self.corpus):,} of {self.read:,} lines are used"
-        return f"{what}: {used}: {', '.join(why)}."
+        used = f"{what}: {len(self.corpus):,} of {self.read:,} lines are used: "
+        return [f"{used}{', '.join(why)}."] if why else []
 
 
 def load(parameter: str, given: str, part: str = "corpus") -> Text:
@@ -91,105 +77,83 @@ def load(parameter: str, given: str, part: str = "corpus") -> Text:
     one that cannot be read.
     """
     kind, colon, rest = given.partition(":")
-    path = paths.from_root(rest if colon and kind == "lines" else given)
+    is_file = bool(colon) and kind in ("lines", "text")
+    path = paths.from_root(rest if is_file else given)
     if path.is_dir():
-        path = _inside(parameter, path, part)
-    if path.is_file():
-        return _assembled(given, list(_lines(path, part)))
-    is_path = re.search(r"[./]", given) and not colon
-    if is_path or kind == "lines" or (kind == "text" and not paths.from_root(rest)):
+        packed = path / f"{part}.jsonl.gz"
+        path = packed if packed.is_file() else path / f"{part}.jsonl"
+    if path.is_file() and kind != "text":
+        return _assembled(given, _table(path, part))
+    if not path.is_file() and (is_file or (re.search(r"[./]", given) and not colon)):
         raise InputError(f"{parameter}: {path}: no such file; {WANTED}")
-    if kind == "text" and not paths.from_root(rest).is_file():
-        raise InputError(f"{parameter}: {paths.from_root(rest)}: no such file")
     corpus = corpora.load(given)
-    ids = list(map(str, range(1, len(corpus) + 1)))
+    ids = _numbers(len(corpus))
     places = dict(zip(ids, range(len(ids)), strict=True))
     return Text(corpus, ids, places, np.arange(len(ids)))
 
 
-def _inside(parameter: str, folder: Path, part: str) -> Path:
-    for name in (f"{part}.jsonl", f"{part}.jsonl.gz"):
-        if (folder / name).is_file():
-            return folder / name
-    raise InputError(f"{parameter}: {folder}: has no {part}.jsonl; {WANTED}")
-
-
-def _lines(path: Path, part: str) -> Iterator[Line]:
+def _table(path: Path, part: str) -> pd.DataFrame:
+    """A row for each line: text, document, and id and weight where there are any."""
     kind = path.name.removesuffix(".gz").rpartition(".")[2]
-    if kind == "jsonl":
-        for number, (place, line) in enumerate(lines(path)):
-            if line.strip():
-                yield _entry(place, _object(place, line), number)
-    elif kind in ("csv", "tsv"):
-        rows = (f"{line}\n" for _, line in lines(path))
-        table = csv.DictReader(rows, delimiter="\t" if kind == "tsv" else ",")
-        for number, row in enumerate(table):
-            yield _entry(f"{path}, row {number + 1}", row, number)
-    else:
-        yield from _plain(path, part)
+    if kind not in ("jsonl", "csv", "tsv"):
+        return _plain(path, part)
+    try:
+        if kind == "jsonl":
+            table = pd.read_json(path, lines=True, dtype=False)
+        else:
+            sep = "\t" if kind == "tsv" else ","
+            table = pd.read_csv(path, sep=sep, dtype=str, keep_default_na=False)
+        table = table.rename(columns=NAMES)
+        words = table["text"].fillna("").astype(str)
+    except (ValueError, KeyError, OSError) as error:
+        raise InputError(
+            f"{path}: cannot be read ({one_line(error)}); {WANTED}"
+        ) from error
+    if "title" in table:
+        words = table["title"].fillna("").astype(str) + " " + words
+    table["text"] = [characters.mend(squeeze(each)) for each in words]
+    table["document"] = np.arange(len(table))
+    return table
 
 
-def _plain(path: Path, part: str) -> Iterator[Line]:
+def _plain(path: Path, part: str) -> pd.DataFrame:
     """A sentence a line; an empty line starts a new document.
 
     Queries may have weights, after a tab; then all of them must.
     """
-    read = [line for _, line in lines(path)]
-    found = [WEIGHTED.fullmatch(line) for line in read]
-    weighted = part == "queries" and all(
-        match or not line.strip() for match, line in zip(found, read, strict=True)
-    )
-    document = -1
-    ended = True
-    for number, (line, match) in enumerate(zip(read, found, strict=True)):
-        words = squeeze(match[1] if weighted and match else line)
-        document += bool(words) and ended
-        ended = not words
-        weight = float(match[2]) if weighted and match else None
-        yield Line(str(number + 1), words, document, weight)
+    table = pd.DataFrame({"text": [line for _, line in lines(path)]})
+    if part == "queries":
+        split = table["text"].str.rpartition("\t")
+        weights = pd.to_numeric(split[2], errors="coerce")
+        if (weights.notna() | (table["text"].str.strip() == "")).all():
+            table = pd.DataFrame({"text": split[0], "weight": weights.fillna(1)})
+    table["text"] = table["text"].map(squeeze)
+    filled = table["text"] != ""
+    opens = filled & ~filled.shift(fill_value=False)
+    table["document"] = opens.cumsum() - 1
+    return table
 
 
-def _object(place: str, line: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(f'{place}: no JSON object; give {{"_id": ..., "text": ...}}')
-    return found
-
-
-def _entry(place: str, fields: dict[str, Any], number: int) -> Line:
-    """A line with names: an id, a title if any, the text, a weight if any."""
-    words = next((fields[name] for name in WORDS if fields.get(name) is not None), None)
-    if not isinstance(words, str):
-        raise InputError(f"{place}: has no {WORDS[0]!r}; give one to each line")
-    id = next((fields[name] for name in IDS if fields.get(name) is not None), None)
-    weight = fields.get(WEIGHT) or None
-    try:
-        weight = weight if weight is None else float(weight)
-    except (TypeError, ValueError):
-        weight = -1.0
-    if weight is not None and not 0 < weight < np.inf:
-        raise InputError(f"{place}: has a weight that is no number above 0; give one")
-    whole = characters.mend(squeeze(f"{fields.get('title') or ''} {words}"))
-    return Line(str(number + 1 if id is None else id), whole, number, weight)
-
-
-def _assembled(name: str, read: list[Line]) -> Text:
-    corpus = assemble(name, [Record(line.words, line.document) for line in read])
+def _assembled(name: str, table: pd.DataFrame) -> Text:
+    columns = zip(table["text"], table["document"], strict=True)
+    corpus = assemble(name, [Record(words, document) for words, document in columns])
     index = {sentence: i for i, sentence in enumerate(corpus.sentences)}
-    place = np.array([index.get(line.words, -1) for line in read])
-    places = dict(zip([line.id for line in read], place.tolist(), strict=True))
-    if len(places) < len(read):
+    place = np.array([index.get(words, -1) for words in table["text"]])
+    ids = (
+        _numbers(len(table)) if "id" not in table else table["id"].astype(str).tolist()
+    )
+    places = dict(zip(ids, place.tolist(), strict=True))
+    if len(places) < len(ids):
         raise InputError(f"{name}: has ids that occur twice; give each line its own")
     kept = np.flatnonzero(place >= 0)
     first = kept[np.unique(place[kept], return_index=True)[1]]
     weights = None
-    if any(line.weight is not None for line in read):
-        given = np.array([line.weight or 1.0 for line in read])
+    if "weight" in table:
+        given = pd.to_numeric(table["weight"], errors="coerce").to_numpy(float)
+        if not (given > 0).all():
+            raise InputError(f"{name}: has weights that are no numbers above 0")
         weights = np.bincount(place[kept], given[kept])
-    return Text(corpus, [read[int(i)].id for i in first], places, first, weights)
+    return Text(corpus, [ids[int(i)] for i in first], places, first, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +171,8 @@ class SearchTask:
         How much each query counts, such as how often it is asked.
     text, asked : Text, optional
         The files that both were read from.
-    chosen : int64[q], optional
-        Which of the file's queries are asked, if not all.
+    chosen : int64[q]
+        Which of the file's queries are asked.
     """
 
     corpus: Corpus | Sequence[str]
@@ -217,7 +181,7 @@ class SearchTask:
     weights: np.ndarray | None = None
     text: Text | None = None
     asked: Text | None = None
-    chosen: np.ndarray | None = None
+    chosen: np.ndarray = field(default_factory=lambda: np.empty(0, int))
 
     @property
     def sentences(self) -> Sequence[str]:
@@ -274,8 +238,7 @@ class SearchTask:
             return [self.ids[int(row)] for row in self.rows]
         if self.asked is None:
             return _numbers(len(self.queries))
-        chosen: Any = range(len(self.queries)) if self.chosen is None else self.chosen
-        return [self.asked.ids[int(i)] for i in chosen]
+        return [self.asked.ids[int(i)] for i in self.chosen]
 
 
 def _numbers(n: int) -> list[str]:
@@ -327,11 +290,18 @@ def _strings(name: str, given: Any) -> list[str]:
     return [characters.mend(each) for each in strings]
 
 
-def from_files(text: Text, asked: Text | None, queries: int, seed: int) -> SearchTask:
-    """A task for texts that were read from files; without `asked`, drawn queries."""
+def from_files(text: Text, asked: Text | None, judged: Container[str]) -> SearchTask:
+    """A task for texts that were read from files; without `asked`, drawn queries.
+
+    Only queries whose ids are `judged` are asked, if any are.
+    """
     if asked is None:
-        drawn = make_queries(text.corpus, queries, seed)
-        return SearchTask(text.corpus, drawn.queries, drawn.rows, None, text)
-    rows = np.full(len(asked.ids), -1)
-    sentences = asked.corpus.sentences
-    return SearchTask(text.corpus, sentences, rows, asked.weights, text, asked)
+        drawn = make_queries(text.corpus)
+        return replace(drawn, text=text)
+    chosen = np.flatnonzero([id in judged for id in asked.ids])
+    if not len(chosen):
+        chosen = np.arange(len(asked.ids))
+    queries = [asked.corpus.sentences[int(i)] for i in chosen]
+    weights = None if asked.weights is None else asked.weights[chosen]
+    rows = np.full(len(chosen), -1)
+    return SearchTask(text.corpus, queries, rows, weights, text, asked, chosen)

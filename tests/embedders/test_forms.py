@@ -18,7 +18,7 @@ from lib.store import EmbeddingStore, fit
 from tests.letters import write_letters
 from tests.refusals import refused
 
-FORMS = ["float16", "int8", "int8-codes", "binary", "3d", "pca2"]
+FORMS = ["float16", "int8", "int8-codes", "int8-scale", "binary", "3d", "pca2"]
 SENTENCES = [
     f"{word} {number} of them" for word in ("red", "blue") for number in "1234"
 ]
@@ -58,6 +58,14 @@ def test_codes_are_those_of_sentence_transformers(vectors) -> None:
     np.testing.assert_array_equal(signs, quantize_embeddings(other, "ubinary"))
     int8 = form("int8", vectors)
     assert (np.abs(int8.shrink(vectors) - vectors) <= 0.51 * int8.step).all()
+
+
+def test_one_scale_rounds_every_dimension_alike_and_keeps_directions(vectors) -> None:
+    shrunk = form("int8-scale", vectors).shrink(vectors)
+    step = np.abs(vectors).max() / 127
+    np.testing.assert_allclose(shrunk, step * np.rint(vectors / step), rtol=1e-5)
+    beyond = form("int8-scale", vectors).shrink(2 * vectors)
+    assert np.abs(beyond).max() == pytest.approx(127 * step)
 
 
 @given(

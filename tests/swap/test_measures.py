@@ -7,7 +7,7 @@ import pytest
 
 from lib import swap
 from lib.swap import bridge, floors, labels
-from lib.swap.sides import Placed, nearest, scores
+from lib.swap.sides import nearest, scores
 from tests.letters import letters, write_letters
 from tests.refusals import refused
 
@@ -42,7 +42,7 @@ def test_each_similarity_is_searched_exactly_and_ties_go_to_the_lower_index(
         "dot": products,
         "euclidean": -np.linalg.norm(queries[:, None] - text, axis=2),
     }[similarity]
-    placed = Placed(text, queries, similarity)
+    placed = swap.Vectors(text, queries, similarity)
     ids = nearest(placed, 10, None)
     order = np.lexsort((np.broadcast_to(np.arange(300), (40, 300)), -expected.round(9)))
     np.testing.assert_array_equal(ids, order[:, :10])
@@ -76,7 +76,7 @@ def test_an_index_is_a_side_and_full_queries_meet_smaller_vectors(
     task = swap.make_queries(SENTENCES, 100)
     found = swap.search(f"{name}@binary#full-query", task, 10)
     full = letters(SENTENCES)
-    hand = Placed(np.where(full > 0, 1, -1), full[task.rows])
+    hand = swap.Vectors(np.where(full > 0, 1, -1), full[task.rows])
     np.testing.assert_array_equal(found.ids, nearest(hand, 10, task.rows))
     with refused("its codes are no vectors that a full query can be compared with"):
         swap.search(f"{name}@int8-codes#full-query", task, 10)
@@ -95,7 +95,7 @@ def test_queries_and_text_are_encoded_in_their_roles(vectors) -> None:
     lengths = np.arange(1, 40)
     text = np.stack([np.ones(39), lengths], axis=1)
     rows = swap.make_queries(texts, 20).rows
-    hand = nearest(Placed(text, text[rows][:, ::-1]), 3, rows)
+    hand = nearest(swap.Vectors(text, text[rows][:, ::-1]), 3, rows)
     np.testing.assert_array_equal(found.ids, hand)
 
 
@@ -145,8 +145,8 @@ def test_a_floor_moves_with_the_scores_and_no_decision_flips(vectors) -> None:
     found = swap.compare(*sides, SENTENCES, k=5)
     floor = float(np.median(found.old.scores))
     seen = floors.floors(found, floor)
-    assert seen.matched.estimate == pytest.approx(4 * floor, rel=0.01)
-    values = seen.table["value"]
+    assert seen["matched"]["value"] == pytest.approx(4 * floor, rel=0.01)
+    values = {name: row["value"] for name, row in seen["shares"].items()}
     assert values["results_old"] == pytest.approx(0.5, abs=0.01)
     assert values["results_new"] > 0.9
     assert values["result_flips_matched"] == values["query_flips_matched"] == 0
