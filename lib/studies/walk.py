@@ -9,6 +9,7 @@ sets E(c) = 1/2 (Ethayarajh 2018, section 3.3).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -93,8 +94,8 @@ def vocabulary(
     words = list(probabilities)
     order = np.random.default_rng(seed).permutation(len(words))
     shuffled = [words[row] for row in order]
-    known = [vectors[word] for word in shuffled if word in vectors]
-    return np.array(known[:count], np.float64)
+    known = (vectors[word] for word in shuffled if word in vectors)
+    return np.array(list(islice(known, count)), np.float64)
 
 
 # -- likelihoods -----------------------------------------------------------------------
