@@ -82,7 +82,7 @@ COVERS = {
     "03_popularity": "words",
     "04_paraphrase_mrr": "mrr",
     "05_sent2vec_training": "split",
-    "06_usif_derivation": "maximum_likelihood",
+    "06_usif_derivation": "steps",
     "07_ucp_normalization": "table2",
     "08_semantic_localization": "accuracy",
     "09_situate_your_own": "n2o_map",
