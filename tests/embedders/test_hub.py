@@ -443,9 +443,9 @@ def test_another_similarity_is_told_wherever_such_a_model_is_embedded(
     EmbeddingStore().embed(mine, SENTENCES)
     assert f"mine {said}" in capsys.readouterr().err
     for model in (embedder, mine, SentenceTransformer(str(folder), device="cpu")):
-        lines = swap.compare("bow", model, SENTENCES, k=2).lines()
-        assert sum(said in line for line in lines) == 1
-    assert said not in "".join(swap.compare("bow", "tfidf", SENTENCES, k=2).lines())
+        found = swap.compare("bow", model, SENTENCES, k=2)
+        assert found.new.placed.similarity == "dot"
+        assert said not in "".join(found.lines())
 
 
 def test_vectors_that_depend_on_the_batch_are_told_again_where_they_are_stored(

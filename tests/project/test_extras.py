@@ -69,14 +69,17 @@ widgets.slide(lambda x: None, x=(1, 0, 2, 1))
 """,
     "swap": """
 from pathlib import Path
+import numpy as np
 import lib.swap.__main__ as gate
 from lib.base import paths
 paths.ROOT = Path.cwd()
 paths.FIGURES = paths.ROOT / "figures"
 text = "\\n".join(f"{word} number {i}" for word in ("fish", "bread") for i in range(30))
 Path("my.txt").write_text(text)
-options = [f"--old={MODEL}", f"--new={MODEL}@int8", "--text=my.txt", "--at-least=0.1"]
-assert gate.main(options) == 0
+Path("qrels.txt").write_text("1 0 2 1\\n2 0 1 1\\n")
+np.save("old.npy", np.random.default_rng(0).normal(size=(60, 8)))
+options = ["--old=old.npy", "--new=old.npy bm25", "--text=my.txt", "--qrels=qrels.txt"]
+assert gate.main([*options, "--at-least=0.9"]) == 3
 """,
 }
 
