@@ -83,7 +83,7 @@ COVERS = {
     "04_paraphrase_mrr": "mrr",
     "05_sent2vec_training": "split",
     "06_usif_derivation": "steps",
-    "07_ucp_normalization": "table2",
+    "07_ucp_normalization": "gains",
     "08_semantic_localization": "accuracy",
     "09_situate_your_own": "n2o_map",
     "10_swap_or_shrink": "forms",

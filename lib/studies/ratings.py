@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 
 from lib import embedders, similarity, tasks
 from lib.base.errors import InputError
@@ -76,6 +77,15 @@ def sides(encode: Callable, pairs: pd.DataFrame) -> list[Embeddings]:
     vectors = encode(unique)
     place = pd.Index(unique)
     return [vectors[place.get_indexer(pairs[side])] for side in ("left", "right")]
+
+
+def columns(encode: Callable, pairs: pd.DataFrame) -> list[np.ndarray]:
+    """Both sides, float64[n, d]; of sparse ones, the columns that any text has."""
+    vectors: Any = sides(encode, pairs)
+    if sp.issparse(vectors[0]):
+        used = np.unique(np.concatenate([side.indices for side in vectors]))
+        vectors = [side[:, used].toarray() for side in vectors]
+    return [side.astype(np.float64) for side in vectors]
 
 
 def texts(pairs: pd.DataFrame) -> list[str]:
