@@ -72,10 +72,10 @@ def floors(found: Swap, floor: float) -> dict[str, Any]:
     return {"floor": floor, "matched": names, "shares": table}
 
 
-def _matched(old: np.ndarray, new: np.ndarray, floor: float) -> float:
+def _matched(old: np.ndarray, new: np.ndarray, floor: float) -> np.ndarray:
     """The floor that as many new scores pass as old ones pass the given one."""
     passing = max(int((old >= floor).sum()), 1)
-    return float(-np.partition(-new, passing - 1, axis=None)[passing - 1])
+    return -np.partition(-new, passing - 1, axis=None)[passing - 1]
 
 
 def _flips(found: Swap, old: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from lib.base.errors import InputError
 from lib.base.parameters import in_range, one_of
 from lib.neighbors import exact
 from lib.swap.texts import SearchTask
-from lib.vectors import Embeddings, as_matrix, check_finite_rows
+from lib.vectors import Embeddings, as_matrix, check_finite_rows, dense
 
 if TYPE_CHECKING:
     from lib.embedders.base import Embedder
@@ -333,13 +333,12 @@ def scores(placed: Vectors, ids: np.ndarray) -> np.ndarray:
 
 
 def _dense(vectors: Embeddings) -> np.ndarray:
-    array: Any = vectors.toarray() if sp.issparse(vectors) else vectors
-    return np.asarray(array, np.float64)
+    return np.asarray(dense(vectors), np.float64)
 
 
 def _squares(vectors: Embeddings) -> np.ndarray:
     """The squared length of each row, float64[n]."""
-    if sp.issparse(vectors):
+    if isinstance(vectors, sp.csr_array):
         return np.asarray(vectors.multiply(vectors).sum(axis=1), np.float64).ravel()
     return np.einsum("nd,nd->n", vectors, vectors, dtype=np.float64)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
 from lib import swap
+from lib.embedders.base import Embedder
+from lib.embedders.shrunk import Float16
 from lib.swap import bridge, floors, labels
 from lib.swap.sides import nearest, scores
 from tests.letters import letters, write_letters
@@ -97,6 +101,34 @@ def test_queries_and_text_are_encoded_in_their_roles(vectors) -> None:
     rows = swap.make_queries(texts, 20).rows
     hand = nearest(swap.Vectors(text, text[rows][:, ::-1]), 3, rows)
     np.testing.assert_array_equal(found.ids, hand)
+
+
+class Prompted(Embedder):
+    """The letters of a sentence with its prompt."""
+
+    name = "prompted"
+    parameters = ("prompt",)
+    prompts = MappingProxyType({"query": "qqq ", "document": "ddd "})
+    prompt = ""
+
+    def _encode(self, sentences):
+        return letters([self.prompt + each for each in sentences])
+
+
+@pytest.mark.parametrize("form", [lambda embedder: embedder, Float16])
+def test_each_side_has_its_own_prompts_or_those_that_are_given(own_cache, form) -> None:
+    task = swap.make_queries(SENTENCES, SENTENCES[:30])
+    for given, query, text in (
+        (swap.Prompts(), "qqq ", "ddd "),
+        (swap.Prompts(query="zz "), "zz ", "ddd "),
+        (swap.Prompts("a", "b"), "a", "b"),
+    ):
+        side = swap.opened(form(Prompted()), prompts=given)
+        placed = side.place(task)
+        expected = letters([text + each for each in SENTENCES])
+        np.testing.assert_array_equal(placed.text, expected)
+        asked = letters([query + each for each in SENTENCES[:30]])
+        np.testing.assert_array_equal(placed.queries, asked)
 
 
 # -- labels ----------------------------------------------------------------------------
