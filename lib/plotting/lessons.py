@@ -17,7 +17,7 @@ from lib.plotting.heatmaps import clustered_triangle
 from lib.plotting.kinds import display_name, groups
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, write_table
-from lib.plotting.planes import scatter_map
+from lib.plotting.planes import borders, scatter_map
 from lib.plotting.style import PAGE_WIDTH, use_style
 
 
@@ -54,6 +54,7 @@ class Figures:
         level: float | None = None,
         limits: tuple[float, float] | None = None,
         by_kind: bool = False,
+        by: str = "",
     ) -> None:
         """A row for each estimate with its interval, and the table as CSV.
 
@@ -71,10 +72,14 @@ class Figures:
             Of the axis.
         by_kind : bool
             Rows are embedders, marked by their kinds.
+        by : str
+            A column by which other rows are marked; those of one name stand together.
         """
-        size = (PAGE_WIDTH, 0.24 * len(table) + 1)
+        size = (PAGE_WIDTH, 0.24 * table.index.nunique() + 1)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
         kinds = groups(table.index) if by_kind else None
+        if by:
+            kinds = table[by]
         rows = table.rename(index=display_name) if by_kind else table
         dots_with_intervals(rows, axes, label, kinds, level)
         axes.set_xlim(limits)
@@ -132,6 +137,19 @@ class Figures:
         scatter_map(points.rename(display_name), kinds.to_dict(), axes)
         named = points.rename_axis("embedder")
         write_table(named, self._told.notebook, name, index=True)
+        self.show(name, figure)
+
+    def borders(
+        self,
+        name: str,
+        points: np.ndarray,
+        labels: np.ndarray,
+        lines: Mapping[str, tuple[float, float, float]],
+    ) -> None:
+        """Points in the plane by label, and the lines ax + by + c = 0 by name."""
+        figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
+        borders(points, labels, lines, axes)
+        figure.legend(frameon=False, loc="outside right center")
         self.show(name, figure)
 
     @property

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from lib.plotting.kinds import marks
+from lib.plotting.style import frame
 
 # Sizes of marks, in square points.
 POINT = 28
@@ -45,6 +46,29 @@ def scatter_map(
     below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02)}
     axes.legend(frameon=False, ncols=3, **below)
     label_points(points, axes, highlighted)
+
+
+def borders(
+    points: np.ndarray,
+    labels: np.ndarray,
+    lines: Mapping[str, tuple[float, float, float]],
+    axes: Axes,
+) -> None:
+    """Points by label, and the lines ax + by + c = 0 by name.
+
+    A line that is named like a label has its color.
+    """
+    looks = marks([*labels, *lines])
+    for label in dict.fromkeys(labels):
+        x, y = points[labels == label].T
+        axes.plot(x, y, linestyle="", label=label, **looks[label])
+    low, high = points.min(axis=0) - 1, points.max(axis=0) + 1
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    for name, (a, b, c) in lines.items():
+        foot = -c * np.array([a, b]) / (a * a + b * b)
+        line = {"color": looks[name]["color"], "label": f"border {name}"}
+        axes.axline(foot, foot + [b, -a], **line)
+    frame(axes, "dimension 1", "dimension 2")
 
 
 def label_points(points: pd.DataFrame, axes: Axes, bold: str | None = None) -> None:
