@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -109,13 +110,14 @@ class ForeignEmbedder(Embedder):
 def from_code(name: str, label: str = "") -> ForeignEmbedder:
     """What ``path/to/file.py:attribute`` or ``module:attribute`` stands for.
 
-    Its vectors are stored until its code changes (`own_code`). It is called `label` or
-    else by its name.
+    ``mine=path/to/file.py:attribute`` says what figures call it. Its vectors are stored
+    until its code changes (`own_code`). It is called `label` or else by its name.
     """
-    code = own_code.load(name)
-    made_of = f"{name} {code.made_of}"
+    place = re.sub(r"^[\w.-]{1,40}=", "", name)
+    code = own_code.load(place)
+    made_of = f"{place} {code.made_of}"
     embedder = ForeignEmbedder(code.thing, label or name, made_of, code.is_kept)
-    embedder.place = name
+    embedder.place = place
     return embedder
 
 

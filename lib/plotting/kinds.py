@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,9 @@ import pandas as pd
 from lib import embedders
 from lib.base.errors import InputError
 from lib.embedders.kinds import (
+    POOLED_WORDS,
     PRETRAINED,
+    RANDOM,
     STATIC_AVERAGE,
     TRAINED_HERE,
     UNKNOWN,
@@ -22,7 +25,8 @@ AVERAGE = "pretrained, words averaged"
 NETWORK = "pretrained network"
 # The colors and markers of `look`, in this order, in every figure.
 LEGEND = (AVERAGE, NETWORK, TRAINED_HERE, WORD_COUNTS, UNKNOWN)
-POOLED = (STATIC_AVERAGE, "word vectors pooled in another way")
+# A random network learns nothing, so what is pretrained of it are its words.
+POOLED = (STATIC_AVERAGE, POOLED_WORDS, RANDOM)
 SHORT = {
     "tfidf": "tf-idf",
     "bow": "word counts",
@@ -65,8 +69,11 @@ def groups(names: Iterable[str]) -> pd.Series:
 def display_name(name: str) -> str:
     """A short name for figures, such as ``GloVe + SIF`` or ``MiniLM, int8``.
 
-    Others stay as they are.
+    Code that its user has named (``mine=path/to/file.py:function``) has that name;
+    others stay as they are.
     """
+    if is_named(name):
+        return name.partition("=")[0]
     full, *forms = name.split("@")
     if forms:
         return ", ".join([display_name(full), *forms])
@@ -76,6 +83,11 @@ def display_name(name: str) -> str:
     if method.startswith("random-lstm"):
         method = "random LSTM"
     return SHORT[words] + (f" + {COMPOSED.get(method, method)}" if plus else "")
+
+
+def is_named(name: str) -> bool:
+    """Whether an embedder's user has named it: ``mine=path/to/file.py:function``."""
+    return re.fullmatch(r"[\w.-]{1,40}=.+:.+", name) is not None
 
 
 def marks(kinds: Iterable[str]) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from lib.base import paths
 from lib.plotting.distributions import dots_with_intervals
 from lib.plotting.heatmaps import clustered_triangle
-from lib.plotting.kinds import display_name, groups
+from lib.plotting.kinds import display_name, groups, is_named
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, write_table
 from lib.plotting.planes import borders, scatter_map
@@ -83,6 +83,9 @@ class Figures:
         rows = table.rename(index=display_name) if by_kind else table
         dots_with_intervals(rows, axes, label, kinds, level)
         axes.set_xlim(limits)
+        for tick, row in zip(axes.get_yticklabels(), table.index, strict=False):
+            if is_named(str(row)):
+                tick.set_weight("bold")
         write_table(table, self._told.notebook, name, index=True)
         self.show(name, figure)
 
@@ -134,9 +137,11 @@ class Figures:
         """Embedders in the plane (columns x, y), marked by kind, and as CSV."""
         figure, axes = plt.subplots(figsize=(6, 4.2), layout="constrained")
         kinds = groups(points.index).rename(display_name)
-        scatter_map(points.rename(display_name), kinds.to_dict(), axes)
-        named = points.rename_axis("embedder")
-        write_table(named, self._told.notebook, name, index=True)
+        own = next(filter(is_named, points.index), "")
+        named = points.rename(display_name)
+        scatter_map(named, kinds.to_dict(), axes, display_name(own))
+        table = points.rename_axis("embedder")
+        write_table(table, self._told.notebook, name, index=True)
         self.show(name, figure)
 
     def borders(

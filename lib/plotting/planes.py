@@ -67,7 +67,7 @@ def borders(
     for name, (a, b, c) in lines.items():
         foot = -c * np.array([a, b]) / (a * a + b * b)
         line = {"color": looks[name]["color"], "label": f"border {name}"}
-        axes.axline(foot, foot + [b, -a], **line)
+        axes.axline(foot, foot + np.array([b, -a]), **line)
     frame(axes, "dimension 1", "dimension 2")
 
 

@@ -27,7 +27,6 @@ from lib.embedders.base import Embedder
 from lib.embedders.own import DIFFERENT, FAMILY
 from lib.neighbors import Neighbors, exact
 from lib.store import EmbeddingStore
-from lib.studies.popularity import found_by
 from lib.vectors import Embeddings
 
 if TYPE_CHECKING:
@@ -351,19 +350,6 @@ def by_chance(placed: Neighborhoods) -> tuple[float, float]:
     places = len(placed.queries) * placed.k
     rarely = poisson.isf(0.05 / (len(placed.found) - 1), shared * places) / places
     return shared, float(rarely)
-
-
-def unique_share(
-    ids: Mapping[str, np.ndarray], clusters: np.ndarray, sampling: stats.Sampling
-) -> pd.DataFrame:
-    """The share of each embedder's neighbors that no other embedder finds.
-
-    The largest comes first; the rest as for `overlaps_with`.
-    """
-    found = found_by(ids, next(iter(ids.values())).shape[1])
-    found["alone"] = found["popularity"] == 1
-    shares = found.pivot_table("alone", "query", "embedder", observed=True)
-    return _with_intervals(shares, clusters, sampling)
 
 
 def example(

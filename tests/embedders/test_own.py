@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from lib import embedders
+from lib import embedders, plotting
 from lib.base import paths, progress
 from lib.embedders import base, own
 from lib.embedders.checkpoints import as_input_error
@@ -92,6 +92,14 @@ def test_a_function_a_class_or_an_object_in_a_file(code, name) -> None:
     mine = own.load(f"{code}:{name}")
     assert mine.name == "mine"
     assert mine.encode(["abcd", "e"]).tolist() == [[4, 4, 4]] * 2
+
+
+def test_a_name_before_the_file_is_what_figures_show(code) -> None:
+    name = f"mine={code}:encode"
+    assert embedders.load(name).encode(["abcd"]).tolist() == [[4, 4, 4]]
+    assert embedders.load(name).name == name
+    assert plotting.display_name(name) == "mine"
+    assert plotting.display_name(f"{code}:encode") == f"{code}:encode"
 
 
 def test_a_relative_path_counts_from_the_project_wherever_one_stands(

@@ -148,11 +148,6 @@ def test_the_row_by_hand(few) -> None:
     assert not row["constant"].any()
 
 
-def test_what_is_found_alone_by_hand(few) -> None:
-    alone = situate.unique_share(few.ids, CLUSTERS, SAMPLING)["value"]
-    assert alone.to_dict() == {"b": 0.5, "c": 0.5, "new": 0.25, "a": 0}  # 8, 2; 6, 6; 4
-
-
 def test_an_example_has_what_is_shared_and_what_is_found_alone(few) -> None:
     assert situate.example(few, "new", ["a", "b"], 0) == {"shared": [3], "alone": [4]}
     assert situate.example(few, "new", ["a"], 1) == {"shared": [5, 9], "alone": []}
@@ -276,6 +271,6 @@ def test_the_command_executes_the_lesson_with_stored_neighbors_and_says_where_it
     assert out.splitlines()[-1].startswith(f"open {folder / 'n2o_row.png'}")
     placed = situate.read(folder / "neighbors.parquet")
     assert list(placed.found) == [*stored.found, "letters"]
-    row = pd.read_csv(folder / "n2o_row.csv", index_col="embedder")["n2o"]
+    row = pd.read_csv(folder / "n2o_row.csv", index_col="embedder")["value"]
     expected = n2o.matrix(placed.ids).loc["letters", row.index]
     np.testing.assert_allclose(row, expected, atol=1e-6)
