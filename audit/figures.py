@@ -178,7 +178,9 @@ def reference(value: float, axes: Axes, label: str) -> None:
     """A dotted level line with its name above its middle."""
     axes.axhline(value, color="0.3", linestyle=":", linewidth=1)
     place = {"xycoords": ("axes fraction", "data"), "ha": "center"}
-    axes.annotate(label, (0.5, value), xytext=(0, 2), textcoords="offset points", **place)
+    axes.annotate(
+        label, (0.5, value), xytext=(0, 2), textcoords="offset points", **place
+    )
 
 
 def named_places(points: pd.DataFrame, axes: Axes) -> None:
