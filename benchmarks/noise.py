@@ -132,7 +132,7 @@ def main(folder: Path, small: bool) -> None:
         }
         print(way, *rows[way].values(), flush=True)
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("the same model")
-    about = f"{len(sentences):,} sentences of `{CORPUS}`, 1,000 of them as queries."
+    about = f"{len(sentences):,} sentences of `{CORPUS}`, all of them as queries."
     packages = ["torch", "transformers", "sentence-transformers", "onnxruntime"]
     absent = [] if find_spec("onnx") else [ABSENT]
     title = "When nothing changes"
