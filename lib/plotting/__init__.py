@@ -3,7 +3,7 @@
 They take data and Axes, fit nothing, and leave saving to `show`.
 """
 
-from lib.plotting.distributions import dots_by_group, dots_with_intervals
+from lib.plotting.distributions import dots_with_intervals
 from lib.plotting.heatmaps import agreement_heatmap, clustered_triangle, triangles
 from lib.plotting.kinds import LEGEND, display_name, groups, marks
 from lib.plotting.lessons import Figures
@@ -24,7 +24,6 @@ __all__ = [
     "clustered_triangle",
     "curves",
     "display_name",
-    "dots_by_group",
     "dots_with_intervals",
     "groups",
     "label_points",

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from lib.plotting.kinds import marks
-from lib.plotting.style import PAGE_WIDTH, bars, frame
+from lib.plotting.style import bars, frame
 
 CLOSE = 0.6  # of the distance between two names: what rows of one name share
 
@@ -55,30 +53,3 @@ def _places(index: pd.Index) -> tuple[pd.Index, np.ndarray]:
     same = pd.Series(number).groupby(number)
     position = (same.cumcount() + 0.5) / same.transform("size")
     return names, number + CLOSE * (position - 0.5).to_numpy()
-
-
-def dots_by_group(table: pd.DataFrame, label: str) -> Figure:
-    """Dots with intervals: a panel for each group, three side by side.
-
-    All panels have the same rows. `table` has columns what (the rows), group (the
-    panels), value, low and high.
-    """
-    groups = list(dict.fromkeys(table["group"]))
-    columns = min(len(groups), 3)
-    rows = -(-len(groups) // 3)
-    height = rows * (0.2 * table["what"].nunique() + 0.75)
-    figure, panels = plt.subplots(
-        rows,
-        columns,
-        figsize=(PAGE_WIDTH, height),
-        layout="constrained",
-        sharey=True,
-        squeeze=False,
-    )
-    for axes in panels.flat[len(groups) :]:
-        axes.set_visible(False)
-    for axes, group in zip(panels.flat, groups, strict=False):
-        of_group = table[table["group"] == group]
-        dots_with_intervals(of_group.set_index("what"), axes, label, level=0)
-        axes.set_title(group)
-    return figure
