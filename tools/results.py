@@ -197,8 +197,10 @@ def _row(listed: pd.DataFrame, found: pd.DataFrame) -> dict[str, str]:
         return row
     if found.empty:
         return row | {"verdict": "not run yet"}
-    best = best_evidence(found[found["decides"] == "yes"])
     measured = listed.set_index("part")["measured"]
+    # A profile that has not been run since may have parts that the list has no more.
+    is_listed = found["part"].isin(measured.index)
+    best = best_evidence(found[is_listed & (found["decides"] == "yes")])
     ours = [_finding(part, measured[part["part"]]) for _, part in best.iterrows()]
     best["combine"] = claim["combine"]
     best["stand_in"] = best["evidence"] == "stand-in"
