@@ -82,8 +82,8 @@ def gathered() -> pd.DataFrame:
         for study, folder in comparison.results_of(REFERENCE / profile).items():
             if (folder / VERDICTS).exists():
                 parts = pd.read_csv(folder / VERDICTS).fillna({"part": ""})
-                page = f"{profile}/{study}/README.md"
-                links = [_place(part, page) for _, part in parts.iterrows()]
+                rows = parts.iterrows()
+                links = [_place(part, study, profile) for _, part in rows]
                 found[profile, study] = parts.assign(link=links)
     every = pd.concat(found, names=["profile", "study", None])
     every = every.reset_index(["profile", "study"])
@@ -235,11 +235,17 @@ def _power(exponent: re.Match[str]) -> str:
     return f" &times; 10<sup>{int(exponent[1])}</sup>"
 
 
-def _place(part: pd.Series, page: str) -> str:
-    """The block of a page where a part is judged, or the page that judges it not."""
-    place = anchor(part["id"], part["part"])
-    text = (REFERENCE / page).read_text(encoding="utf-8")
-    return f"{page}#{place}" if f'id="{place}"' in text else page
+def _place(part: pd.Series, study: str, profile: str) -> str:
+    """The block of a page where a part is judged, or the page that judges it not.
+
+    The site shows the page of one profile, so that both must have the block.
+    """
+    place = f'id="{anchor(part["id"], part["part"])}"'
+    pages = [f"{each}/{study}/README.md" for each in (profile, *PROFILES)]
+    texts = [(REFERENCE / page).read_text(encoding="utf-8") for page in pages]
+    if all(place in text for text in texts):
+        return f"{pages[0]}#{place[4:-1]}"
+    return pages[0]
 
 
 @cache
