@@ -46,7 +46,7 @@ def lesson(request) -> jobs.Job:
 def source(cells: list[NotebookNode]) -> str:
     """Their text, with the links as they are in the lesson."""
     text = "\n\n".join(cell.source for cell in cells)
-    text = text.replace("](../../docs/", "](../docs/")
+    text = text.replace("](../../", "](../")
     return text.replace("](../replication/", "](replication/")
 
 
