@@ -12,7 +12,7 @@ import pandas as pd
 import yaml
 
 from audit.shown import anchor, numbers, short_name
-from audit.verdicts import SEEN, UNTESTED, WORDS, conditions, regions
+from audit.verdicts import SEEN, UNTESTED, WORDS, in_words, regions
 from lib.stats import Interval
 
 # For each paper sentences, each with the verdicts under which it is true.
@@ -22,6 +22,12 @@ COUNTED = (
     "(holds {holds}, fails {fails}). Tried with other data or models: {tried} (seen "
     "here {seen}, not seen here {unseen}). Undecided: {open} (by the paper's own "
     "evidence {open_own}). Something is missing: {absent}."
+)
+READING = (
+    "A claim **holds** or **fails** on the paper's own evidence; with other data or "
+    "models it is **seen here** or **not seen here**. The last column has the part "
+    "that decides, its estimate with the 95 % interval, and the rule; the link leads "
+    "to what was measured, and its unit."
 )
 
 
@@ -36,16 +42,20 @@ class Standing:
         The one that decides.
     claim : str
         The paper's claim, in a sentence.
-    verdict, rule, kind : str
+    verdict, kind : str
         As in the list of claims.
+    rule : str
+        In words.
     is_own : bool
-        Whether the evidence is the paper's.
+        Whether the evidence of the part is the paper's.
     interval : Interval or None
         Of the part that decides.
     regions : list of (float, float)
         Where the rule holds.
     missing : str
         What is missing, or what became of the claim.
+    is_shown : bool
+        Whether the notebook shows what was measured.
     """
 
     id: str
@@ -58,11 +68,10 @@ class Standing:
     interval: Interval | None
     regions: list[tuple[float, float]]
     missing: str
+    is_shown: bool
 
     @classmethod
-    def of(
-        cls, part: pd.Series, verdict: str, is_own: bool, interval: Interval | None
-    ) -> Standing:
+    def of(cls, part: pd.Series, verdict: str, interval: Interval | None) -> Standing:
         """From the row of the part that decides."""
         is_interval = interval is not None and part["kind"] == "interval"
         return cls(
@@ -70,12 +79,13 @@ class Standing:
             part["part"],
             part["claim"],
             verdict,
-            conditions(part),
+            in_words(part, 1),
             part["kind"] if interval is not None else "",
-            is_own,
+            not part["stand_in"],
             interval,
             regions(part) if is_interval else [],
             part["remark"],
+            bool(part["ours"]),
         )
 
     @property
@@ -99,7 +109,8 @@ def page(name: str, standings: Sequence[Standing], chance: str) -> str:
     head = "| claim | verdict | evidence | what decides |\n| --- | --- | --- | --- |"
     ordered = sorted(judged, key=lambda claim: WORDS.index(claim.verdict))
     table = "\n".join([head, *map(_row, ordered)])
-    return "\n\n".join([*_sentences(name, judged), _counts(judged), table, chance])
+    texts = [*_sentences(name, judged), _counts(judged), READING, table, chance]
+    return "\n\n".join(texts)
 
 
 def _sentences(name: str, judged: Sequence[Standing]) -> list[str]:

@@ -317,19 +317,21 @@ class Ledger:
             claim = self._decisive(alike)
             interval = self._measured.get(claim.name) if decided else None
             word = worded(verdict, deciding)
-            is_own = not deciding["stand_in"].any()
-            found.append(Standing.of(claim, word, is_own, interval))
+            found.append(Standing.of(claim, word, interval))
         return found
 
     def _decisive(self, parts: pd.DataFrame) -> pd.Series:
         """The part that stands for those with the claim's verdict.
 
-        An interval goes before an exact value, and that before a residual.
+        A stand-in goes before the paper's own evidence, since it makes "seen here" of
+        "holds"; an interval before an exact value, and that before a residual.
         """
 
-        def place(name: str) -> tuple[bool, bool]:
+        def place(name: str) -> tuple[bool, bool, bool]:
+            is_own = not parts.loc[name, "stand_in"]
             is_identity = parts.loc[name, "kind"] == "identity"
-            return is_exact(self._measured.get(name, UNDEFINED)), is_identity
+            interval = self._measured.get(name, UNDEFINED)
+            return is_own, is_exact(interval), is_identity
 
         return parts.loc[min(parts.index, key=place)]
 

@@ -383,7 +383,7 @@ def test_the_answer_counts_every_claim_once(ledger) -> None:
     judged.judge("c-up", around(1))
     judged.judge("c-over there", around(-1))
     judged.judge("c-open", around(0))
-    counts, table, chance = judged.summary().split("\n\n")
+    counts, _, table, chance = judged.summary().split("\n\n")
     assert counts == (
         "**4 claims.** Decided by the paper's own print, data or mathematics: 1 (holds "
         "1, fails 0). Tried with other data or models: 1 (seen here 0, not seen here "
@@ -395,7 +395,8 @@ def test_the_answer_counts_every_claim_once(ledger) -> None:
         for word in ("holds", "not seen here", "undecided", "not testable here")
     ]
     assert rows[2][1].endswith("](#c-up)")
-    assert rows[2][3:5] == ["the paper's own", "1 (0.5 to 1.5); holds: > 0; fails: < 0"]
+    rule = "*Holds* if the interval lies above 0, *fails* if it lies below 0"
+    assert rows[2][3:5] == ["the paper's own", f"1 (0.5 to 1.5); {rule}"]
     assert chance == judged.by_chance()
 
 
