@@ -145,7 +145,7 @@ def _counts(judged: Sequence[Standing]) -> str:
 
 def _row(claim: Standing) -> str:
     evidence = "the paper's own" if claim.is_own else "other data or models"
-    decides = f"missing: {claim.missing}"
+    decides = claim.missing if claim.is_shown else f"missing: {claim.missing}"
     if claim.verdict == UNTESTED:
         evidence = ""
     if claim.interval is not None:

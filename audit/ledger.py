@@ -312,10 +312,9 @@ class Ledger:
         for _, parts in self._claims.groupby("id", sort=False):
             deciding = parts[parts["decides"] != "no"]
             verdict = combined(deciding)
-            decided = verdict in DECIDED
-            alike = deciding[deciding["verdict"] == verdict] if decided else deciding
+            alike = deciding[deciding["verdict"] == verdict]
             claim = self._decisive(alike)
-            interval = self._measured.get(claim.name) if decided else None
+            interval = self._measured.get(claim.name) if verdict in DECIDED else None
             word = worded(verdict, deciding)
             found.append(Standing.of(claim, word, interval))
         return found

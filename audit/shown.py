@@ -10,7 +10,7 @@ import pandas as pd
 
 from lib.stats import Interval
 
-LARGE = 1000  # times as much data: more than anybody has
+LARGE = 1000  # times as many items: more than anybody has
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,10 @@ def to_decide(times: float) -> str:
     """What would decide an open claim, from `audit.verdicts.growth`."""
     if not 1 < times < LARGE:
         return ""
-    return f" With this estimate, {times:.2g} times as much data would decide."
+    return (
+        f" With this estimate, {times:.2g} times as many of the resampled items "
+        "would decide."
+    )
 
 
 def joined(texts: Iterable[str]) -> str:
