@@ -1,4 +1,4 @@
-"""The answer at the top of a replication: sentences, counts, and a row a claim."""
+"""The answer at the top of a replication: sentences, counts, one row per claim."""
 
 from __future__ import annotations
 
@@ -15,47 +15,47 @@ from audit.shown import anchor, numbers, short_name
 from audit.verdicts import SEEN, UNTESTED, WORDS, in_words, regions
 from lib.stats import Interval
 
-# For each paper sentences, each with the verdicts under which it is true.
+# Each paper's sentences, with the verdicts under which each is true.
 SENTENCES = Path(__file__).with_name("answers.yaml")
 COUNTED = (
-    "**{all} claims.** Decided by the paper's own print, data or mathematics: {own} "
-    "(holds {holds}, fails {fails}). Tried with other data or models: {tried} (seen "
-    "here {seen}, not seen here {unseen}). Undecided: {open} (by the paper's own "
-    "evidence {open_own}). Something is missing: {absent}."
+    "**{all} claims.** Decided by the paper's printed numbers, data or mathematics: "
+    "{own} (holds {holds}, fails {fails}). Tested on other data or models: {tried} "
+    "(seen here {seen}, not seen here {unseen}). Undecided: {open} ({open_own} on the "
+    "paper's own evidence). Not testable here: {absent}."
 )
 READING = (
     "A claim **holds** or **fails** on the paper's own evidence; with other data or "
-    "models it is **seen here** or **not seen here**. The last column has the part "
-    "that decides, its estimate with the 95 % interval, and the rule; the link leads "
-    "to what was measured, and its unit."
+    "models it is **seen here** or **not seen here**. The last column gives the "
+    "deciding part, its estimate with a 95 % interval, and the rule; the link leads "
+    "to the measurement and its unit."
 )
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a claim stands.
+    """The status of a claim.
 
     Attributes
     ----------
     id : str
     part : str
-        The one that decides.
+        The part that decides.
     claim : str
-        The paper's claim, in a sentence.
+        The paper's claim in one sentence.
     verdict, kind : str
         As in the list of claims.
     rule : str
         In words.
     is_own : bool
-        Whether the evidence of the part is the paper's.
+        Whether the part's evidence is the paper's.
     interval : Interval or None
-        Of the part that decides.
+        The deciding part's.
     regions : list of (float, float)
-        Where the rule holds.
+        Values that meet the rule.
     missing : str
-        What is missing, or what became of the claim.
+        What is missing, or what happened to the claim.
     is_shown : bool
-        Whether the notebook shows what was measured.
+        Whether the notebook shows the measurement.
     """
 
     id: str
@@ -72,7 +72,7 @@ class Standing:
 
     @classmethod
     def of(cls, part: pd.Series, verdict: str, interval: Interval | None) -> Standing:
-        """From the row of the part that decides."""
+        """From the row of the deciding part."""
         is_interval = interval is not None and part["kind"] == "interval"
         return cls(
             part["id"],
@@ -103,7 +103,7 @@ def page(name: str, standings: Sequence[Standing], chance: str) -> str:
         The paper.
     standings : sequence of Standing
     chance : str
-        What chance would decide.
+        How many verdicts chance would give.
     """
     judged = [claim for claim in standings if claim.verdict in WORDS]
     head = "| claim | verdict | evidence | what decides |\n| --- | --- | --- | --- |"
@@ -114,7 +114,7 @@ def page(name: str, standings: Sequence[Standing], chance: str) -> str:
 
 
 def _sentences(name: str, judged: Sequence[Standing]) -> list[str]:
-    """Those that are true of the verdicts, as one paragraph."""
+    """The sentences that the verdicts support, as one paragraph."""
     verdicts = {claim.id: claim.verdict for claim in judged}
     listed: Sequence[Mapping] = _all_sentences().get(name, [])
     true = [each["says"] for each in listed if each["when"].items() <= verdicts.items()]

@@ -201,7 +201,7 @@ class Ledger:
 
     def reserve(self) -> None:
         """Keep a place near the top of a notebook for the answer."""
-        waiting = Markdown("*The answer will stand here when all cells have run.*")
+        waiting = Markdown("*The answer appears here once all cells have run.*")
         for place in ("summary", "verdicts"):
             display(waiting, display_id=place)
 
@@ -217,7 +217,7 @@ class Ledger:
         InputError
             Claims that are not judged yet.
         """
-        alt = "A row for each judged claim: its interval beside the rule's region."
+        alt = "One row per judged claim: its interval and where its rule holds."
         plotting.show(self.figure(), notebook, "verdicts", alt, update="verdicts")
         plotting.write_table(self.table(), notebook, "claims")
         plotting.write_table(self.parts(), notebook, "verdicts")
@@ -241,7 +241,7 @@ class Ledger:
         return (
             f"{count} claims have verdicts or parts that rest on 95 % intervals. If "
             "every quantity lay exactly on its threshold, about "
-            f"{LEVEL * count:.1f} of them would still be decided, by chance."
+            f"{LEVEL * count:.1f} of them would still be decided by chance."
         )
 
     def table(self) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a notebook shows of a claim: its place, the rule, and the finding."""
+"""How a notebook shows a claim: its place, the rule, and the finding."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pandas as pd
 
 from lib.stats import Interval
 
-LARGE = 1000  # times as many items: more than anybody has
+LARGE = 1000  # times as many items: more than anyone has
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a notebook shows of a claim, or of one part of it.
+    """A claim, or one part of it, as a notebook shows it.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class Shown:
     rule : str
         What is measured, and when the claim holds or fails.
     finding : str
-        Our number, the verdict on it, and where the printed number lies.
+        Our number, its verdict, and where the printed number lies.
     """
 
     claim: str
@@ -44,17 +44,17 @@ def numbers(interval: Interval) -> str:
 
 
 def is_exact(interval: Interval) -> bool:
-    """Whether the interval has no width, as those of counts and printed numbers."""
+    """Whether the interval has no width, as for counts and printed numbers."""
     return interval.low == interval.high
 
 
 def short_name(id: str) -> str:
-    """The id of a claim without its paper."""
+    """The id of a claim without the paper's name."""
     return id.partition("-")[2].replace("-", " ")
 
 
 def anchor(id: str, part: str) -> str:
-    """What a link to the place where a part is judged ends in."""
+    """The end of a link to the place where a part is judged."""
     return re.sub(r"\W+", "-", f"{id} {part}".strip().lower())
 
 
@@ -87,11 +87,11 @@ def to_decide(times: float) -> str:
     if not 1 < times < LARGE:
         return ""
     return (
-        f" With this estimate, {times:.2g} times as many of the resampled items "
+        f" If the estimate stays the same, {times:.2g} times as many resampled items "
         "would decide."
     )
 
 
 def joined(texts: Iterable[str]) -> str:
-    """The texts that are not empty, with semicolons between."""
+    """The nonempty texts, joined by semicolons."""
     return "; ".join(filter(None, texts))

@@ -104,7 +104,7 @@ def paragraph(verdicts: pd.DataFrame) -> str:
         parts.append(
             f"**{profile.capitalize()} profile.** {len(errors)} verdicts are decided "
             "by intervals. If every quantity lay exactly on its threshold, about "
-            f"{LEVEL * len(errors):.0f} of them would still be decided, by chance. "
+            f"{LEVEL * len(errors):.0f} of them would still be decided by chance. "
             f"With a correction for their number (Bonferroni, {LEVEL:.0%} for all "
             f"together), an estimate must lie {border:.1f} standard errors from its "
             f"threshold. These {len(near)} lie nearer:"

@@ -385,9 +385,9 @@ def test_the_answer_counts_every_claim_once(ledger) -> None:
     judged.judge("c-open", around(0))
     counts, _, table, chance = judged.summary().split("\n\n")
     assert counts == (
-        "**4 claims.** Decided by the paper's own print, data or mathematics: 1 (holds "
-        "1, fails 0). Tried with other data or models: 1 (seen here 0, not seen here "
-        "1). Undecided: 1 (by the paper's own evidence 1). Something is missing: 1."
+        "**4 claims.** Decided by the paper's printed numbers, data or mathematics: 1 "
+        "(holds 1, fails 0). Tested on other data or models: 1 (seen here 0, not seen "
+        "here 1). Undecided: 1 (1 on the paper's own evidence). Not testable here: 1."
     )
     rows = [[cell.strip() for cell in row.split("|")] for row in table.splitlines()]
     assert [row[2] for row in rows[2:]] == [
