@@ -371,7 +371,7 @@ class Ledger:
         entered = verdict, word, entry, stand_in, remark
         self._claims.loc[claim.name, columns] = entered
 
-        family = f", the one of {count} intervals that decides" if count > 1 else ""
+        family = f", the deciding one of {count} intervals" if count > 1 else ""
         reason = f" ({about})" if about else ""
         place = beside(claim["published_value"], interval)
         finding = f"{ours}{family}: **{word}**{reason}.{place}"
