@@ -297,6 +297,21 @@ def test_a_condition_in_words(condition, count, expected) -> None:
     assert Condition.parse(condition).words(count) == expected
 
 
+@pytest.mark.parametrize(
+    ("condition", "regions"),
+    [
+        ("> 0.9", [(0.9, np.inf)]),
+        ("< 0.9", [(-np.inf, 0.9)]),
+        ("in -0.02 0.02", [(-0.02, 0.02)]),
+        ("outside -0.02 0.02", [(-np.inf, -0.02), (0.02, np.inf)]),
+        ("none > 0.9", [(-np.inf, 0.9)]),
+        ("none outside -0.02 0.02", [(-0.02, 0.02)]),
+    ],
+)
+def test_figures_shade_the_values_that_meet_the_rule(condition, regions) -> None:
+    assert Condition.parse(condition).regions() == regions
+
+
 def test_what_is_missing_and_what_is_pending(ledger) -> None:
     absent = {"id": "absent", "default": "no", "needs": "ELMo", "holds": "> 0"}
     rows = (
