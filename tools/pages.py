@@ -241,7 +241,7 @@ def _study(notebook: Path) -> dict[str, str]:
     (question,) = re.findall(r"\*\*Question\.\*\* ([^?]+\?)", opening)
     results = Path("figures/reference/default", notebook.stem)
     return {
-        "lesson, and what it asks": f"[{title}]({results}/README.md) "
+        "lesson and question": f"[{title}]({results}/README.md) "
         f"([notebook](notebooks/{notebook.name})): {question}",
         "": image(paths.ROOT / results / f"{COVERS[notebook.stem]}.png", paths.ROOT),
     }
