@@ -60,22 +60,22 @@ GATES := "ruff check ." "ruff format --check lib audit tools tests benchmarks" l
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-figures: $(READY) ## execute the notebooks and regenerate their figures  [NOTEBOOK=01|replication/n2o] [PROFILE=default|smoke|hub|paper] [JOBS=2] [FORCE=yes]
+figures: $(READY) ## execute the notebooks and write their figures  [NOTEBOOK=01|replication/n2o] [PROFILE=default|smoke|hub|paper] [JOBS=2] [FORCE=yes]
 	@$(BIN)/python -m tools.run --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS" $${FORCE:+--force}
 
-reference: $(READY) ## keep the last results, of a run without SENTENCE_DATA, as the reference  [NOTEBOOK=01] [PROFILE=default|paper]
+reference: $(READY) ## keep the results of the last run (without SENTENCE_DATA) as the reference  [NOTEBOOK=01] [PROFILE=default|paper]
 	@$(BIN)/python -m tools.reference --profile="$$PROFILE" --notebook="$$NOTEBOOK"
 
-test: $(READY) ## run the tests, including every notebook in the smoke profile; or those of one notebook  [NOTEBOOK=01|replication/n2o]
+test: $(READY) ## run all tests, including every notebook in the smoke profile, or only those of one notebook  [NOTEBOOK=01|replication/n2o]
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $${NOTEBOOK:+tests/notebooks -k "$$NOTEBOOK"}
 
-test-nightly: $(READY) ## run the tests at length: 10 kills per job, 2,000 cases of each wild input, coverage of lib
+test-nightly: $(READY) ## run the long tests: 10 kills per job, 2,000 cases of each malformed input, coverage of lib
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
-lab: $(READY) ## open the first lesson in JupyterLab, on this machine only; or the students' copies alone  [CLASS=yes]
+lab: $(READY) ## open the first lesson in JupyterLab, on this machine only, or just the student copies  [CLASS=yes]
 	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks$${CLASS:+/student}
 
-data: $(READY) ## fetch up to 200 MB of the papers' free data, show what is here and how to get the rest  [ASSET=glove-6b|all]
+data: $(READY) ## fetch up to 200 MB of the papers' free data; show what is here and how to get the rest  [ASSET=glove-6b|all]
 	@$(BIN)/python -m tools.data --asset="$$ASSET"
 
 situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=file.py:function|intfloat/e5-small-v2] [POOLING=] [PROMPT="query: "] [NAME=own] [NEIGHBORS=file] [OUTPUT=folder] [FORCE=yes]
@@ -84,43 +84,43 @@ situate: $(READY) ## place your own embedder among the stored ones  [EMBEDDER=fi
 swap: $(READY) ## report which search results change when one embedder replaces another  [OLD=minilm-avg] [NEW="minilm-avg@int8 file.py:function bm25"] [TEXT=file|BEIR folder] [QUERIES=file] [K=10] [AT_LEAST=0.8] [QRELS=file] [MAX_DROP=0.02] [FLOOR=0.5] [BRIDGE=yes] [NAME=] [OLD_QUERY_PROMPT=] [OLD_TEXT_PROMPT=] [FORCE=yes] (docs/swap.md has all)
 	@$(BIN)/python -m lib.swap --old="$$OLD" --new="$$NEW" --text="$$TEXT" --queries="$$QUERIES" --k="$$K" --at-least="$$AT_LEAST" --qrels="$$QRELS" --max-drop="$$MAX_DROP" --floor="$$FLOOR" --bridge="$$BRIDGE" --name="$$NAME" --old-pooling="$$OLD_POOLING" --old-prompt="$$OLD_PROMPT" --old-query-prompt="$$OLD_QUERY_PROMPT" --old-text-prompt="$$OLD_TEXT_PROMPT" --old-similarity="$$OLD_SIMILARITY" --new-pooling="$$NEW_POOLING" --new-prompt="$$NEW_PROMPT" --new-query-prompt="$$NEW_QUERY_PROMPT" --new-text-prompt="$$NEW_TEXT_PROMPT" --new-similarity="$$NEW_SIMILARITY" $${FORCE:+--force}
 
-verdict: $(READY) ## measure one claim of a paper alone  CLAIM=n2o-k-stability [PROFILE=default|paper]
+verdict: $(READY) ## measure a single claim of a paper  CLAIM=n2o-k-stability [PROFILE=default|paper]
 	@$(BIN)/python -m tools.verdict --claim="$$CLAIM" --profile="$$PROFILE"
 
-finetune: $(READY) ## fine-tune BERT on pairs as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
+finetune: $(READY) ## fine-tune BERT on sentence pairs, as the N2O paper does  [TASK=multinli|mrpc|sick-e] [MODEL=folder] [OUTPUT=folder]
 	@$(BIN)/python -m tools.finetuning --task="$$TASK" --model="$$MODEL" --output="$$OUTPUT"
 
-bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/ except scale.md: half an hour
+bench: $(READY) ## compare speed with other libraries and write docs/benchmarks/, except scale.md (half an hour)
 	@for part in word_vectors encode search approximate growth sent2vec urae svm localization; do $(BIN)/python -m benchmarks.$$part || exit 1; done
 
-exercises: $(READY) ## check that the solutions of the exercises run  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
+exercises: $(READY) ## check that the solutions to the exercises run  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --check --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
 student: $(READY) ## write lessons without answers to notebooks/student/ and with answers to notebooks/teacher/ (git ignores both)  [NOTEBOOK=01] [PROFILE=default|smoke] [JOBS=2]
 	@$(BIN)/python -m tools.student --profile="$$PROFILE" --notebook="$$NOTEBOOK" --jobs="$$JOBS"
 
-page: $(READY) ## rewrite what is generated from the catalogs and notebooks: docs/{embedders,glossary}.md, tables in README.md, docs/data.md and docs/teaching.md
+page: $(READY) ## regenerate docs/{embedders,glossary}.md and the tables in README.md, docs/data.md and docs/teaching.md
 	@$(BIN)/python -m tools.pages
 
-site: $(READY) ## build the site of the executed notebooks in site/: open site/index.html  [PROFILE=default|paper]
+site: $(READY) ## build a site of the executed notebooks; open site/index.html  [PROFILE=default|paper]
 	@rm -rf .cache/site tools/site/api && $(BIN)/sphinx-build -q -j auto -c tools/site -d .cache/site/doctrees -D results="figures/$$PROFILE" . .cache/site/html && rm -rf site && mv .cache/site/html site && echo "open site/index.html"
 
-lite: $(READY) ## build a site in build/lite/ where lesson 00 runs in the browser  [PYODIDE=folder: no outside requests]
+lite: $(READY) ## build a site in build/lite/ where lesson 0 runs in the browser  [PYODIDE=folder: no outside requests]
 	@$(BIN)/python -m tools.lite
 
-lint: $(READY) ## check style, format, which part imports which, spelling and types: all of them, whatever fails
+lint: $(READY) ## check style, format, imports, spelling and types, and report every failure
 	@failed=0; for gate in $(GATES); do if said=$$($(BIN)/$$gate 2>&1); then echo "ok: $$gate"; else failed=1; printf '%s\nFAILED: %s\n' "$$said" "$$gate"; fi; done; exit $$failed
 
-lock: ## resolve the direct pins again and rewrite requirements.lock, with hashes, and environment.yml
+lock: ## resolve the direct pins again and rewrite requirements.lock (with hashes) and environment.yml
 	@"$${PYTHON:-python3}" -I tools/bootstrap.py lock
 
-cache: ## show where the cache is and how large it is
+cache: ## show where the cache is and how big it is
 	@cache=$$($(CACHE)) && { du -hd1 "$$cache" 2>/dev/null || echo "no cache in $$cache"; }
 
 prune: ## delete the cache: stored embeddings and records of runs (downloads in data/ stay)
-	@cache=$$($(CACHE)) && case "$$(pwd -P)/:$$HOME/" in "$$cache"/*|*:"$$cache"/*) echo "SENTENCE_CACHE: $$cache holds more than a cache; give a folder of its own" >&2; exit 2;; *) rm -rf "$$cache";; esac
+	@cache=$$($(CACHE)) && case "$$(pwd -P)/:$$HOME/" in "$$cache"/*|*:"$$cache"/*) echo "SENTENCE_CACHE: $$cache contains more than a cache; use a separate folder" >&2; exit 2;; *) rm -rf "$$cache";; esac
 
-clean: ## delete the environment, the cache and all figures that git does not keep (downloads in data/ and the copies for a class stay)
+clean: ## delete the environment, the cache and all figures that git ignores (downloads in data/ and class copies stay)
 	@git clean -fdXq -e '!data' -e '!data/**' -e '!notebooks/student/' -e '!notebooks/teacher/' .
 
 $(READY): requirements.txt requirements-dev.txt requirements-models.txt requirements.lock pyproject.toml tools/bootstrap.py

@@ -76,10 +76,14 @@ def compare(
     queries = as_integers("queries", queries)
     rows = {name: each.shape[0] for name, each in vectors.items()}
     if len(set(rows.values())) > 1:
-        raise InputError(f"vectors: have {rows} rows; give one a sentence under each")
+        raise InputError(
+            f"vectors: have {rows} rows; give each name one row per sentence"
+        )
     total = min(rows.values(), default=0)
     if queries.ndim != 1 or not np.isin(queries, np.arange(total)).all():
-        raise InputError(f"queries: are no rows; give some of 0 to {total - 1}")
+        raise InputError(
+            f"queries: not rows of the vectors; give some of 0 to {total - 1}"
+        )
     ids = {
         name: exact(each[queries], each, k, exclude=queries).ids
         for name, each in vectors.items()
@@ -130,13 +134,13 @@ def overlap(ids_a: np.ndarray, ids_b: np.ndarray) -> np.ndarray:
     if not has_neighbors or ids_a.shape != ids_b.shape:
         shapes = f"{ids_a.shape} and {ids_b.shape}"
         raise InputError(
-            f"ids: shapes {shapes}; give two arrays of one shape (queries, k)"
+            f"ids: shapes {shapes}; give two arrays of the same shape (queries, k)"
         )
     repeats = _repetitions(ids_a) + _repetitions(ids_b)
     if repeats.any():
         row = int(np.argmax(repeats > 0))
         raise InputError(
-            f"ids: row {row} names a neighbor twice; give k different ones a query"
+            f"ids: row {row} names a neighbor twice; give k different ones per query"
         )
     side_by_side = np.concatenate([ids_a, ids_b], axis=1)
     k = ids_a.shape[1]

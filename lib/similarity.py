@@ -77,7 +77,7 @@ def ucp(
     if similarity.shape != gold.shape:
         raise InputError(
             f"gold: shape {gold.shape} for similarities of {similarity.shape}; "
-            "give one score a pair"
+            "give one score per pair"
         )
     if len(gold) < LEAST_PAIRS:
         raise InputError(f"gold: {len(gold)} pairs; give {LEAST_PAIRS} or more")
@@ -150,7 +150,7 @@ def checked(name: str, *sides: Embeddings) -> Sides:
         shapes = " and ".join(str(side.shape) for side in sides)
         raise InputError(
             f"{name}: have shapes {shapes}; "
-            "give two arrays of one shape (n, d) and kind"
+            "give two arrays of the same shape (n, d) and kind"
         )
     for side in sides:
         check_finite(name, side)
@@ -234,7 +234,7 @@ class Features:
         scale = np.sqrt((deviation**2).mean())
         if not scale > 0:
             raise InputError(
-                "vectors: all training rows are alike; give vectors that differ"
+                "vectors: all training rows are the same; give vectors that differ"
             )
         self.mean = mean.astype(self.dtype)
         self.factor = self.dtype(1 / scale)

@@ -53,7 +53,7 @@ def as_integers(name: str, values: Any) -> np.ndarray:
         integers = array.astype(np.int64)
     differs = integers != array
     if differs.any():
-        raise InputError(f"{name}: holds {array[differs][0]}; give whole numbers")
+        raise InputError(f"{name}: contains {array[differs][0]}; give whole numbers")
     return integers
 
 
@@ -63,7 +63,7 @@ def check_finite(name: str, values: Any) -> None:
     if not finite.all():
         place = ", ".join(map(str, np.argwhere(~finite)[0]))
         raise InputError(
-            f"{name}: holds NaN or infinity (first at {place}); give finite numbers"
+            f"{name}: contains NaN or infinity (first at {place}); give finite numbers"
         )
 
 
@@ -83,7 +83,7 @@ def check_finite_rows(name: str, sums: np.ndarray, first: int = 0) -> None:
     if not finite.all():
         row = first + int(np.argmin(finite))
         raise InputError(
-            f"{name}: row {row} holds NaN or infinity; "
+            f"{name}: row {row} contains NaN or infinity; "
             "remove such vectors or make them zero before the search"
         )
 

@@ -76,7 +76,7 @@ OFFLINE = (
 # What pip says when it fails, and the sentence that says what to do.
 CAUSES = {
     r"(\S+) from \S+ \(from -r (\S+) .*\n +Expected sha256": (
-        r"\1 is another file than the one that \2 names (its SHA-256 differs): run the "
+        r"\1 is not the file that \2 names (its SHA-256 differs): run the "
         "command again, and if that does not help, set PIP_INDEX_URL to another index"
     ),
     r"No space left|Errno 28": FULL,
@@ -169,8 +169,8 @@ def use_another_python_if_needed():
     if other is None:
         names = "python3.13, python3.12 or python3.11"
         stop(
-            f"{reason}, and no other works: install {names}, or uv, which brings "
-            "one, and run the command again"
+            f"{reason}, and no other works: install {names}, or uv, which "
+            "provides one, and run the command again"
         )
     print(f"{reason}: using {other}", flush=True)
     os.execv(other, [other, "-I", __file__, *sys.argv[1:]])
@@ -344,7 +344,7 @@ def run(command):
         errors="replace",
     )
     if done.returncode:
-        stop(f"the environment is not complete, since {cause(done.stderr)}")
+        stop(f"the environment is not complete, because {cause(done.stderr)}")
 
 
 def cause(said):

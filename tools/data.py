@@ -25,9 +25,9 @@ from tools import download
 ALL = "all"
 LIMIT = 200e6  # bytes that are fetched without being asked for by name
 NO_NETWORK = (
-    "The network cannot be reached. The default and smoke profiles work all the same: "
-    "what they read came with the environment. Everything listed as here in the table "
-    "above still works, too."
+    "The network cannot be reached. The default and smoke profiles still work, because "
+    "their data came with the environment. So does everything listed as here in the "
+    "table above."
 )
 
 
@@ -39,13 +39,13 @@ def main(arguments: list[str] | None = None) -> int:
     """
     parser = argparse.ArgumentParser(
         prog="python -m tools.data",
-        description="Fetch what is free, show what is here.",
+        description="Fetch free data and show what is here.",
     )
     parser.add_argument(
         "--asset",
         default="",
         metavar="ID",
-        help="only this one, or all; by default what is small",
+        help="only this one, or all (default: what is small)",
     )
     options = parser.parse_args(arguments)
     if options.asset in ("", ALL):

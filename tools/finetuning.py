@@ -375,17 +375,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = transformers.HfArgumentParser(
         TrainingSettings,
         prog="python -m tools.finetuning",
-        description="Fine-tune BERT on pairs of sentences as the N2O paper does. "
-        "Killed, the same command goes on.",
+        description="Fine-tune BERT on sentence pairs as the N2O paper does. "
+        "After a kill, the same command resumes.",
     )
     parser.add_argument("--task", required=True, help=", ".join(TASKS))
     parser.add_argument(
         "--model",
         default="",
-        help="folder of the model to start from; without it, BERT base, cased",
+        help="folder of the model to start from (default: BERT base, cased)",
     )
     parser.add_argument(
-        "--output", default="", help="folder to write; without it, data/bert-ft-TASK"
+        "--output", default="", help="folder to write (default: data/bert-ft-TASK)"
     )
     given = parser.parse_args(arguments)
     report = finetune(**vars(given), show_progress_bar=True)

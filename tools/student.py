@@ -53,13 +53,13 @@ YOURS = (
     "double-click, then Shift+Enter.)*"
 )
 HOW = (
-    "Set `answer` in the cell of an exercise, then run the check below it. A check "
-    "holds for the original values of the parameters at the top; numbers may be off by "
-    "5 %, and be given in percent."
+    "Set `answer` in the cell of an exercise, then run the check below it. A check is "
+    "valid only for the original parameters at the top; numbers may be off by 5 %, and "
+    "may be in percent."
 )
 WRITE = "# Write your code here."
 WRITE_FIRST = "# Write {} here yourself, before you look at the next cell."
-PLAIN = f"{findings.STUDENT} = True  # figures have titles that tell nothing"
+PLAIN = f"{findings.STUDENT} = True  # figure titles give nothing away"
 DISCUSS = "**Discuss.** There is no single right answer."
 # Stands in for the checks while their answers are not known yet.
 PRINT = """import json

@@ -102,8 +102,8 @@ def connect(cluster: str, processes: int | None = None) -> Iterator[Client | Non
                 raise
         except (OSError, TypeError, ValueError, UserWarning) as error:
             raise InputError(
-                f"cluster: no Dask scheduler that can be used answers at {cluster} "
-                f"({error}); start it with `dask scheduler`, and its workers, in this "
+                f"cluster: no usable Dask scheduler answers at {cluster} "
+                f"({error}); start one with `dask scheduler`, and its workers, in this "
                 "environment, or give none or local"
             ) from error
         with client:
@@ -212,7 +212,7 @@ def result(future: Future) -> Any:
         return future.result()
     except (CancelledError, KilledWorker) as error:
         raise InputError(
-            f"cluster: it lost its work ({error}); give its workers more "
+            f"cluster: its work was lost ({error}); give its workers more "
             "memory, or run again when it is back"
         ) from error
 
@@ -298,8 +298,8 @@ def in_processes(
             yield pending.popleft().result()
     except BrokenProcessPool as error:
         raise InputError(
-            "workers: one of several processes was killed, most often for lack of "
-            "memory; give fewer, or free memory"
+            "workers: a process was killed, most likely for lack of "
+            "memory; use fewer, or free some memory"
         ) from error
     except BaseException:
         # Even after an interrupt, nobody waits for what is still being computed.

@@ -73,4 +73,4 @@ def left_out(absent: Mapping[str, str], unknown: Sequence[str] = ()) -> str:
         "its files do not say what it is"
         for name in unknown
     ]
-    return "\n".join(lines) or "Everything that was asked for is on this machine."
+    return "\n".join(lines) or "All requested embedders are installed."

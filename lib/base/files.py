@@ -61,11 +61,11 @@ def read_json(file: Path) -> dict[str, Any]:
         raise InputError(f"{file}: cannot be read ({reason})") from error
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"{file}: no JSON in it (perhaps a saved web page); get the file again"
+            f"{file}: not JSON (perhaps a saved web page); get the file again"
         ) from error
     if not isinstance(content, dict):
         raise InputError(
-            f"{file}: holds a {type(content).__name__}; give a file with an object"
+            f"{file}: contains a {type(content).__name__}; give a JSON object"
         )
     return content
 

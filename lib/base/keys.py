@@ -90,8 +90,8 @@ def of_function(parameter: str, function: Callable) -> str:
         return f"{_name(function)} {digest}"
     except Exception as error:  # somebody else's objects can raise anything
         raise InputError(
-            f"{parameter}: {_name(function)} cannot be told from another function "
-            f"({one_line(error)}); give one that depends on plain values only"
+            f"{parameter}: {_name(function)} cannot be told from other functions "
+            f"({one_line(error)}); give one that depends only on plain values"
         ) from error
 
 
@@ -310,7 +310,7 @@ class _Digests:
             return
         module = type(value).__module__  # of a ufunc, say, which has only a name
         if getattr(sys.modules[module], parts, None) is not value:
-            raise TypeError(f"its {_name(value)} has no state that can be read")
+            raise TypeError(f"its {_name(value)} has no readable state")
         yield f"{module}.{parts}{version_of(module)}"
 
 

@@ -114,7 +114,7 @@ def _check_one(name: str, value: Any, own: Any, limits: Bounds) -> None:
     """Check a value that is no list and no table."""
     # As in a file's name in another encoding: no notebook can be written with it.
     if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
-        raise _refused(name, value, "a text in UTF-8, in a locale of UTF-8")
+        raise _refused(name, value, "UTF-8 text, in a UTF-8 locale")
     if limits.choices:
         one_of(name, value, limits.accepted())
     elif isinstance(own, bool | str):
@@ -160,7 +160,7 @@ def of_notebook(notebook: Path) -> dict[str, Any]:
     except (IndexError, AttributeError, ValueError, SyntaxError) as error:
         raise InputError(
             f"{notebook.name}: give a cell tagged {TAG!r} that "
-            "holds only `name = literal`"
+            "contains only `name = literal`"
         ) from error
 
 

@@ -109,7 +109,7 @@ def file(path: str) -> Path:
         listed = [entry["path"] for entry in asset.files]
         if any(f"{name}/".startswith(f"{path}/") for name in listed):
             return _located(asset, path)
-    raise InputError(f"{path}: no asset of the catalog has such a file")
+    raise InputError(f"{path}: no asset in the catalog has this file")
 
 
 def _located(asset: Asset, path: str) -> Path:

@@ -126,7 +126,7 @@ class Corpus:
         read = len(self) + self.repeated + self.empty
         documents = len(np.unique(self.documents))
         said = (
-            f"`{self.name}`: {read:,} {units} read; left out {self.repeated:,} "
+            f"`{self.name}`: {read:,} {units} read; dropped {self.repeated:,} "
             f"repeated and {self.empty:,} empty ones; {len(self):,} sentences "
             f"in {documents:,} document{'s' if documents > 1 else ''} remain."
         )
@@ -178,7 +178,7 @@ def assemble(name: str, records: Iterable[Record]) -> Corpus:
     table = everything.filter(compute.not_equal(everything["sentence"], ""))
     if not len(table):
         raise InputError(
-            f"corpus: {name!r} holds no sentence; give a text with at least one"
+            f"corpus: {name!r} has no sentences; give a text with at least one"
         )
     encoded = table["sentence"].dictionary_encode().combine_chunks()
     # Of each record's sentence among the unique ones, by first appearance.

@@ -64,7 +64,7 @@ def reuters_files() -> list[Path]:
     if not files:
         needed = "needs files reut2-000.sgm ... reut2-021.sgm"
         raise InputError(
-            f"corpus: 'reuters' {needed}, and {folder} holds "
+            f"corpus: 'reuters' {needed}, and {folder} has "
             "none; make data ASSET=reuters21578"
         )
     return files

@@ -46,8 +46,8 @@ def lines(path: Path, encoding: str = UTF8, errors: str = "strict") -> Iterator[
                 content = line.removeprefix(BYTE_ORDER_MARK)
                 if b"\0" in content and errors == "strict":
                     raise InputError(
-                        f"{place}: holds a NUL character, as UTF-16 and binary files "
-                        "do; save it as utf-8"
+                        f"{place}: contains a NUL character, as UTF-16 and binary "
+                        "files do; save it as utf-8"
                     )
                 yield Line(place, _decoded(content, encoding, errors))
     except UnicodeDecodeError as error:
@@ -116,6 +116,5 @@ def elements(
         )
     if is_empty:
         raise InputError(
-            f"{path}: holds no <{tag} ...> that begins a line; "
-            "give the file as it was published"
+            f"{path}: no line begins with <{tag} ...>; give the original file"
         )

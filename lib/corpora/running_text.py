@@ -59,8 +59,9 @@ def paragraphs(path: Path) -> Iterator[Passage]:
         yield passage
     if unmarked > size / 2:
         raise InputError(
-            f"{path}: is in a script without marks between sentences (Thai, Lao, "
-            f"Khmer, Burmese, Tibetan); give one sentence a line, as lines:{path}"
+            f"{path}: is in a script that does not mark sentence ends (Thai, Lao, "
+            f"Khmer, Burmese, Tibetan); put one sentence on each line, and use "
+            f"lines:{path}"
         )
 
 

@@ -180,7 +180,7 @@ def read_probabilities(file: Path) -> dict[str, float]:
     total = sum(counts.values())
     if not total:
         raise InputError(
-            f"{file}: holds no counts above 0; give a word, a "
+            f"{file}: has no counts above 0; give a word, a "
             "space and its count on each line"
         )
     return {word: count / total for word, count in counts.items()}

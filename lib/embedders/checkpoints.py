@@ -35,8 +35,7 @@ FORMATS = {
     ".index",
 }  # of a model's files
 TRANSFORMER_REMEDY = (
-    "give the folder of one model that encodes: config.json, weights (safetensors) and "
-    "a tokenizer"
+    "give the folder of an encoder: config.json, weights (safetensors) and a tokenizer"
 )
 
 
@@ -68,8 +67,8 @@ def as_input_error(source: Path | str, remedy: str) -> Iterator[None]:
         reason = f"{type(error).__name__}: {one_line(error)}"
         problem = f"raised {reason}"
         if is_out_of_memory(error):
-            problem = f"needs more memory than there is ({reason})"
-            remedy = "free some, or give something smaller"
+            problem = f"needs more memory than is available ({reason})"
+            remedy = "free some, or use something smaller"
         elif isinstance(source, Path):
             problem = f"cannot be read ({_web_page_in(source) or reason})"
         raise InputError(f"{source}: {problem}; {remedy}") from error

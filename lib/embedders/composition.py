@@ -238,8 +238,8 @@ class SIF(WordComposition):
             gram += vectors.T @ vectors
         if not np.isfinite(gram).all():
             raise InputError(
-                f"{self.name}: vectors: those of the fitted text hold NaN or infinity; "
-                "give numbers"
+                f"{self.name}: vectors: those of the fitted text contain NaN or "
+                "infinity; give numbers"
             )
         # The eigenvectors of A'A are the right singular vectors of A, its eigenvalues
         # their squared values.

@@ -185,6 +185,6 @@ def _array(returned: Any, name: str) -> Embeddings:
             return np.array(returned).astype(np.float32, casting="same_kind")
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            f"{name}: returned no array of numbers (type {type(returned).__name__}); "
-            f"{CONTRACT}"
+            f"{name}: did not return an array of numbers "
+            f"(type {type(returned).__name__}); {CONTRACT}"
         ) from error

@@ -83,7 +83,7 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
     if not any((folder / file).is_file() for file in ("config.json", "modules.json")):
         raise InputError(
             f"embedder: {name}: no model in this folder (no config.json); "
-            "give one that a model was saved in"
+            "give a folder with a saved model"
         )
     if pooling:
         inside = {kind: path for path, kind in _modules(folder)}.get("Transformer", "")

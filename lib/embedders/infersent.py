@@ -91,9 +91,9 @@ class InferSent(Embedder):
         taken = self._lstm.input_size
         if given != taken:
             raise InputError(
-                f"{self.weights}: takes word vectors of {taken} dimensions, but "
+                f"{self.weights}: needs word vectors of {taken} dimensions, but "
                 f"vectors has {given}; "
-                "give those that it was trained on (GloVe 840B, 300-d)"
+                "give those it was trained on (GloVe 840B, 300-d)"
             )
 
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:

@@ -124,7 +124,7 @@ def _session(file: Path, digest: str) -> Any:
             file, options, providers=["CPUExecutionProvider"]
         )
         if not any(map(_has_tokens, session.get_outputs())):
-            raise ValueError("it gives no token states")
+            raise ValueError("it returns no token states")
     return session
 
 

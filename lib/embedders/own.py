@@ -82,7 +82,7 @@ def check_name(name: str) -> None:
     except InputError:
         return
     raise InputError(
-        f"name: {name!r} is one of the registry's embedders; give your own another name"
+        f"name: {name!r} is already in the registry; give your embedder another name"
     )
 
 
@@ -146,8 +146,8 @@ def _named(spec: str, name: str, pooling: str, prompt: str) -> Embedder:
         embedder.name = name or _shown(Path(spec).name)
     elif re.split("[+@]", spec)[0] in ENTRIES:
         raise InputError(
-            f"embedder: {spec!r} is one of the registry's; "
-            f"in Python, give embedders.load({spec!r})"
+            f"embedder: {spec!r} is in the registry; "
+            f"in Python, pass embedders.load({spec!r})"
         )
     else:
         raise InputError(

@@ -316,8 +316,9 @@ def _executed(name: str, file: Path) -> ModuleType:
         del sys.modules[name]
         if isinstance(error, SystemExit):
             raise InputError(
-                f"embedder: {file}: ends the program when it is read (SystemExit: "
-                f"{error}); put what a command does below `if __name__ == '__main__':`"
+                f"embedder: {file}: exits when it is imported (SystemExit: "
+                f"{error}); put what runs as a command below "
+                "`if __name__ == '__main__':`"
             ) from error
         raise
     return module

@@ -75,7 +75,7 @@ class Sent2VecFile(Embedder):
         if word_ngrams != longest:
             raise InputError(
                 f"{file}: has n-grams of up to {longest} words; "
-                f"put the file of {name} there"
+                f"put the file for {name} there"
             )
 
     @cached_property

@@ -112,7 +112,7 @@ class Shrunk(Embedder):
         return super().restore(state, fitted_on)
 
 
-@register_quantization("numbers of 16 bits", "IEEE 754 half precision", "2 d")
+@register_quantization("16-bit numbers", "IEEE 754 half precision", "2 d")
 class Float16(Shrunk):
     """Every number rounded to 16 bits."""
 
@@ -124,8 +124,8 @@ class Float16(Shrunk):
             rounded = vectors.astype(np.float16)
         if not np.isfinite(rounded).all():
             raise InputError(
-                f"{self.name}: has numbers beyond 65504, which 16 bits cannot hold; "
-                "give another form"
+                f"{self.name}: has numbers beyond 65504, the limit of 16 bits; "
+                "use another form"
             )
         return rounded.astype(np.float32)
 
@@ -156,7 +156,7 @@ class Coded(Shrunk):
         if not np.isfinite(self.step).all():
             raise InputError(
                 f"{self.name}: has numbers more than 3.4e38 apart, which have no range "
-                "in 32 bits; give another form"
+                "in 32 bits; use another form"
             )
 
     def codes(self, vectors: np.ndarray) -> np.ndarray:
@@ -168,7 +168,7 @@ class Coded(Shrunk):
 
 @register_quantization(
     "8-bit codes, decoded for the comparison (scalar quantization)",
-    "codes as from sentence-transformers' `quantize_embeddings`",
+    "codes like those of sentence-transformers' `quantize_embeddings`",
     "d",
 )
 class Int8(Coded):
@@ -185,7 +185,7 @@ class Int8(Coded):
 
 
 @register_quantization(
-    "the same codes, compared as they are",
+    "the same codes, compared directly",
     "sentence-transformers' `semantic_search_usearch`",
     "d",
 )

@@ -333,7 +333,7 @@ def _write_rows(
         stream.write(bytes(HEADER))
         for rows in blocks:
             if not np.isfinite(rows).all():
-                raise ValueError("holds vectors with NaN or infinity")
+                raise ValueError("contains vectors with NaN or infinity")
             stream.write(np.ascontiguousarray(rows, "<f4"))
         shape = ((stream.tell() - HEADER) // (4 * dim), dim)
         stream.seek(0)

@@ -80,11 +80,11 @@ def files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         if path.exists():
             return [path]
-        raise InputError(f"{path}: is not there; give a file of word vectors")
+        raise InputError(f"{path}: no such file; give a file of word vectors")
     files = [*path.glob("*_emb.npy"), *path.glob("*_index.parquet")]
     if [file.suffix for file in files] != [".npy", ".parquet"]:
         raise InputError(
-            f"{path}: holds no *_emb.npy with its *_index.parquet; "
+            f"{path}: has no *_emb.npy with its *_index.parquet; "
             "give such a folder, or a file"
         )
     return files

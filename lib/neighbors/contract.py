@@ -135,7 +135,7 @@ def same_kind(
     if sp.issparse(corpus) != sp.issparse(queries):
         raise InputError(
             f"{name} and corpus: one is sparse and the other "
-            "dense; give both of one kind"
+            "dense; give two of the same kind"
         )
     queries = as_matrix(name, queries)
     corpus = as_matrix("corpus", corpus)

@@ -129,7 +129,7 @@ def parse(data: bytes | mmap.mmap, name: str | Path) -> ModelFile:
     input_matrix = matrix(part, header.dim, range(n + ngrams, n + header.bucket + 2))
     output_matrix = matrix(part, header.dim, range(n, n + 1))
     if part.position < len(data):
-        raise part.refused("goes on after its output matrix")
+        raise part.refused("continues after its output matrix")
     return ModelFile(header, dictionary, input_matrix, output_matrix)
 
 
@@ -169,9 +169,7 @@ def head(part: Parts) -> tuple[int, Header, Dictionary]:
     """
     magic, version = part.unpack(START)
     if magic != MAGIC:
-        raise part.refused(
-            "is no model of the Sent2Vec program (perhaps a saved web page)"
-        )
+        raise part.refused("is not a Sent2Vec model (perhaps a saved web page)")
     header = Header(*part.unpack(HEADER))
     if header.dim < 1 or header.bucket < (header.word_ngrams > 1):
         raise part.refused(
@@ -197,7 +195,7 @@ def _dictionary(part: Parts) -> Dictionary:
         count, is_label = part.unpack(ENTRY)
         if count < 0 or is_label != (number >= n_words):
             raise part.refused(
-                "is damaged, its dictionary holds negative counts, or labels among its "
+                "is damaged, its dictionary has negative counts, or labels among its "
                 "words"
             )
         words.append(part.data[start : start + size])

@@ -188,7 +188,7 @@ class Sent2Vec:
             )
         if not np.isfinite(vectors).all():
             raise InputError(
-                f"{self._name}: its vectors hold NaN or infinity; "
+                f"{self._name}: its vectors contain NaN or infinity; "
                 "train with a lower lr, or get it again"
             )
         return vectors

@@ -54,7 +54,7 @@ class Text:
         if isinstance(self.source, Path) and not self.source.is_file():
             raise InputError(
                 f"{source}: no such file; "
-                "give a text with one sentence a line, or a list of sentences"
+                "give a text with one sentence per line, or a list of sentences"
             )
         if not isinstance(self.source, Path) and not hasattr(source, "__len__"):
             raise InputError(

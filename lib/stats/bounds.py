@@ -159,7 +159,7 @@ def bounded(
     draws = draws[1:]
     if np.isnan(estimate).any():
         raise InputError(
-            "statistic: is NaN for the data as they are; "
+            "statistic: is NaN for the original data; "
             "give columns for which it is defined"
         )
     if not len(draws):

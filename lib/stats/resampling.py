@@ -155,7 +155,7 @@ def _units(columns: list[np.ndarray], given: np.ndarray | None) -> list[np.ndarr
     if min(lengths) != max(lengths) or not len(member):
         raise InputError(
             f"columns and clusters: have {lengths} rows; "
-            "give equally many, at least one"
+            "give the same number of each, at least one"
         )
     order = np.argsort(member, kind="stable")
     borders = np.flatnonzero(np.diff(member[order])) + 1

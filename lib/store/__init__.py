@@ -164,7 +164,7 @@ class EmbeddingStore:
                 "give a Corpus or a list of sentences"
             )
         if not len(sentences):
-            raise InputError("corpus: holds no sentences; give at least one")
+            raise InputError("corpus: has no sentences; give at least one")
         embedder = own.as_embedder(embedder, name or "")
         if isinstance(embedder, Shrunk):
             full = self.encoded(embedder.base, corpus, None, show_progress_bar, client)

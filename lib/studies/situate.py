@@ -182,7 +182,8 @@ def read(path: str | Path) -> Neighborhoods:
     except Exception as error:  # what others have written can be wrong in any way
         reason = type(error).__name__
         raise InputError(
-            f"{path}: is not as docs/own.md describes it ({reason}); get the file again"
+            f"{path}: does not have the format of docs/own.md ({reason}); "
+            "get the file again"
         ) from error
 
 
@@ -190,7 +191,7 @@ def _assembled(description: Mapping[str, Any], rows: pd.DataFrame) -> Neighborho
     """From the description and the rows of a file; the rows may come in any order."""
     if description["version"] > VERSION:
         raise InputError(
-            f"is of version {description['version']} of the format, "
+            f"has version {description['version']} of the format, "
             f"and this program reads {VERSION}"
         )
     corpus = description["corpus"]
@@ -306,9 +307,7 @@ def ranked(
     found = exact(queries, vectors, depth, exclude=exclude)
     could_differ = queries.shape[0] > 1 and vectors.shape[0] > 2
     if could_differ and np.ptp(found.similarities) < SAME:
-        raise InputError(
-            f"{name}: every neighbor is as near as every other one, {DIFFERENT}"
-        )
+        raise InputError(f"{name}: all neighbors are equally near, {DIFFERENT}")
     return Neighbors(found.ids[:, :k], found.similarities[:, :k])
 
 

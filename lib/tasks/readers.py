@@ -204,7 +204,7 @@ def _sts_subset(sentences: Path, gold: Path) -> pd.DataFrame:
     if len(table) != len(scores):
         raise InputError(
             f"{gold}: {len(scores)} lines for {len(table)} pairs in "
-            f"{sentences.name}; give one a pair"
+            f"{sentences.name}; give one per pair"
         )
     genre = sentences.stem.removeprefix("STS.input.")
     table = table.set_index(scores.index).assign(score=scores, genre=genre)
@@ -248,7 +248,7 @@ def rated_items(items: Path, similarities: Path) -> PairTask:
     if len(table) != len(texts):
         raise InputError(
             f"{similarities}: {len(table)} lines for {len(texts)} items in "
-            f"{items.name}; give one an item"
+            f"{items.name}; give one per item"
         )
     scores = np.transpose([_numbers(table[column], 0, 1) for column in table])
     above = np.triu_indices(len(texts), k=1)
@@ -362,7 +362,7 @@ def columns_of_paraphrases(folder: Path) -> ParaphraseGroups:
     files = sorted(folder.glob("*.data"))
     if not files:
         raise InputError(
-            f"{folder}: holds no .data file; get the paraphrase groups again"
+            f"{folder}: has no .data file; get the paraphrase groups again"
         )
     same = []
     for file in files:

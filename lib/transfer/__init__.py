@@ -97,7 +97,7 @@ def examples(
     rows = sides[0].shape[0]
     if not rows == len(labels) == len(groups):
         counts = f"{rows} rows, {len(labels)} labels and {len(groups)} groups"
-        raise InputError(f"vectors: has {counts}; give one of each for each sentence")
+        raise InputError(f"vectors: has {counts}; give one of each per sentence")
     return Examples(sides, labels, groups)
 
 

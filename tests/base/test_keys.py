@@ -257,7 +257,10 @@ class Holding:
         (lambda sentence: list(open(sentence)), "it uses open"),  # noqa: SIM115
         (lambda sentence: Path(sentence).read_text(), "it uses read_text"),
         (lambda sentence: os.environ[sentence], "it uses environ"),
-        (np.frompyfunc(operator.not_, 1, 1), "its builtins.ufunc has no state"),
+        (
+            np.frompyfunc(operator.not_, 1, 1),
+            "its builtins.ufunc has no readable",
+        ),
     ],
 )
 def test_what_has_no_key_gets_a_sentence(function, why) -> None:

@@ -67,7 +67,7 @@ WHOLE = "10000000, a whole number"
             "10",
             {"corpus_name": "lines:caf\udce9.txt"},
             r"corpus_name: 'lines:caf\udce9.txt' is not accepted; "
-            "give a text in UTF-8, in a locale of UTF-8",
+            "give UTF-8 text, in a UTF-8 locale",
         ),
         ("10", {"shrink": "yes"}, "'yes' is not accepted; give True or False"),
         (
@@ -121,7 +121,7 @@ def notebook(tmp_path, monkeypatch):
 @pytest.mark.parametrize("source", ["k = 2 + n", "import os", "k ="])
 def test_a_parameters_cell_holds_literals_only(notebook, source) -> None:
     write_notebook(notebook.parent, notebook.stem, "", source)
-    with refused(r"07_test.ipynb: give a cell tagged 'parameters' that holds only"):
+    with refused(r"07_test.ipynb: give a cell tagged 'parameters' that contains only"):
         parameters.of_notebook(notebook)
 
 

@@ -214,7 +214,7 @@ def test_lines_plain_and_gzip_with_documents_and_a_report(write) -> None:
         assert corpus.ledes.tolist() == [0, 2]
         assert corpus.groups.tolist() == [-1, -1, -1]
         said = corpus.reading()
-        assert "6 lines read; left out 1 repeated and 2 empty ones; 3 sentences" in said
+        assert "6 lines read; dropped 1 repeated and 2 empty ones; 3 sentences" in said
         assert "Fewer than ten documents" in said
 
 
@@ -260,7 +260,7 @@ def test_running_text_without_marks_between_sentences_is_refused(
 ) -> None:
     file = tmp_path / "text.txt"
     file.write_text(f"{content}\n\nA word.\n", encoding="utf-8")
-    with refused(f"give one sentence a line, as lines:{file}"):
+    with refused(f"put one sentence on each line, and use lines:{file}"):
         corpora.load(f"text:{file}")
     assert len(corpora.load(f"lines:{file}")) == 2
     file.write_text(f"{content}\n\n{'English words. ' * 9}\n", encoding="utf-8")
@@ -305,14 +305,14 @@ def test_translations_of_a_verse_are_one_cluster_and_no_other_sentence_is_in_it(
     ("content", "message"),
     [
         (b"", "text.txt: the file is empty"),
-        (b"\n \n", "holds no sentence"),
+        (b"\n \n", "has no sentences"),
         (b"good\nbad \xff\n", "line 2: byte 0xff is not utf-8"),
         (
             "\u200b\n\ufeff\u200d \u00ad\n\u202e\ufe0f\u3164".encode(),
-            "holds no sentence",
+            "has no sentences",
         ),
-        ("A naïve one.\n".encode("utf-16-le"), "line 1: holds a NUL character"),
-        ("A naïve one.\n".encode("utf-16"), "line 1: holds a NUL character"),
+        ("A naïve one.\n".encode("utf-16-le"), "line 1: contains a NUL character"),
+        ("A naïve one.\n".encode("utf-16"), "line 1: contains a NUL character"),
         ("A sentence.\n".encode("utf-32-be"), "NUL character, as UTF-16"),
         (gzip.compress(b"a sentence\n" * 1000, mtime=0)[:-20], "cannot be read"),
     ],

@@ -178,7 +178,7 @@ def test_gigaword_reads_the_stories_of_a_year(data_folder) -> None:
 @pytest.mark.parametrize(
     ("name", "folder", "message"),
     [
-        ("reuters", "reuters21578", "holds none; make data ASSET=reuters21578"),
+        ("reuters", "reuters21578", "has none; make data ASSET=reuters21578"),
         ("gigaword:2010", "gigaword/data", "give the data folder of LDC2011T07"),
     ],
 )

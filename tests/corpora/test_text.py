@@ -82,7 +82,7 @@ def test_counts_become_probabilities(tmp_path) -> None:
             "counts.txt, line 2: is 'of'; give a word, a space",
         ),
         (b"the 3\nthe 4\n", "line 2: 'the 4' repeats the word of an earlier line"),
-        (b"the 0\n", "holds no counts above 0"),
+        (b"the 0\n", "has no counts above 0"),
     ],
 )
 def test_a_file_without_counts_is_refused(tmp_path, content, message) -> None:

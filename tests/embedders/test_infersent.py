@@ -99,6 +99,6 @@ def test_weights_are_read_however_pytorch_saved_them(tmp_path, embedder, how) ->
 
 def test_vectors_of_another_dimension_get_a_sentence(official) -> None:
     with refused(
-        r"infersent1.pkl: takes word vectors of 5 dimensions, but vectors has 50"
+        r"infersent1.pkl: needs word vectors of 5 dimensions, but vectors has 50"
     ):
         InferSent(official, {"dog": np.ones(50)})

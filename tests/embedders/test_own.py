@@ -153,7 +153,7 @@ def test_a_function_defined_anew_under_the_same_name_gives_new_vectors(
             lambda sentences: np.ones(5),
             r"mine: returned shape (5,) for 8 sentences; give (8, dim)",
         ),
-        (lambda sentences: None, "mine: returned no array of numbers"),
+        (lambda sentences: None, "mine: did not return an array of numbers"),
         (
             lambda sentences: lengths(sentences) / np.array([1, 0]),
             "NaN or infinity for 'one fish'",
@@ -221,10 +221,10 @@ def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
     tmp_path,
 ) -> None:
     petabyte = 2**47
-    with refused("greedy: needs more memory than there is"):
+    with refused("greedy: needs more memory than is available"):
         own.load(lambda sentences: torch.empty(petabyte), "greedy").encode(SENTENCES)
     with (
-        refused(f"{tmp_path}: needs more memory than there is"),
+        refused(f"{tmp_path}: needs more memory than is available"),
         as_input_error(tmp_path, "download it again"),
     ):
         np.empty(petabyte)
@@ -243,8 +243,8 @@ def test_a_machine_without_enough_memory_is_not_blamed_on_code_or_file(
         ("no_such_module:encode", "no_such_module:encode: raised ModuleNotFoundError"),
         ("other.py:encode", "other.py: no such file"),
         ("{folder}", "{folder}: no model in this folder (no config.json)"),
-        ("minilm-avg", "is one of the registry's; in Python, give embedders.load"),
-        ("{file}:make_from", "no array of numbers (type Model); give a function that"),
+        ("minilm-avg", "is in the registry; in Python, pass embedders.load"),
+        ("{file}:make_from", "array of numbers (type Model); give a function that"),
     ],
 )
 def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
@@ -256,7 +256,7 @@ def test_what_is_not_there_gets_a_sentence(code, spec, message) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("minilm-avg", "is one of the registry's embedders"),
+        ("minilm-avg", "is already in the registry"),
         ("glove-6b-50d+usif", "is not accepted"),
     ],
 )

@@ -260,10 +260,10 @@ def test_code_runs_once_and_again_when_it_has_changed(write, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("import sys\nsys.exit(2)\n", "ends the program when it is read"),
+        ("import sys\nsys.exit(2)\n", "exits when it is imported"),
         (
             "import argparse\nargparse.ArgumentParser().parse_args(['--x'])\n",
-            "ends the program when it is read (SystemExit: 2); put what a command does",
+            "exits when it is imported (SystemExit: 2); put what runs as a",
         ),
         ("def encode(s): raise SystemExit(3)\n", "raised SystemExit: 3; fix it"),
         ("def encode(s:\n", "raised SyntaxError"),

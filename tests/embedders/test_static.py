@@ -283,12 +283,12 @@ def two_shapes(path: Path) -> None:
 
 
 BAD = {
-    "nothing": (lambda path: None, "is not there"),
+    "nothing": (lambda path: None, "no such file"),
     "empty": (text(""), "begins with a line for 0 dimensions"),
     "web page": (text("\n<!DOCTYPE html><html>404</html>"), "is a saved web page"),
     "folder": (
         lambda path: path.mkdir(),
-        "holds no *_emb.npy with its *_index.parquet",
+        "has no *_emb.npy with its *_index.parquet",
     ),
     "folder of two": (two_shapes, "matrix of shape (7, 3) for 50 words"),
     "binary, cut": (
@@ -342,7 +342,7 @@ BAD = {
         "holds more than the 50 words of 2 numbers that its header announces",
     ),
     "binary, header of more": (announced(b"50 4\n"), "words, but its header announces"),
-    "text, NaN": (text("a 1 2\nb nan 2\n"), "holds vectors with NaN or infinity"),
+    "text, NaN": (text("a 1 2\nb nan 2\n"), "contains vectors with NaN or infinity"),
     "fastText, new": (
         lambda path: fasttext(path, version=13),
         "has version 13 of fastText's format",

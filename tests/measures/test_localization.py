@@ -132,7 +132,7 @@ def test_an_oracle_is_always_right_and_two_groups_have_two_scores(rng) -> None:
             [0, 0, 0, 1, 1],
             "labels: 5 for 6 vectors; give one for each",
         ),
-        (np.full((6, 2), np.nan), [0, 0, 0, 1, 1, 1], "vectors: holds NaN or infinity"),
+        (np.full((6, 2), np.nan), [0, 0, 0, 1, 1, 1], "vectors: contains NaN"),
     ],
 )
 def test_what_cannot_be_classified_gets_a_sentence(vectors, labels, message) -> None:

@@ -104,7 +104,9 @@ def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
 
 def test_vectors_of_other_sentences_and_other_rows_are_not_compared() -> None:
     vectors = {"a": np.ones((4, 2)), "b": np.ones((5, 2))}
-    with refused("queries: are no rows; give some of 0 to 3"):
+    with refused("queries: not rows of the vectors; give some of 0 to 3"):
         n2o.compare({"a": vectors["a"]}, [4], k=1)
-    with refused("vectors: have {'a': 4, 'b': 5} rows; give one a sentence under each"):
+    with refused(
+        "vectors: have {'a': 4, 'b': 5} rows; give each name one row per sentence"
+    ):
         n2o.compare(vectors, np.arange(2), k=1)

@@ -86,7 +86,7 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
     [
         ({"needles": np.eye(2)[:1]}, "needles: shape (1, 2) for queries of (2, 2)"),
         ({"corpus": np.ones((3, 5))}, "queries have 2 dimensions, the corpus has 5"),
-        ({"needles": NAN}, "needles: row 1 holds NaN"),
+        ({"needles": NAN}, "needles: row 1 contains NaN"),
         ({"exclude": [3, 0]}, "exclude[0]: 3 is not an index"),
     ],
 )

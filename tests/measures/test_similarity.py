@@ -103,7 +103,7 @@ TWO = {"left": np.eye(2), "right": np.eye(2), "gold": [1, 2]}
     [
         (TWO, "gold: 2 pairs; give 3 or more"),
         ({"gold": np.ones(5)}, "gold: the same for all 5 pairs"),
-        ({"gold": [1, 2, np.nan, 4, 5]}, "gold: holds NaN or infinity (first at 2)"),
+        ({"gold": [1, 2, np.nan, 4, 5]}, "gold: contains NaN or infinity (first at 2)"),
         ({"gold": list("abcde")}, "; give a list of finite numbers"),
         ({"right": np.zeros((5, 3))}, "similarity: the same for all 5 pairs"),
         ({"right": sp.csr_array(np.eye(5, 3))}, "one shape (n, d) and kind"),

@@ -221,9 +221,9 @@ RARE = np.append(LABELS[:19], 7)
         (VECTORS, RARE, {}, "a class has 1 members in different groups; give 2 or"),
         (VECTORS, LABELS, {"groups": LABELS}, "a class has 1 members in different"),
         (VECTORS, LABELS, {"folds": 1}, "folds: 1 is not accepted"),
-        (VECTORS * np.nan, LABELS, {}, "vectors: holds NaN"),
-        (np.ones((20, 3)), LABELS, {}, "all training rows are alike"),
-        ((VECTORS, VECTORS[:, :2]), LABELS, {}, "give two arrays of one shape"),
+        (VECTORS * np.nan, LABELS, {}, "vectors: contains NaN"),
+        (np.ones((20, 3)), LABELS, {}, "all training rows are the same"),
+        ((VECTORS, VECTORS[:, :2]), LABELS, {}, "give two arrays of the same shape"),
     ],
 )
 def test_what_cannot_be_cross_validated_gets_a_sentence(

@@ -159,10 +159,10 @@ def spoiled(corpus: np.ndarray) -> np.ndarray:
             "its 50 vectors are zero",
         ),
         (lambda corpus: approximate.build(csr_array(corpus)), "corpus: is sparse"),
-        (lambda corpus: approximate.build(spoiled(corpus)), "corpus: row 3 holds NaN"),
+        (lambda corpus: approximate.build(spoiled(corpus)), "row 3 contains NaN"),
         (
             lambda corpus: approximate.build(corpus).search(spoiled(corpus), 1),
-            "queries: row 3 holds NaN or infinity",
+            "queries: row 3 contains NaN or infinity",
         ),
         (
             lambda corpus: approximate.build(corpus).search(corpus[:2], 50, [0, -1]),

@@ -127,7 +127,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(
 def test_nan_in_any_shard_is_refused(client, vectors) -> None:
     corpus = vectors.copy()
     corpus[100, 2] = np.nan
-    with refused("begins at row 90: corpus: row 10 holds NaN or infinity"):
+    with refused("begins at row 90: corpus: row 10 contains NaN or infinity"):
         distributed.exact(vectors[:1], corpus, 3, client=client, shards=4)
 
 
@@ -281,6 +281,6 @@ def test_a_scheduler_that_cannot_be_joined_gets_a_sentence_with_its_address(
     """None is there, or one is there that talks without TLS."""
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.3)
     for address in ("tcp://127.0.0.1:1", scheduler.replace("tcp", "tls")):
-        said = f"no Dask scheduler that can be used answers at {address}"
+        said = f"no usable Dask scheduler answers at {address}"
         with refused(said), cluster.connect(address):
             pass

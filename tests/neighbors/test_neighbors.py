@@ -235,9 +235,9 @@ def test_nan_and_infinity_are_refused_with_their_row(bad, kind) -> None:
     good = np.eye(30, dtype=np.float32)
     vectors = good.copy()
     vectors[17, 1] = bad
-    with refused("corpus: row 17 holds NaN or infinity"):
+    with refused("corpus: row 17 contains NaN or infinity"):
         exact(kind(good), kind(vectors), 1)
-    with refused("queries: row 17 holds NaN or infinity"):
+    with refused("queries: row 17 contains NaN or infinity"):
         exact(kind(vectors), kind(good), 1)
 
 

@@ -111,7 +111,7 @@ def test_a_lesson_runs_and_says_what_it_leaves_out(project, lesson, chosen) -> N
     assert [fault for file in results.glob("*.csv") for fault in faults(file)] == []
     said = outputs(results / f"{lesson}.ipynb")
     if "corpus_name" in values:
-        assert "303 lines read; left out 3 repeated and 0 empty ones" in said
+        assert "303 lines read; dropped 3 repeated and 0 empty ones" in said
         assert said.count("Fewer than ten documents") == 1
     if lesson == "01_n2o" and len(names) == 2:
         assert "is left out of comparisons by kind" in said

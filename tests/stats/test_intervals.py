@@ -259,9 +259,9 @@ def test_95_percent_intervals_cover_what_they_estimate(make, truth, options) -> 
 @pytest.mark.parametrize(
     ("statistic", "columns", "options", "message"),
     [
-        (mean, [np.ones(3), np.ones(2)], {}, "equally many"),
+        (mean, [np.ones(3), np.ones(2)], {}, "the same number of each"),
         (mean, [np.ones(0)], {}, "at least one"),
-        (mean, [np.ones(3)], {"clusters": [1, 2]}, "equally many"),
+        (mean, [np.ones(3)], {"clusters": [1, 2]}, "the same number of each"),
         (spearman, [np.ones(3), np.arange(3)], {}, "NaN"),
         (mean, [np.ones((9, 1))], {"seeds": True}, "give two or more"),
         (mean, [np.ones(9)], {"method": "bca"}, "method: 'bca' is not known"),

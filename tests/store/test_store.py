@@ -205,7 +205,7 @@ def test_a_foreign_encode_that_returns_the_wrong_thing_gets_a_sentence(
 
 
 def test_a_corpus_without_sentences_gets_a_sentence(tmp_path) -> None:
-    with refused("corpus: holds no sentences; give at least one"):
+    with refused("corpus: has no sentences; give at least one"):
         store.EmbeddingStore(tmp_path).embed(Letters(), [])
 
 

@@ -125,7 +125,7 @@ def test_markup_in_a_file_and_a_later_version_are_refused(file, monkeypatch) -> 
     with monkeypatch.context() as patch:
         patch.setattr(situate, "VERSION", 2)
         hoods(IDS, QUERIES, 6).write(file)
-    with refused(f"{file}: is of version 2 of the format"):
+    with refused(f"{file}: has version 2 of the format"):
         situate.read(file)
 
 

@@ -167,7 +167,7 @@ def test_names_and_forms_are_compared_and_the_text_encoded_once(tmp_path) -> Non
         ({"queries": 0}, "queries: 0 is not accepted"),
         ({"new": np.ones((7, 3))}, "new: has 7 vectors for 120 sentences"),
         ({"new": np.ones((120, 3))}, "new: every neighbor is as near as every other"),
-        ({"new": np.full((120, 3), np.nan)}, "new: row 0 holds NaN or infinity"),
+        ({"new": np.full((120, 3), np.nan)}, "new: row 0 contains NaN or infinity"),
         (
             {"new": letters(SENTENCES), "queries": ["a"]},
             "new: vectors cannot encode queries; give theirs, too",

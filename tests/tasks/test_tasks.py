@@ -235,7 +235,7 @@ def test_a_western_set_converted_to_utf8_has_the_same_sentences(
     with refused("byte 0x81 is not cp1252; save it as utf-8"):
         tasks.load(name)
     folder({file: content}, "utf-16-le")
-    with refused("line 1: holds a NUL character, as UTF-16"):
+    with refused("line 1: contains a NUL character, as UTF-16"):
         tasks.load(name)
 
 

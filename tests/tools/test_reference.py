@@ -216,7 +216,7 @@ def test_the_line_counts_the_tables_that_agree_and_names_the_others(job) -> None
     job.changes["k"] = 8
     assert (
         comparison.compare([job])
-        == f"not compared, since parameters differ: {job.name}"
+        == f"not compared, because parameters differ: {job.name}"
     )
 
 

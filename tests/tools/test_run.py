@@ -193,7 +193,7 @@ def test_parameters_of_a_profile_reach_the_notebook_and_its_figures_their_folder
     write_profile("mine", "02_good", "k: 7\n")
     assert runner.main(["--profile=mine"]) == 0
     said = capsys.readouterr().out
-    assert said.count("with their default parameters: 01_good\n") == 1
+    assert said.count("so these use their default parameters: 01_good\n") == 1
     for name, k in {"01_good": 5, "02_good": 7}.items():
         table = paths.FIGURES / "mine" / name / "table.csv"
         assert table.read_text() == f"k\n{k}\n"

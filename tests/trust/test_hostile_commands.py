@@ -196,6 +196,6 @@ def test_the_cache_is_one_folder_for_programs_notebooks_and_make(tmp_path) -> No
         assert make("cache", given).stdout == f"no cache in {folder}\n"
     for given in (".", "..", "~"):
         said = make("prune", given).stderr
-        assert "holds more than a cache; give a folder of its own" in said
+        assert "contains more than a cache; use a separate folder" in said
     assert (project / "lib").exists()
     assert (tmp_path / "home").exists()

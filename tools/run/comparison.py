@@ -81,7 +81,7 @@ def compare(jobs: Sequence[Job]) -> str:
     elif any(found.values()):
         parts.append("no verdict changed")
     if changed:
-        parts.append(f"not compared, since parameters differ: {', '.join(changed)}")
+        parts.append(f"not compared, because parameters differ: {', '.join(changed)}")
     if missing:
         parts.append(f"without a reference: {', '.join(missing)}")
     return "; ".join(parts)

@@ -269,7 +269,7 @@ def main(arguments: list[str] | None = None) -> int:
     if by_default:
         folder = paths.PARAMS / options.profile
         print(
-            f"no file in {folder}, so with their default "
+            f"no file in {folder}, so these use their default "
             f"parameters: {', '.join(by_default)}",
             flush=True,
         )
