@@ -175,7 +175,7 @@ def test_a_second_fit_forgets_the_first() -> None:
         ),
         (
             lambda: SIF({"a": np.full(3, np.nan)}, PROBABILITIES).fit(["a"]),
-            "hold NaN or infinity",
+            "contain NaN or infinity",
         ),
         (
             lambda: USIF(VECTORS, PROBABILITIES, n=float("nan")),

@@ -106,7 +106,7 @@ TWO = {"left": np.eye(2), "right": np.eye(2), "gold": [1, 2]}
         ({"gold": [1, 2, np.nan, 4, 5]}, "gold: contains NaN or infinity (first at 2)"),
         ({"gold": list("abcde")}, "; give a list of finite numbers"),
         ({"right": np.zeros((5, 3))}, "similarity: the same for all 5 pairs"),
-        ({"right": sp.csr_array(np.eye(5, 3))}, "one shape (n, d) and kind"),
+        ({"right": sp.csr_array(np.eye(5, 3))}, "the same shape (n, d) and kind"),
         ({"normalize": "Z"}, "normalize: 'Z' is not known"),
     ],
 )

@@ -77,7 +77,7 @@ def test_word_vectors_are_rows_of_the_input_matrix_which_must_be_numbers() -> No
     file = binary.parse(model_bytes(), "a model")
     broken = file.input_matrix.copy()
     broken[3, 1] = np.nan
-    with refused("hold NaN or infinity"):
+    with refused("contain NaN or infinity"):
         Sent2Vec(file._replace(input_matrix=broken)).encode(["the cat"])
 
 
@@ -103,7 +103,7 @@ def test_an_official_file_gives_its_embedding_and_no_other_passes_for_it(
     longest = 1 if name.endswith("unigrams") else 2
     file = data / catalog.get(name).files[0]["path"]
     write_model(file, word_ngrams=3)
-    with refused(f"has n-grams of up to 3 words; put the file of {name} there"):
+    with refused(f"has n-grams of up to 3 words; put the file for {name} there"):
         embedders.load(name)
     write_model(file, word_ngrams=longest)
     embedder = embedders.load(name)
