@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -36,6 +37,10 @@ FORMATS = {
 }  # of a model's files
 TRANSFORMER_REMEDY = (
     "give the folder of an encoder: config.json, weights (safetensors) and a tokenizer"
+)
+HUB_MODEL_REMEDY = (
+    "give the folder of a SentenceTransformer without code of its own; if the hub's "
+    "cache has it, delete it there"
 )
 
 
@@ -289,6 +294,35 @@ def similarity(folder: Path) -> str:
     file = folder / "config_sentence_transformers.json"
     said = read_json(file) if file.is_file() else {}
     return said.get("similarity_fn_name") or "cosine"
+
+
+def prompts(folder: Path) -> dict[str, str]:
+    """What a model wants before a query and before a document; empty if nothing."""
+    file = folder / "config_sentence_transformers.json"
+    said = (read_json(file) if file.is_file() else {}).get("prompts") or {}
+    document = [said[key] for key in ("document", "passage", "corpus") if said.get(key)]
+    own = {"query": said.get("query", ""), "document": "".join(document[:1])}
+    return own if any(own.values()) else {}
+
+
+def modules(folder: Path) -> list[tuple[str, str]]:
+    """The folders of a model's modules, and their classes.
+
+    Only that of transformers if the model has nothing but that library's configuration.
+    """
+    file = folder / "modules.json"
+    configuration = folder / "config.json"
+    with as_input_error(folder, HUB_MODEL_REMEDY):
+        if file.is_file():
+            listed = json.loads(file.read_text(encoding="utf-8"))
+            return [
+                (module["path"], module["type"].rpartition(".")[2]) for module in listed
+            ]
+        if configuration.is_file():
+            options = json.loads(configuration.read_text(encoding="utf-8"))
+            if "model_type" in options:
+                return [("", "Transformer")]
+    return []
 
 
 def token_counts(

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -19,11 +18,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lib.base import files, paths
+from lib.base import paths
 from lib.base.errors import InputError, one_line
 from lib.embedders import kinds
 from lib.embedders.base import Embedder
 from lib.embedders.checkpoints import (
+    HUB_MODEL_REMEDY,
     as_input_error,
     check_vocabulary,
     count_truncated,
@@ -31,6 +31,8 @@ from lib.embedders.checkpoints import (
     finite,
     has_tokenizer,
     has_weights,
+    modules,
+    prompts,
     quiet,
     similarity,
     table_size,
@@ -49,10 +51,6 @@ ROOTS = ["modules.json", "config.json"]  # one of them says what else there is
 READING = {"Transformer", "StaticEmbedding", "WordEmbeddings"}
 WEIGHTED = READING | {"LSTM", "CNN", "Dense"}
 CHECK = "check its name and the network"
-HUB_MODEL_REMEDY = (
-    "give the folder of a SentenceTransformer without code of its own; if the hub's "
-    "cache has it, delete it there"
-)
 
 
 def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
@@ -86,11 +84,10 @@ def load(name: str, pooling: str = "", prompt: str = "") -> Embedder:
             "give a folder with a saved model"
         )
     if pooling:
-        inside = {kind: path for path, kind in _modules(folder)}.get("Transformer", "")
+        inside = {kind: path for path, kind in modules(folder)}.get("Transformer", "")
         model = Transformer(name, folder / inside, pooling, prompt=prompt)
         model.is_foreign = True
-        model.similarity_fn_name = similarity(folder)
-        model.prompts = prompts(name, folder)
+        _configure(model, folder)
         return model
     if not (folder / "modules.json").is_file():
         raise InputError(
@@ -121,8 +118,7 @@ class SentenceEncoder(Embedder):
         self.name = name
         self.folder = folder
         self.prompt = prompt
-        self.similarity_fn_name = similarity(folder)
-        self.prompts = prompts(name, folder)
+        _configure(self, folder)
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -158,17 +154,11 @@ class SentenceEncoder(Embedder):
         return finite(vectors[: len(sentences)], self.folder)
 
 
-def prompts(name: str, folder: Path) -> Mapping[str, str]:
-    """What a model wants before a query and before a document, where it says so.
-
-    Its configuration says it, or else ``hub.csv``.
-    """
-    file = folder / "config_sentence_transformers.json"
-    said = (files.read_json(file) if file.is_file() else {}).get("prompts") or {}
-    listed = PROMPTS.get(name.partition("@")[0], {})
-    document = [said[key] for key in ("document", "passage", "corpus") if said.get(key)]
-    own = {"query": said.get("query", ""), "document": "".join(document[:1])}
-    return own if any(own.values()) else listed
+def _configure(model: Embedder, folder: Path) -> None:
+    """Similarity and prompts, which its configuration says, or else ``hub.csv``."""
+    model.similarity_fn_name = similarity(folder)
+    listed = PROMPTS.get(model.name.partition("@")[0], {})
+    model.prompts = prompts(folder) or listed
 
 
 @lru_cache(maxsize=2)
@@ -243,9 +233,9 @@ def cached(model: str) -> Path | None:
             **_of(model), allow_patterns=ROOTS, local_files_only=True
         )
         folder = Path(found)
-        modules = _modules(folder) or [("", "Transformer")]
-        weighted = [folder / path for path, kind in modules if kind in WEIGHTED]
-        reading = [folder / path for path, kind in modules if kind in READING]
+        parts = modules(folder) or [("", "Transformer")]
+        weighted = [folder / path for path, kind in parts if kind in WEIGHTED]
+        reading = [folder / path for path, kind in parts if kind in READING]
         if all(map(has_weights, weighted)) and all(map(has_tokenizer, reading)):
             return folder
     return None
@@ -295,7 +285,7 @@ def _fetched(model: str) -> Path:
     with as_input_error(Path(model), "try again, or fetch it with another program"):
         patterns = ["*.json", "*.txt", "*.model"]
         folder = Path(snapshot_download(**_of(model), allow_patterns=patterns))
-        inside = tuple(f"{path}/" for path, _ in _modules(folder) if path)
+        inside = tuple(f"{path}/" for path, _ in modules(folder) if path)
         weights = []
         for place, names in groupby(sorted(_files(model), key=dirname), dirname):
             if not place or f"{place}/".startswith(inside):
@@ -333,31 +323,11 @@ def kind(model: str) -> Kind:
         folder = cached(model) if is_of_hub else None
     if folder is None:
         return unknown
-    known = [MODULES[name] for _, name in _modules(folder) if name in MODULES]
+    known = [MODULES[name] for _, name in modules(folder) if name in MODULES]
     if not known:
         return unknown
     architecture, reads_order = known[-1]  # LSTM and CNN come after WordEmbeddings
     return replace(unknown, architecture=architecture, reads_order=reads_order)
-
-
-def _modules(folder: Path) -> list[tuple[str, str]]:
-    """The folders of a model's modules, and their classes.
-
-    Only that of transformers if the model has nothing but that library's configuration.
-    """
-    modules = folder / "modules.json"
-    configuration = folder / "config.json"
-    with as_input_error(folder, HUB_MODEL_REMEDY):
-        if modules.is_file():
-            listed = json.loads(modules.read_text(encoding="utf-8"))
-            return [
-                (module["path"], module["type"].rpartition(".")[2]) for module in listed
-            ]
-        if configuration.is_file():
-            options = json.loads(configuration.read_text(encoding="utf-8"))
-            if "model_type" in options:
-                return [("", "Transformer")]
-    return []
 
 
 # -- the registry ----------------------------------------------------------------------

@@ -15,16 +15,10 @@ import pandas as pd
 from lib import stats
 from lib.corpora import Corpus
 from lib.swap.comparison import Swap, between
-from lib.swap.sides import (
-    Prompts,
-    Searched,
-    Side,
-    Vectors,
-    load_embedder,
-    opened,
-    search,
-)
+from lib.swap.searching import Searched, search
+from lib.swap.sides import Prompts, Side, load_embedder, opened
 from lib.swap.texts import QUERIES, SEED, SearchTask, make_queries
+from lib.swap.vectors import Vectors
 
 __all__ = [
     "QUERIES",

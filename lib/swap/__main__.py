@@ -19,7 +19,7 @@ from typing import Any
 
 from lib.base import parameters, paths
 from lib.base.errors import InputError, command
-from lib.swap import comparison, labels, report, sides, texts
+from lib.swap import comparison, labels, report, searching, sides, texts
 from lib.swap.report import Outcome, Wanted
 
 OUTPUT = "swapped"  # the folder in figures/
@@ -189,10 +189,12 @@ def _measured(
     depth = k
     if wanted.judgments is not None:
         depth = max(k, min(labels.DEPTH, task.candidates))
-    before = sides.search(old, task, depth)
+    before = searching.search(old, task, depth)
     return [
         _one(
-            comparison.between(task, before, sides.search(side, task, depth), None, k),
+            comparison.between(
+                task, before, searching.search(side, task, depth), None, k
+            ),
             wanted,
         )
         for side in _taken(candidates)

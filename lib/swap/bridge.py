@@ -18,7 +18,8 @@ from lib import n2o
 from lib.base.errors import InputError
 from lib.swap import labels
 from lib.swap.comparison import BOUNDS, Swap
-from lib.swap.sides import Vectors, nearest
+from lib.swap.searching import nearest
+from lib.swap.vectors import Vectors
 from lib.vectors import unit
 
 SIZES = (500, 2000, 8000)  # sentences that a map is fitted on

@@ -16,7 +16,7 @@ import pandas as pd
 
 from lib import n2o, stats
 from lib.base.errors import InputError
-from lib.swap.sides import Searched, nearest
+from lib.swap.searching import Searched, nearest
 from lib.swap.texts import SEED, SearchTask
 
 FEWEST = 30  # independent queries of a verdict

@@ -15,7 +15,8 @@ import pandas as pd
 from lib.base import files
 from lib.swap import bridge, floors, labels
 from lib.swap.comparison import BOUNDS, WORST_FIRST, Swap, interval, judged
-from lib.swap.sides import Searched, needed
+from lib.swap.searching import Searched
+from lib.swap.sides import needed
 
 PAGE, NUMBERS, CHANGES = "report.html", "swap.json", "lost.csv"
 SCHEMA = "sentence-swap/1"

@@ -11,7 +11,7 @@ from lib import swap
 from lib.embedders.base import Embedder
 from lib.embedders.shrunk import Float16
 from lib.swap import bridge, floors, labels
-from lib.swap.sides import nearest, scores
+from lib.swap.searching import nearest, scores
 from tests.letters import letters, write_letters
 from tests.refusals import refused
 

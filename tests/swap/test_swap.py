@@ -18,7 +18,7 @@ from lib.corpora.corpus import Record, assemble
 from lib.store import EmbeddingStore
 from lib.swap import Searched, SearchTask, comparison, report
 from tests.letters import DIM, letters, write_letters
-from tests.refusals import refused
+from tests.refusals import refused, swap_refuses
 
 SENTENCES = [f"{word} number {i}" for word in ("fish", "bread") for i in range(60)]
 
@@ -365,6 +365,4 @@ def test_queries_of_one_document_count_as_one_and_too_few_decide_nothing(
 )
 def test_bad_options_are_refused_with_status_2(text, capsys, change, message) -> None:
     given = {"old": "wordllama", "new": "wordllama", "text": text} | change
-    assert command.main([f"--{name}={value}" for name, value in given.items()]) == 2
-    assert message in capsys.readouterr().err
-    assert not paths.FIGURES.exists()
+    swap_refuses(given, message, capsys)
