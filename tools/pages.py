@@ -86,7 +86,8 @@ COVERS = {
     "07_ucp_normalization": "gains",
     "08_semantic_localization": "passes",
     "09_situate_your_own": "steps",
-    "10_swap_or_shrink": "forms",
+    "10_swap": "bridge",
+    "11_shrink": "forms",
 }
 
 
