@@ -69,7 +69,11 @@ WHOLE = "10000000, a whole number"
             r"corpus_name: 'lines:caf\udce9.txt' is not accepted; "
             "give UTF-8 text, in a UTF-8 locale",
         ),
-        ("10", {"shrink": "yes"}, "'yes' is not accepted; give True or False"),
+        (
+            "replication/sent2vec",
+            {"tunes": "yes"},
+            "'yes' is not accepted; give True or False",
+        ),
         (
             "replication/pitfalls",
             {"probing": {"text": "lee"}},
