@@ -40,7 +40,7 @@ EMBEDDERS = {
 # Little of each lesson.
 SEARCHED = {"corpus_name": TEXT, "repetitions": 100}
 LESSONS = {
-    "00_start_here": {"k": 2},
+    "00_start_here": {},
     "01_n2o": SEARCHED
     | {"queries": 30, "k": 5, "experiment_verses": 5, "experiment_k": 5},
     "02_robustness": SEARCHED

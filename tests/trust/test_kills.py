@@ -30,7 +30,7 @@ from tests.sizes import KILLS, NIGHTLY
 pytestmark = pytest.mark.skipif(not NIGHTLY, reason="nightly")
 NOTEBOOK = "00_start_here"
 # Embedders that take seconds, in place of those of the smoke profile.
-PARAMETERS = "k: 2\nembedder_names:\n  - tfidf\n  - wordllama\n"
+PARAMETERS = "embedder_names:\n  - tfidf\n  - wordllama\n"
 HALF_WRITTEN = re.compile(r"^\.|\.(partial|running|old|tmp)$")
 MARK = "SENTENCE_KILLED_RUN"  # a variable that all processes of a run inherit
 SECONDS_TO_END = 15  # for what a killed process leaves running
