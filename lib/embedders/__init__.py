@@ -161,7 +161,8 @@ def load(name: str, **options: Any) -> Embedder:
     ----------
     name : str
     **options
-        Those of its class; with a composition, of the composition's class.
+        Those of its class; with a composition, of the composition's class, and `epochs`
+        of word vectors that are trained.
 
     Raises
     ------
@@ -290,11 +291,10 @@ class Name(NamedTuple):
     ) -> Embedder:
         if entry.words is None:
             return entry.make(self.name, **(size | options))
-        if not self.composition:
-            size = size | {key: options[key] for key in OF_TRAINING if key in options}
-            options = {
-                key: value for key, value in options.items() if key not in OF_TRAINING
-            }
+        # Compositions have a seed and a size of their own, too.
+        training = ("epochs",) if self.composition else OF_TRAINING
+        size = size | {key: options[key] for key in training if key in options}
+        options = {key: value for key, value in options.items() if key not in training}
         vectors = entry.make(entry.name, **size)
         composed = COMPOSITIONS[self.composition or MEAN]
         options = {"tokenize": entry.words} | self.size | options

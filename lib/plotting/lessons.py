@@ -17,7 +17,7 @@ from lib.plotting.heatmaps import clustered_triangle
 from lib.plotting.kinds import display_name, groups, is_named
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, write_table
-from lib.plotting.planes import borders, scatter_map
+from lib.plotting.planes import borders
 from lib.plotting.style import PAGE_WIDTH, use_style
 
 
@@ -131,17 +131,6 @@ class Figures:
         figure.set_figwidth(8)  # room for the numbers
         named = table.rename_axis("embedder")
         write_table(named, self._told.notebook, name, index=True)
-        self.show(name, figure)
-
-    def map(self, name: str, points: pd.DataFrame) -> None:
-        """Embedders in the plane (columns x, y), marked by kind, and as CSV."""
-        figure, axes = plt.subplots(figsize=(6, 4.2), layout="constrained")
-        kinds = groups(points.index).rename(display_name)
-        own = next(filter(is_named, points.index), "")
-        named = points.rename(display_name)
-        scatter_map(named, kinds.to_dict(), axes, display_name(own))
-        table = points.rename_axis("embedder")
-        write_table(table, self._told.notebook, name, index=True)
         self.show(name, figure)
 
     def borders(
