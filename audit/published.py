@@ -23,7 +23,6 @@ FOLDER = Path(__file__).with_suffix("")
 IN_LIB = (
     "embedders/n2o_table1.csv",
     "sent2vec/sent2vec_table5.csv",
-    "studies/pitfalls_table2.csv",
 )
 
 

@@ -83,7 +83,7 @@ COVERS = {
     "04_paraphrase_mrr": "mrr",
     "05_sent2vec_training": "split",
     "06_usif_derivation": "steps",
-    "07_ucp_normalization": "gains",
+    "07_ucp_normalization": "shift",
     "08_semantic_localization": "passes",
     "09_situate_your_own": "steps",
     "10_swap": "bridge",

@@ -7,7 +7,6 @@ section 3, table 2. The measures are in `lib.similarity`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from lib.vectors import Embeddings
 
 TRAIN, DEV, TEST = range(3)
 CONDITIONS = ("raw", "z")
-TABLE_2 = Path(__file__).with_name("pitfalls_table2.csv")
 SAME = 1e-9  # similarities that span less are all alike
 SHARES = (0.4, 0.5)  # of the verses of Verse-pairs: where training ends, and dev
 # The plain averages of the paper's table 2
@@ -31,11 +29,6 @@ PUBLISHED_AVERAGES = ("Glove-300d", "Word2Vec-300d", "Word2Vec-800d")
 
 Encoders = Mapping[str, Callable[[Sequence[str]], Embeddings]]
 Similarities = dict[str, np.ndarray]  # by embedder float64[tested pairs, conditions]
-
-
-def printed() -> pd.DataFrame:
-    """The paper's table 2, a row for each cell: model, normalization, value ..."""
-    return pd.read_csv(TABLE_2)
 
 
 # -- pairs -----------------------------------------------------------------------------
