@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -96,7 +96,7 @@ class Figures:
         x_label: str,
         y_label: str,
         limits: tuple[float, float] | None = None,
-        log: bool = False,
+        log: bool | Sequence[float] = False,
     ) -> None:
         """A line for each table, with a band for its intervals, and all as one CSV.
 
@@ -106,17 +106,18 @@ class Figures:
             Of the files.
         tables : mapping of str to DataFrame
             Columns value, and low and high for a band; the index has the positions on
-            the x-axis, which is logarithmic if `log`.
+            the x-axis.
         x_label, y_label : str
         limits : (float, float), optional
             Of the y-axis.
-        log : bool
+        log : bool, or sequence of float
+            Whether the x-axis is logarithmic, or where its ticks are then.
         """
         size = (PAGE_WIDTH, 3)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
         curves(tables, axes, x_label, y_label)
         if log:
-            logarithmic(axes.xaxis)
+            logarithmic(axes.xaxis, None if log is True else log)
         axes.set_ylim(limits)
         if len(tables) > 1:
             figure.legend(frameon=False, loc="outside lower center", ncols=3)
