@@ -161,7 +161,8 @@ class WordTraining:
                 f"{self.name}: no word occurs {COMMON['min_count']} times; "
                 "fit it on more text"
             )
-        run_epochs(model, tokens, self.epochs, self.name, show)
+        if self.epochs:  # without a pass, vectors stay as they are drawn
+            run_epochs(model, tokens, self.epochs, self.name, show)
         words = model.wv.index_to_key
         # fastText's vectors are taken without their n-grams.
         rows = getattr(model.wv, "vectors_vocab", model.wv.vectors)
