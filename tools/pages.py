@@ -84,8 +84,8 @@ COVERS = {
     "05_sent2vec_training": "split",
     "06_usif_derivation": "steps",
     "07_ucp_normalization": "shift",
-    "08_semantic_localization": "passes",
-    "09_situate_your_own": "steps",
+    "08_semantic_localization": "accuracy",
+    "09_situate_your_own": "passes",
     "10_swap": "bridge",
     "11_shrink": "forms",
 }
