@@ -54,8 +54,10 @@ class Standing:
         Values that meet the rule.
     missing : str
         What is missing, or what happened to the claim.
+    is_measured : bool
+        Whether something was measured, if not enough for a verdict.
     is_shown : bool
-        Whether the notebook shows the measurement.
+        Whether the notebook has a block on the part.
     """
 
     id: str
@@ -68,10 +70,13 @@ class Standing:
     interval: Interval | None
     regions: list[tuple[float, float]]
     missing: str
+    is_measured: bool
     is_shown: bool
 
     @classmethod
-    def of(cls, part: pd.Series, verdict: str, interval: Interval | None) -> Standing:
+    def of(
+        cls, part: pd.Series, verdict: str, interval: Interval | None, is_shown: bool
+    ) -> Standing:
         """From the row of the deciding part."""
         is_interval = interval is not None and part["kind"] == "interval"
         return cls(
@@ -86,6 +91,7 @@ class Standing:
             regions(part) if is_interval else [],
             part["remark"],
             bool(part["ours"]),
+            is_shown,
         )
 
     @property
@@ -145,15 +151,17 @@ def _counts(judged: Sequence[Standing]) -> str:
 
 def _row(claim: Standing) -> str:
     evidence = "the paper's own" if claim.is_own else "other data or models"
-    decides = claim.missing if claim.is_shown else f"missing: {claim.missing}"
+    decides = claim.missing if claim.is_measured else f"missing: {claim.missing}"
     if claim.verdict == UNTESTED:
         evidence = ""
     if claim.interval is not None:
         part = f"{claim.part}: " if claim.part else ""
         decides = f"{part}{numbers(claim.interval)}; {claim.rule}"
     sentence = claim.claim.rstrip(".")
+    if claim.is_shown:
+        sentence = f"[{sentence}](#{anchor(claim.id, claim.part)})"
     cells = [
-        f"[{sentence}](#{anchor(claim.id, claim.part)})",
+        sentence,
         f"**{claim.verdict}**",
         evidence,
         decides,

@@ -86,6 +86,7 @@ class Ledger:
         )
         self._claims.index = (claims["id"] + " " + claims["part"]).str.strip()
         self._measured: dict[str, Interval] = {}
+        self._shown: set[str] = set()
         self._name = name
 
     def judge(
@@ -186,6 +187,7 @@ class Ledger:
         absent = parts[parts["verdict"] == UNTESTED]
         if absent.empty:
             raise InputError(f"{id}: nothing is missing in this profile; judge it")
+        self._shown.update(absent.index)
         needs = joined(absent["remark"].unique())
         measured = " ".join(absent["measured"].unique())
         finding = f"**{UNTESTED}**; missing: {needs}."
@@ -316,7 +318,8 @@ class Ledger:
             claim = self._decisive(alike)
             interval = self._measured.get(claim.name) if verdict in DECIDED else None
             word = worded(verdict, deciding)
-            found.append(Standing.of(claim, word, interval))
+            is_shown = claim.name in self._shown
+            found.append(Standing.of(claim, word, interval, is_shown))
         return found
 
     def _decisive(self, parts: pd.DataFrame) -> pd.Series:
@@ -351,6 +354,7 @@ class Ledger:
         count: int = 1,
     ) -> Shown:
         """Keep a verdict and what it rests on, and show it."""
+        self._shown.add(claim.name)
         ours = "no interval"
         if interval is not None:
             ours = numbers(interval)

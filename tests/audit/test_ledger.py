@@ -453,6 +453,15 @@ def test_refusals(ledger, call, message) -> None:
     assert "\n" not in str(refused.value)
 
 
+def test_a_row_of_the_answer_links_to_its_block_if_there_is_one(ledger) -> None:
+    absent = {"claim": "It is.", "default": "no", "needs": "weights"}
+    judged = ledger(RULE | absent)
+    assert "| It is | " in judged.summary()
+    assert "missing: weights" in judged.summary()
+    judged.missing("c")
+    assert "| [It is](#c) | " in judged.summary()
+
+
 # -- the list --------------------------------------------------------------------------
 
 
