@@ -188,7 +188,7 @@ def test_situate_and_own_take_forms_too(mine) -> None:
     assert given.encode(SENTENCES).shape == (len(SENTENCES), 2)
     assert given.name == "mine"
     assert given.settings != own.load(f"{mine}@3d", "mine").settings
-    with refused("is already in the registry"):
+    with refused("is in the registry; "):
         own.load("minilm-avg@int8")
 
 
