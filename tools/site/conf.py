@@ -84,7 +84,9 @@ bibtex_reference_style = "author_year"
 
 CONTENTS = "\n\n```{include} tools/site/contents.txt\n```\n"
 # What the hosting site shows as pages of the reference are the notebooks here.
-PAGE = re.compile(r"figures/reference/\w+/((?:replication/)?\w+)/README\.md")
+PAGE = re.compile(
+    r"figures/reference/\w+/((?:replication/)?(\w+))/README\.md(#\2-[\w-]+)?"
+)
 GALLERY = "figures/reference/README.md"
 SIZES = re.compile(
     r"\\[bB]igg?[lmr]?(?=\\)"
@@ -104,7 +106,7 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
 
     The README gets the table of contents.
     """
-    source[0] = PAGE.sub(r"notebooks/\1.ipynb", source[0]).replace(
+    source[0] = PAGE.sub(lambda link: place(app, link), source[0]).replace(
         GALLERY, "notebooks/00_start_here.ipynb"
     )
     if page == root_doc:
@@ -113,7 +115,7 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
         return
     name = page.removeprefix("notebooks/")
     results = app.srcdir / app.config.results / name
-    executed = results / f"{results.name}.ipynb"
+    executed = executed_in(results)
     if not executed.exists():
         getLogger(__name__).warning(
             "%s has no results here: run make figures NOTEBOOK=%s", page, name
@@ -129,6 +131,18 @@ def read(app: Sphinx, page: str, source: list[str]) -> None:
         nbformat.v4.new_markdown_cell("\n".join(["## Tables as files", "", *links]))
     )
     source[0] = nbformat.writes(notebook)
+
+
+def executed_in(results: Path) -> Path:
+    """The notebook with its results."""
+    return results / f"{results.name}.ipynb"
+
+
+def place(app: Sphinx, link: re.Match[str]) -> str:
+    """Where a link to a page leads here: without results there is no claim's block."""
+    name, _, block = link.groups(default="")
+    has_block = executed_in(app.srcdir / app.config.results / name).exists()
+    return f"notebooks/{name}.ipynb{block if has_block else ''}"
 
 
 def nest(app: Sphinx, page: nodes.document) -> None:
