@@ -10,7 +10,6 @@ from lib.plotting.lessons import Figures
 from lib.plotting.lines import curves, logarithmic
 from lib.plotting.output import show, show_table, write_table
 from lib.plotting.pitfalls import before_and_after
-from lib.plotting.planes import label_points, scatter_map
 from lib.plotting.style import COLORS, PAGE_WIDTH, SEQUENTIAL, use_style
 
 __all__ = [
@@ -26,10 +25,8 @@ __all__ = [
     "display_name",
     "dots_with_intervals",
     "groups",
-    "label_points",
     "logarithmic",
     "marks",
-    "scatter_map",
     "show",
     "show_table",
     "triangles",

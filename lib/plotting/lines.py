@@ -23,10 +23,9 @@ def curves(
     for i, (name, table) in enumerate(tables.items()):
         if table.empty:
             continue
-        mark = look(i)
-        axes.plot(
-            table.index, table["value"], markersize=4, linewidth=1.2, label=name, **mark
-        )
+        # A mark on the frame is shown whole.
+        mark = look(i) | {"markersize": 4, "linewidth": 1.2, "clip_on": False}
+        axes.plot(table.index, table["value"], label=name, **mark)
         if "low" in table:
             band = {"color": mark["color"], "alpha": 0.15, "linewidth": 0}
             axes.fill_between(table.index, table["low"], table["high"], **band)

@@ -47,7 +47,6 @@ files = [{ path = "letters/weights.txt" }]
 
 # Everything that studies ask of an embedder, of one that nobody has heard of before.
 WALK = """
-import matplotlib.pyplot as plt
 import numpy as np
 from lib import corpora, embedders, n2o, neighbors, plotting
 from lib.store import EmbeddingStore
@@ -76,11 +75,10 @@ stored = situate.from_search(corpus, queries, found, vectors)
 assert stored.about.loc["letters"].tolist() == ["encoder", 26]
 table = n2o.matrix(stored.ids)
 
-figure, axes = plt.subplots()
-points, _ = n2o.plane(table)
+assert list(table) == names
 origins = {name: embedders.kind(name).origin for name in names}
-plotting.scatter_map(points, origins, axes)
-colors = {c.get_label(): tuple(c.get_facecolor()[0]) for c in axes.collections}
+looks = plotting.marks(origins.values())
+colors = {origin: look["color"] for origin, look in looks.items()}
 assert len(set(colors.values())) == len(colors) == len(set(origins.values()))
 print("walked")
 """  # noqa: E501
