@@ -317,9 +317,10 @@ def shared_mistakes(predictions: pd.DataFrame) -> pd.DataFrame:
 def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
     """How the groups lie: a row for each model.
 
-    Columns scatter (squared distances within groups over those between them) and
-    separable (accuracy of an SVM with the largest C on the sentences that it has
-    learned from).
+    Columns scatter (squared distances within groups over those between them) and, of an
+    SVM with the largest C, separable (accuracy on the sentences that it has learned
+    from) and border_margin (distance of a border to the nearest sentences, at one
+    scale; mean over groups).
     """
     table = pd.DataFrame(index=pd.Index(models, name="model"))
     for name, vectors in models.items():
@@ -328,6 +329,8 @@ def space(models: Mapping[str, Embeddings], labels: np.ndarray) -> pd.DataFrame:
         vectors = double(vectors)
         fitted = svm(C=GRID[-1]).fit(vectors, labels)
         table.loc[name, "separable"] = fitted.score(vectors, labels)
+        norms = np.linalg.norm(fitted[-1].coef_, axis=1)
+        table.loc[name, "border_margin"] = (1 / norms).mean()
     return table
 
 
