@@ -64,9 +64,7 @@ LESSONS = {
         "pairs": 15,
         "k": 5,
         "candidates": [5, 10],
-        "dimensions": [2, 4],
         "other_text": TEXT,
-        "quantized": "",
     },
 }
 GLOVE = {"glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif"}
