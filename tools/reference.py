@@ -20,7 +20,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert import MarkdownExporter
-from nbconvert.preprocessors import TagRemovePreprocessor
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor, TagRemovePreprocessor
 
 from lib import corpora, tasks
 from lib.base import markdown, paths
@@ -119,6 +119,8 @@ def page(notebook: nbformat.NotebookNode, name: str, profile: str = "default") -
     exporter = MarkdownExporter()
     hidden = TagRemovePreprocessor(remove_input_tags={CALL})
     exporter.register_preprocessor(hidden, enabled=True)
+    # A kernel may send what a cell prints in several pieces.
+    exporter.register_preprocessor(CoalesceStreamsPreprocessor, enabled=True)
     text, _ = exporter.from_notebook_node(notebook)
     if name.startswith(paths.REPLICATION):
         text = CODE.sub(lambda cells: FOLDED.format(cells[0].strip()), text)

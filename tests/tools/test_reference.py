@@ -346,6 +346,18 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
     )
 
 
+def test_a_page_shows_a_printed_line_whole_however_it_was_sent() -> None:
+    cell = nbformat.v4.new_code_cell("print(1, 2)")
+    sent = ("stdout", "1"), ("stderr", "a warning"), ("stdout", " 2\n")
+    cell.outputs = [
+        nbformat.v4.new_output("stream", name=name, text=text) for name, text in sent
+    ]
+    notebook = nbformat.v4.new_notebook(
+        cells=[cell], metadata={"language_info": {"name": "python"}}
+    )
+    assert page(notebook, "01_one") == "```python\nprint(1, 2)\n```\n\n    1 2\n"
+
+
 # In the paper profile, too, links to lessons lead to their default results.
 @pytest.mark.parametrize(
     ("name", "profile", "target", "expected"),
