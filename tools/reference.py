@@ -36,7 +36,8 @@ RESTRICTED = {
     "Opinosis-groups": tasks.load,
 }
 SHOWN = 46  # characters of a long text that pandas shows
-STYLE = re.compile(r"<style.*?</style>\n?", re.DOTALL)
+# What a table is styled by; its ids are other ones in each run.
+STYLE = re.compile(r'<style.*?</style>\n?| id="T_\w+"', re.DOTALL)
 NOTEBOOK = re.compile(r"notebooks/((?:replication/)?\w+)\.ipynb")
 CODE = re.compile(r"(?:^```python\n.*?^```\n+)+", re.MULTILINE | re.DOTALL)
 # Tags of cells that tell a finding, of which a page has what they tell.

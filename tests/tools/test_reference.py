@@ -331,7 +331,8 @@ def test_a_page_shows_pictures_by_link_tables_without_style_and_links_from_its_o
             metadata={"text/html": {"figure": "map", "alt": "A map."}},
         ),
         nbformat.v4.new_output(
-            "display_data", {"text/html": "<style>p {}</style>\n<table></table>"}
+            "display_data",
+            {"text/html": '<style>p {}</style>\n<table id="T_0c57a"></table>'},
         ),
         nbformat.v4.new_output("display_data", widget),
         nbformat.v4.new_output("execute_result", plain),
