@@ -115,21 +115,26 @@ class SentEval:
         data = Data(vectors, labels, self.hidden, normalize)
         outer = [(train, others[-1])] if others else dealt(train, labels, folds, groups)
         if len(others) == 2:
-            inner = last = [(train, others[0])]
+            inner = [(train, others[0])]
         else:
             inner = [
                 fold
                 for known, _ in outer
                 for fold in dealt(known, labels, folds, groups)
             ]
-            last = [(known, None) for known, _ in outer]
         validated = trained(data, inner, np.tile(PENALTIES, (len(inner), 1)))
         accuracy = np.array([models.accuracy for models in validated])
         by_fold = accuracy.reshape(len(outer), -1, len(PENALTIES)).mean(axis=1)
         dev = np.round(100 * by_fold, 2)
-        penalties = np.array(PENALTIES)[dev.argmax(axis=1)]
+        chosen = dev.argmax(axis=1)
+        if len(others) == 2:  # trained once more, it would be the same
+            finals = [
+                model.of(best) for model, best in zip(validated, chosen, strict=True)
+            ]
+        else:
+            last = [(known, None) for known, _ in outer]
+            finals = trained(data, last, np.array(PENALTIES)[chosen, None])
         found = np.full((3, len(labels)), np.nan)
-        finals = trained(data, last, penalties[:, None])
         for (_, tested), best, model in zip(
             outer, dev.max(axis=1), finals, strict=True
         ):

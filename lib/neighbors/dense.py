@@ -170,6 +170,7 @@ class Float32:
     roundoff_of_scores = 0.0
     hidden: float = -np.inf  # the score of what may not be returned
     numbers = 1_440_000  # of a block
+    most_rows = 8192  # of a block
     query_step = 128
     finer: type[Float32] | None = None
 
@@ -179,7 +180,7 @@ class Float32:
         d = queries.shape[1]
         for_memory = self.numbers // max(d, 1)
         for_cores = corpus.shape[0] // (2 * cpu_count())
-        self.rows = max(256, min(8192, for_memory, for_cores))
+        self.rows = max(256, min(self.most_rows, for_memory, for_cores))
         sums = (d + 2) * 2.0**-23
         of_products = (1 + self.roundoff) ** 2 / (1 - sums)
         self.margin = of_products * (1 + self.roundoff_of_scores) - 1 + SLACK
@@ -194,11 +195,15 @@ class Float32:
         units = getattr(self.memory, "units", rows[:0])
         # Kept by each thread: fresh memory would take as long as the rounding.
         if len(units) < len(rows):
-            units = self.memory.units = np.empty(rows.shape, self.unit_type)
+            units = self.memory.units = self.room(rows.shape)
         precision = np.float32 if rows.dtype in (np.float16, np.float32) else np.float64
         loaded = self.block(np.ascontiguousarray(rows, precision), units[: len(rows)])
         check_finite_rows("corpus", loaded.norms, block.start)
         return loaded
+
+    def room(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Memory for the unit rows of a block."""
+        return np.empty(shape, self.unit_type)
 
     def block(self, rows: np.ndarray, units: np.ndarray) -> Block:
         """Rows with their lengths; `units` receives the rounded rows of length 1."""
@@ -314,12 +319,19 @@ class Gpu(Float32):
     """
 
     roundoff = 2.0**-10  # of TensorFloat32, whose numbers have 10 bits after the first
-    numbers = 2_000_000
+    numbers = 5_000_000
+    most_rows = 16_384
     query_step = 512
 
     def __init__(self, queries: np.ndarray, corpus: np.ndarray, device: str) -> None:
         self.device = "cuda" if device == "auto" else device
         super().__init__(queries, corpus)
+
+    def room(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Memory that cannot be swapped out, from which a GPU copies faster."""
+        import torch
+
+        return torch.empty(shape, pin_memory=self.device == "cuda").numpy()
 
     def operand(self, units: np.ndarray) -> torch.Tensor:
         import torch

@@ -99,6 +99,21 @@ def test_side_by_side_each_model_is_what_it_is_alone(hidden, normalize) -> None:
         assert found.passes.tolist() == list(passes)
 
 
+@pytest.mark.parametrize("hidden", [0, 8])
+@pytest.mark.parametrize("sizes", [[403], [300, 80, 121]], ids=["folds", "splits"])
+def test_a_gpu_labels_as_the_processor_does(sizes, hidden, monkeypatch) -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("this machine has no NVIDIA GPU")
+    splits, vectors = noisy_set(sizes, 2)
+    found = {}
+    for device in ("cuda", "cpu"):
+        monkeypatch.setattr(side_by_side, "DEVICE", device)
+        found[device] = SentEval(hidden).labeled(splits, vectors, 4, normalize=True)
+    there, here = found.values()
+    np.testing.assert_allclose(there.dev, here.dev, atol=1)
+    assert (there.correct != here.correct).mean() < 0.02
+
+
 def test_groups_stay_together_and_results_are_kept(own_cache, monkeypatch) -> None:
     (task,), vectors = noisy_set([120], 2)
     groups = np.arange(120) // 2

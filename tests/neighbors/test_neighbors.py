@@ -252,6 +252,21 @@ def test_a_device_that_is_not_there_is_refused(device) -> None:
         exact(np.eye(3), np.eye(3), 1, device=device)
 
 
+def test_a_gpu_finds_what_the_processor_finds(rng) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("this machine has no NVIDIA GPU")
+    corpus = rng.normal(size=(40_000, 30)).astype(np.float32)
+    corpus[17] = 0
+    corpus[30_000:30_010] = corpus[5]
+    queries = np.arange(700)
+    given = corpus[queries], corpus, 20, queries
+    there = exact(*given, device="cuda")
+    here = exact(*given, device="cpu")
+    np.testing.assert_array_equal(there.ids, here.ids)
+    np.testing.assert_array_equal(there.similarities, here.similarities)
+
+
 def test_each_embedder_finds_its_own_neighbors_and_no_query_finds_itself(rng) -> None:
     queries = np.array([3, 0, 7])
     vectors = {
