@@ -1,4 +1,4 @@
-"""Search, encoding and classifiers on an accelerator, beside PyTorch and its users.
+"""Search, encoding and classifiers on a GPU, beside PyTorch and sentence-transformers.
 
 What they find is compared before any is timed.
 
@@ -44,16 +44,16 @@ def main(folder: Path, small: bool) -> None:
     """Measure, and write the page."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if not small and device == "cpu":
-        raise SystemExit("no accelerator is available here; try --small")
-    name = torch.cuda.get_device_name() if device == "cuda" else "no accelerator"
+        raise SystemExit("no NVIDIA GPU is available here; try --small")
+    name = torch.cuda.get_device_name() if device == "cuda" else "no GPU"
     parts = [
         *searching(device, 20_000 if small else VECTORS),
-        *encoding(device, 100 if small else 5_000),
+        *encoding(device, 100 if small else 10_000),
         *classifying(300 if small else SENTENCES),
     ]
     measure.write_page(
         folder / "accelerator.md",
-        "On an accelerator",
+        "On a GPU",
         f"{name}. {ABOUT}",
         ["torch", "numpy", "transformers", "sentence-transformers"],
         *parts,

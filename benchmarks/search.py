@@ -262,8 +262,6 @@ def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
 
     Returns a heading and a paragraph.
     """
-    import torch
-
     create(file, vectors)
     corpus = np.load(file, mmap_mode="r", allow_pickle=False)
     search = partial(exact, queries, corpus, K)
@@ -279,15 +277,6 @@ def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
     with measure.sampled(own, every=0.005) as memory:
         cold = measure.seconds(search)
         least, warm, most = sorted(measure.seconds(search) for _ in range(3))
-    device = "not measured (none available)"
-    if torch.cuda.is_available():
-        on_device = sorted(
-            measure.seconds(partial(search, device="cuda")) for _ in range(3)
-        )[1]
-        device = (
-            f"{on_device:.2f} s, {gigabytes / on_device:.1f} GB/s "
-            f"({torch.cuda.get_device_name()})"
-        )
     size = f"{vectors:,} x {DIMENSIONS} float32 ({gigabytes:.1f} GB)"
     return (
         f"## {len(queries)} queries, a memory-map of {size}, k = {K}",
@@ -296,7 +285,7 @@ def in_a_file(file: Path, vectors: int, queries: np.ndarray) -> tuple[str, str]:
         f"{gigabytes / cold:.2f} GB/s; dd reads the file at {gigabytes / plain:.2f} "
         "GB/s. The process's anonymous memory rose from "
         f"{memory[0] / 2**20:.0f} to at most {max(memory) / 2**20:.0f} MiB. "
-        f"On an accelerator: {device}.",
+        "On a GPU: [another page](accelerator.md).",
     )
 
 

@@ -367,11 +367,9 @@ def fastest_device() -> str:
 
 
 def fastest_precision(device: str) -> str:
-    """A device's precision: "bfloat16" if it computes in that, else "float32"."""
-    if device == "cuda":
-        import torch
+    """The faster precision: "bfloat16" on a processor that has it, else "float32".
 
-        lowered = torch.cuda.is_bf16_supported(including_emulation=False)
-    else:
-        lowered = device == "cpu" and environment.computes_in_bfloat16()
+    On an H100, bfloat16 takes 3.6 times as long (MiniLM, docs/benchmarks).
+    """
+    lowered = device == "cpu" and environment.computes_in_bfloat16()
     return "bfloat16" if lowered else "float32"

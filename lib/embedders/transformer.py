@@ -83,7 +83,7 @@ class Transformer(Embedder):
         "bfloat16" is for the matrix products, twice as fast where they are computed in
         it. It moves a vector's entries by about 1e-3 and exchanges 1 of 200 of the 50
         nearest neighbors (MiniLM; more may change places where all vectors lie in a
-        narrow cone). "auto" is bfloat16 where processor or CUDA device compute in it.
+        narrow cone). "auto" is bfloat16 on processors that compute in it.
     device : {"auto", "cpu", "cuda", "mps"}
         "auto" is CUDA or else MPS where PyTorch has them, and the processor otherwise.
     prompt : str
