@@ -20,6 +20,7 @@ from lib.plotting.style import COLORS, PAGE_WIDTH, bars, frame
 
 NAMED = "0.2"  # the gray of points with a name
 LINE = 0.055  # height of a line of text, as a share of the y-axis
+NEAR = 1.1  # names of sizes whose ratio is at most this stand in one column
 
 
 DIAMOND = {"color": COLORS[1], "markersize": 3.5}
@@ -201,15 +202,18 @@ def named_places(points: pd.DataFrame, axes: Axes) -> None:
     line = LINE * np.ptp(axes.get_ylim())
     halo = withStroke(linewidth=2, foreground="white")
     text = {"color": NAMED, "va": "center", "path_effects": [halo]}
-    largest = points["size"].max()
-    for size, of_size in points.sort_values("value").groupby("size"):
-        values = of_size["value"]
+    sizes = points["size"].sort_values()
+    is_new = sizes > NEAR * sizes.shift(fill_value=0)
+    columns = is_new.cumsum()
+    for _, column in points.sort_values("value").groupby(columns):
+        values = column["value"]
         steps = line * np.arange(len(values))
         # Names are a line apart.
         heights = np.maximum.accumulate(values - steps) + steps
         heights -= (heights - values).mean()
-        side = "left" if size == largest else "right"
-        shift = (7, 0) if size == largest else (-7, 0)
+        is_last = column["size"].max() == sizes.max()
+        size = column["size"].max() if is_last else column["size"].min()
+        side, shift = ("left", (7, 0)) if is_last else ("right", (-7, 0))
         for name, height in heights.items():
             axes.annotate(
                 name, (size, height), shift, textcoords="offset points", ha=side, **text
