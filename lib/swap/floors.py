@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,9 @@ MEANING = {
 def floors(found: Swap, floor: float) -> dict[str, Any]:
     """What passes a floor under the scores.
 
-    Returns the floor; "matched", that of the new side which lets as many results pass,
-    with its interval; and "shares", the rows of `MEANING` with intervals.
+    Returns the floor; "matched", that of the new side which lets as many results pass
+    (by the weights of the queries), with its interval; and "shares", the rows of
+    `MEANING` with intervals.
 
     Raises InputError for a floor outside the range of the old side's similarity, and
     for one that no result passes.
@@ -48,10 +50,12 @@ def floors(found: Swap, floor: float) -> dict[str, Any]:
             f"FLOOR: {floor:g}: no result of {found.old.name} passes; its scores are "
             f"{old.min():.3g} to {old.max():.3g}"
         )
+    weights = found.task.weights
     matched = stats.bootstrap(
-        lambda some, others: _matched(some, others, floor),
+        partial(_matched, floor=floor),
         old,
         new,
+        np.ones(len(old)) if weights is None else weights,
         sampling=found.sampling,
         clusters=found.task.clusters,
     )
@@ -72,10 +76,15 @@ def floors(found: Swap, floor: float) -> dict[str, Any]:
     return {"floor": floor, "matched": names, "shares": table}
 
 
-def _matched(old: np.ndarray, new: np.ndarray, floor: float) -> np.ndarray:
+def _matched(
+    old: np.ndarray, new: np.ndarray, weights: np.ndarray, floor: float
+) -> np.ndarray:
     """The floor that as many new scores pass as old ones pass the given one."""
-    passing = max(int((old >= floor).sum()), 1)
-    return -np.partition(-new, passing - 1, axis=None)[passing - 1]
+    passing = weights @ (old >= floor).sum(axis=1)
+    best_first = np.argsort(-new, axis=None)
+    passed = weights.repeat(new.shape[1])[best_first].cumsum()
+    place = np.searchsorted(passed, passing * (1 - 1e-12))  # for rounding
+    return new.ravel()[best_first[min(place, new.size - 1)]]
 
 
 def _flips(found: Swap, old: np.ndarray, new: np.ndarray) -> np.ndarray:

@@ -188,6 +188,20 @@ def test_a_floor_moves_with_the_scores_and_no_decision_flips(vectors) -> None:
 
 
 @pytest.mark.parametrize(
+    ("weights", "matched"), [(None, 0.7), ([1, 3], 0.7), ([3, 1], 0.2)]
+)
+def test_a_matched_floor_passes_as_much_traffic(weights, matched) -> None:
+    text = np.eye(2)
+    before, after = np.diag([0.9, 0.4]), np.diag([0.2, 0.7])
+    sides = [swap.Vectors(text, each, "dot") for each in (before, after)]
+    found = swap.compare(
+        *sides, ["a", "b"], k=1, queries=["first", "second"], weights=weights
+    )
+    seen = floors.floors(found, 0.5)
+    assert seen["matched"]["value"] == pytest.approx(matched)
+
+
+@pytest.mark.parametrize(
     ("floor", "message"),
     [
         (1.5, "FLOOR: 1.5 is not accepted; give -1.0 to 1.0"),
