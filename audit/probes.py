@@ -17,7 +17,7 @@ import pandas as pd
 
 from audit import probing
 from audit.accuracies import Splits, correct_labels, sentences, stratified_sample
-from audit.orders import over_halves
+from audit.rankings import over_halves
 from audit.senteval import SentEval
 from lib import catalog, stats
 from lib.base.errors import InputError

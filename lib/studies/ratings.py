@@ -13,10 +13,9 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
-from lib import embedders, similarity, tasks
+from lib import similarity, tasks
 from lib.base.errors import InputError
-from lib.embedders.kinds import STATIC_AVERAGE
-from lib.stats import Sampling, draws, intervals
+from lib.stats import Sampling, draws
 from lib.tasks.verses import rated
 from lib.vectors import Embeddings
 
@@ -24,8 +23,6 @@ TRAIN, DEV, TEST = range(3)
 CONDITIONS = ("raw", "z")
 SAME = 1e-9  # similarities that span less are all alike
 SHARES = (0.4, 0.5)  # of the verses of Verse-pairs: where training ends, and dev
-# The plain averages of the paper's table 2
-PUBLISHED_AVERAGES = ("Glove-300d", "Word2Vec-300d", "Word2Vec-800d")
 
 Encoders = Mapping[str, Callable[[Sequence[str]], Embeddings]]
 Similarities = dict[str, np.ndarray]  # by embedder float64[tested pairs, conditions]
@@ -137,39 +134,3 @@ def correlations(
     values = pd.DataFrame(values).rename_axis(columns=["condition", "embedder"])
     units = chosen[["first", "second"]].to_numpy()
     return draws(values, sampling, units, chosen["gold"].to_numpy(), halves=halves)
-
-
-def scores_and_gains(
-    scores: pd.DataFrame, set_name: str, sampling: Sampling
-) -> pd.DataFrame:
-    """Table 2: rows set, embedder, what (raw, z, gain), the lowest raw score first."""
-    raw = scores["raw"]
-    z = scores["z"]
-    by_what = pd.concat({"raw": raw, "z": z, "gain": z - raw}, axis=1, names=["what"])
-    rising = raw.loc[0].sort_values(kind="stable").index
-    by_embedder = by_what.swaplevel(axis=1)[list(rising)]
-    found = intervals(by_embedder, sampling, "normal")
-    table = found.table(by_embedder.columns).reset_index()
-    return pd.concat({set_name: table}, names=["set"]).reset_index("set")
-
-
-# -- the spread over embedders ---------------------------------------------------------
-
-
-def narrowing(scores: pd.DataFrame) -> pd.Series:
-    """The log of the standard deviation over embedders, normalized to raw, in each row.
-
-    Below 0 the scores of embedders are closer together after normalization.
-    """
-    deviations = {
-        condition: scores[condition].std(axis=1, ddof=0) for condition in CONDITIONS
-    }
-    return np.log(deviations["z"] / deviations["raw"])
-
-
-def is_average(name: str) -> bool:
-    """Whether an embedder is the plain average of static word vectors."""
-    return embedders.kind(name).architecture == STATIC_AVERAGE
-
-
-# -- a similarity that is learned ------------------------------------------------------

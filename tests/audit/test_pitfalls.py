@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from audit import accuracies, dimensions, orders, probes, published
+from audit import accuracies, dimensions, probes, published, rankings
 from audit.dimensions import Line
 from lib import stats, transfer
 from lib.stats import Interval, Sampling
@@ -38,7 +38,7 @@ def test_opposed_is_above_zero_only_for_two_clear_differences_of_opposite_sign()
 ):
     first = Interval(*np.array([[2, 2, 2], [1, 1, -1], [3, 3, 5]]))
     second = Interval(*np.array([[-4, 4, -4], [-5, 3, -5], [-3, 5, -3]]))
-    found = orders.opposed(first, second)
+    found = rankings.opposed(first, second)
     assert found.estimate.tolist() == [2, -2, 2]
     assert found.low.tolist() == [1, -3, -1]
 
@@ -46,8 +46,8 @@ def test_opposed_is_above_zero_only_for_two_clear_differences_of_opposite_sign()
 def test_kendalls_tau_is_that_of_scipy_with_ties_and_without(rng) -> None:
     for values in (5, 1000):
         a, b = rng.integers(0, values, (2, 12)) / 7
-        assert orders.kendall(a, b) == kendalltau(a, b).statistic
-    assert np.isnan(orders.kendall(a, np.zeros(12)))
+        assert rankings.kendall(a, b) == kendalltau(a, b).statistic
+    assert np.isnan(rankings.kendall(a, np.zeros(12)))
 
 
 def test_reversed_embedders_are_found_and_noise_is_not(rng) -> None:
@@ -55,7 +55,7 @@ def test_reversed_embedders_are_found_and_noise_is_not(rng) -> None:
     values = skill + rng.normal(size=(400, 2, 3))
     columns = pd.MultiIndex.from_product([["before", "after"], ["a", "b", "c"]])
     values = pd.DataFrame(values.reshape(400, 6), columns=columns)
-    found = orders.reversals(stats.draws(values, SAMPLING), SAMPLING)
+    found = rankings.reversals(stats.draws(values, SAMPLING), SAMPLING)
     assert (found.low > 0).tolist() == [True, False, False]
 
 
@@ -64,19 +64,19 @@ def test_the_papers_spread_narrows_but_not_without_its_averages() -> None:
         index="model", columns="normalization", values="value"
     )
     printed = cells.rename(columns={"none": "raw", "z-norm": "z"})[["raw", "z"]]
-    rest = printed.drop(index=list(ratings.PUBLISHED_AVERAGES))
-    of_all = ratings.narrowing(printed.unstack().to_frame().T)
+    rest = printed.drop(index=list(rankings.PUBLISHED_AVERAGES))
+    of_all = rankings.narrowing(printed.unstack().to_frame().T)
     assert of_all.item() == pytest.approx(np.log(2.47 / 8.63), abs=0.01)
-    of_rest = ratings.narrowing(rest.unstack().to_frame().T)
+    of_rest = rankings.narrowing(rest.unstack().to_frame().T)
     assert of_rest.item() == pytest.approx(np.log(1.83 / 1.77), abs=0.01)
 
 
 def test_embedders_are_drawn_with_their_relatives() -> None:
     names = ["glove-6b-50d", "glove-6b-50d+sif", "minilm-avg"]
     ones = pd.DataFrame(np.ones((101, 1)) * [1.0, -1.0, 0.0], columns=names)
-    assert not orders.mean_of_embedders(ones, SAMPLING).any()
+    assert not rankings.mean_of_embedders(ones, SAMPLING).any()
     ones[names] = [1.0, 1.0, 0.0]
-    drawn = orders.mean_of_embedders(ones, SAMPLING)
+    drawn = rankings.mean_of_embedders(ones, SAMPLING)
     assert set(np.round(drawn, 9)) == {0.0, round(2 / 3, 9), 1.0}
 
 

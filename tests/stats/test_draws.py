@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
-from audit.orders import over_halves
+from audit.rankings import over_halves
 from lib.stats import Sampling, bootstrap, differences, draws, intervals, mean_over
 from lib.stats import mean as mean_of_rows
 from lib.stats.resampling import counts, scores

@@ -14,7 +14,7 @@ from scipy import stats as scipy_stats
 from scipy.spatial.distance import cdist
 
 from audit import n2o as study
-from audit import searching
+from audit import samples, searching
 from lib import corpora, n2o, stats
 from lib.studies import robustness
 
@@ -108,10 +108,10 @@ def test_samples_are_disjoint_and_averaged_over_many_deals() -> None:
         return scipy_stats.spearmanr(one, other).statistic
 
     expected = np.tanh(np.mean([np.arctanh(of_one_deal()) for _ in range(1000)]))
-    between = robustness.between_samples(overlaps, 20, SAMPLING)
+    between = samples.between_samples(overlaps, 20, SAMPLING)
     assert between.estimate == pytest.approx(expected, abs=0.05)
     assert between.low < between.estimate < between.high
-    changed = robustness.less_than_samples(overlaps, overlaps, 20, SAMPLING)
+    changed = samples.less_than_samples(overlaps, overlaps, 20, SAMPLING)
     assert changed.estimate == pytest.approx(1 - expected, abs=0.05)
 
 

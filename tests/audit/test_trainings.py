@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from audit import trainings as study
 from lib import corpora, stats, tasks
 from lib.sent2vec import Sent2Vec, Settings
 from lib.studies import scores
-from lib.studies import trainings as study
+from lib.studies.trainings import word_weights
 
 LINES = ["the cat saw the dog .", "a dog saw a cat .", "the bird saw the cat ."] * 4
 
@@ -32,7 +33,7 @@ def model():
 def test_weights_are_those_of_the_matrix_and_frequencies_those_of_the_text(
     model,
 ) -> None:
-    table = study.word_weights(model).set_index("word")
+    table = word_weights(model).set_index("word")
     assert "</s>" not in table.index
     tokens = " ".join(LINES).split()
     assert table.loc["cat", "frequency"] == pytest.approx(
@@ -49,7 +50,7 @@ def test_variants_replace_what_they_say(model) -> None:
     words = model.word_vectors()
     alone = study.changed(model, "words only").encode(["cat saw"])
     np.testing.assert_allclose(alone[0], (words["cat"] + words["saw"]) / 2, rtol=1e-5)
-    weights = study.word_weights(model).set_index("word")
+    weights = word_weights(model).set_index("word")
     smoothed = study.changed(model, "SIF").word_vectors()["cat"]
     assert np.linalg.norm(smoothed) == pytest.approx(
         weights.loc["cat", "sif"], rel=1e-5

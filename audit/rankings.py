@@ -1,4 +1,7 @@
-"""How embedders rank by their scores under two conditions."""
+"""How embedders compare by their scores under two conditions.
+
+"Pitfalls in the Evaluation of Sentence Embeddings" (Eger, Rücklé and Gurevych, 2019).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,10 @@ import pandas as pd
 
 from lib import embedders
 from lib.stats import Interval, Sampling, differences, intervals
+from lib.studies.ratings import CONDITIONS
+
+# The plain averages of the paper's table 2
+PUBLISHED_AVERAGES = ("Glove-300d", "Word2Vec-300d", "Word2Vec-800d")
 
 
 def over_halves(
@@ -94,3 +101,28 @@ def reversals(scores: pd.DataFrame, sampling: Sampling) -> Interval:
     bounds = intervals(pd.concat(gaps, axis=1), sampling, "normal", holm=True)
     before, after = np.split(np.array(bounds), 2, axis=1)
     return opposed(Interval(*before), Interval(*after))
+
+
+def scores_and_gains(
+    scores: pd.DataFrame, set_name: str, sampling: Sampling
+) -> pd.DataFrame:
+    """Table 2: rows set, embedder, what (raw, z, gain), the lowest raw score first."""
+    raw = scores["raw"]
+    z = scores["z"]
+    by_what = pd.concat({"raw": raw, "z": z, "gain": z - raw}, axis=1, names=["what"])
+    rising = raw.loc[0].sort_values(kind="stable").index
+    by_embedder = by_what.swaplevel(axis=1)[list(rising)]
+    found = intervals(by_embedder, sampling, "normal")
+    table = found.table(by_embedder.columns).reset_index()
+    return pd.concat({set_name: table}, names=["set"]).reset_index("set")
+
+
+def narrowing(scores: pd.DataFrame) -> pd.Series:
+    """The log of the standard deviation over embedders, normalized to raw, in each row.
+
+    Below 0 the scores of embedders are closer together after normalization.
+    """
+    deviations = {
+        condition: scores[condition].std(axis=1, ddof=0) for condition in CONDITIONS
+    }
+    return np.log(deviations["z"] / deviations["raw"])
