@@ -60,12 +60,7 @@ LESSONS = {
         "k": 5,
     },
     "10_swap": {"corpus_name": TEXT, "queries": 30, "k": 5, "pairs": 15},
-    "11_shrink": {
-        "pairs": 15,
-        "k": 5,
-        "candidates": [5, 10],
-        "other_text": TEXT,
-    },
+    "11_shrink": {"pairs": 15, "k": 5},
 }
 GLOVE = {"glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif"}
 ALSO_ENCODED = {"mine.py:encode", "new", "tfidf", *GLOVE}
