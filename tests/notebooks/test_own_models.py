@@ -59,7 +59,7 @@ LESSONS = {
         "queries": 30,
         "k": 5,
     },
-    "10_swap": {"corpus_name": TEXT, "queries": 30, "k": 5, "pairs": 15},
+    "10_swap": {"corpus_name": TEXT, "queries": 30, "k": 5},
     "11_shrink": {"pairs": 15, "k": 5},
 }
 GLOVE = {"glove-6b-50d", "glove-6b-50d+sif", "glove-6b-50d+usif"}
