@@ -97,6 +97,7 @@ class Figures:
         y_label: str,
         limits: tuple[float, float] | None = None,
         log: bool | Sequence[float] = False,
+        joined: bool = True,
     ) -> None:
         """A line for each table, with a band for its intervals, and all as one CSV.
 
@@ -112,10 +113,12 @@ class Figures:
             Of the y-axis.
         log : bool, or sequence of float
             Whether the x-axis is logarithmic, or where its ticks are then.
+        joined : bool
+            Whether lines join the marks.
         """
         size = (PAGE_WIDTH, 3)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
-        curves(tables, axes, x_label, y_label)
+        curves(tables, axes, x_label, y_label, joined)
         if log:
             logarithmic(axes.xaxis, None if log is True else log)
         axes.set_ylim(limits)

@@ -13,18 +13,24 @@ from lib.plotting.style import frame, look
 
 
 def curves(
-    tables: Mapping[str, pd.DataFrame], axes: Axes, x_label: str, y_label: str
+    tables: Mapping[str, pd.DataFrame],
+    axes: Axes,
+    x_label: str,
+    y_label: str,
+    joined: bool = True,
 ) -> None:
     """A marked and colored line for each name, with a band for its intervals.
 
     Each table has a column value; its index gives the positions on the x-axis, columns
-    low and high the band.
+    low and high the band. Without `joined` there are marks alone.
     """
     for i, (name, table) in enumerate(tables.items()):
         if table.empty:
             continue
         # A mark on the frame is shown whole.
         mark = look(i) | {"markersize": 4, "linewidth": 1.2, "clip_on": False}
+        if not joined:
+            mark["linestyle"] = "none"
         axes.plot(table.index, table["value"], label=name, **mark)
         if "low" in table:
             band = {"color": mark["color"], "alpha": 0.15, "linewidth": 0}
