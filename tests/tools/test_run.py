@@ -114,6 +114,21 @@ d = [{{"a": ["{texts[3]}"]}}]
         assert not job("01").is_up_to_date()
 
 
+def test_what_is_said_of_the_results_counts(project) -> None:
+    project("01_good", GOOD)
+    record_success()
+    said = paths.NOTEBOOKS / "findings" / "01_good.yaml"
+    said.parent.mkdir()
+    said.write_text("found: {says: Something.}\n")
+    assert not job("01").is_up_to_date()
+
+
+def test_only_a_notebook_that_judges_depends_on_the_claims() -> None:
+    claims = paths.ROOT / "audit" / "claims.csv"
+    assert claims not in library_files(("from lib import n2o",))
+    assert claims in library_files(("from audit.ledger import Ledger",))
+
+
 # docs/swap.md: "A notebook that runs your own code is skipped only while ..."
 def test_own_code_is_skipped_while_its_files_are_unchanged_and_say_all(
     project, tmp_path

@@ -18,6 +18,7 @@ from huggingface_hub.constants import HF_HUB_CACHE
 
 from lib.base import files, parameters, paths
 from lib.base.errors import InputError
+from lib.studies import findings
 from tools.run.profiles import has_file, of_profile, of_texts
 
 OF_SOME = ("hub", "paper")  # profiles that are for some notebooks only
@@ -92,9 +93,10 @@ class Job:
 
         While it is unchanged, the notebook need not run again.
 
-        It covers the source, the parameters, the modules of `lib` that the notebook
-        imports (directly or not), the tables of `make bench` that it quotes, Python,
-        the pinned packages, and the data that it may read.
+        It covers the source, the sentences on its findings, the parameters, the modules
+        of `lib` and `audit` that the notebook imports (directly or not), the tables of
+        `make bench` that it quotes, Python, the pinned packages, and the data that it
+        may read.
         """
         cells = parameters.cells(self.notebook)
         code = tuple(
@@ -107,6 +109,8 @@ class Job:
             *library,
             *_quoted_tables(code, library),
         ]
+        if (said := findings.file_of(self.name)).exists():
+            sources.append(said)
         data = dict.fromkeys(_data_files(self.parameters.values()))
         parts = [
             sys.version,
@@ -224,11 +228,14 @@ def library_files(sources: tuple[str, ...]) -> list[Path]:
     modules = [
         Path(module.__file__) for module in finder.modules.values() if module.__file__
     ]
+    packages = {
+        paths.ROOT / name for name in ("lib", "audit") if name in finder.modules
+    }
     tables = [
         table
-        for kind in ("*.toml", "*.csv")
-        for folder in ("lib", "audit")
-        for table in (paths.ROOT / folder).rglob(kind)
+        for kind in ("*.toml", "*.csv", "*.yaml")
+        for package in packages
+        for table in package.rglob(kind)
     ]
     return sorted([*modules, *tables])
 
