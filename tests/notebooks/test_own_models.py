@@ -48,7 +48,7 @@ LESSONS = {
         "other_corpus": "lee",
         "ks": [2, 5],
         "queries": 30,
-        "query_counts": [5, 10],
+        "few_queries": 10,
     },
     "03_popularity": SEARCHED | {"queries": 30, "k": 15, "pairs": 30},
     "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
