@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from lib.base import paths
+from lib.sent2vec import Sent2Vec
+from lib.studies import trainings
 
 LR = 0.3
 
@@ -63,6 +65,28 @@ def test_a_step_of_sent2vec_goes_down_the_slope_of_its_loss(
     update(V, U, *sample, lr=LR)
     for found, right in zip((V, U), expected, strict=True):
         np.testing.assert_allclose(found, right, atol=1e-8)
+
+
+# Lesson 5: "It takes the same steps. (A test of the project compares the two.)"
+def test_a_step_of_sent2vec_is_one_of_the_trainer(update) -> None:
+    """On a line of two words, each the context and the only negative of the other.
+
+    The trainer reads the sigmoid from a table, as the authors' program does.
+    """
+
+    def matrices(lr) -> list[np.ndarray]:
+        alone = {"dim": 2, "epochs": 1, "negatives": 1, "subsample": 1.0}
+        least = {"min_count": 1, "min_target_count": 1, "variant": "paper"}
+        tiny = Sent2Vec.train(["sun moon"], **alone, **least, lr=lr)
+        own = trainings.word_weights(tiny)["row"]
+        both = tiny.input_matrix, tiny.output_matrix
+        return [matrix[own].astype(float) for matrix in both]
+
+    V, U = matrices(1e-9)  # as they begin
+    update(V, U, [1], 0, [1], lr=1.0)  # moon predicts sun
+    update(V, U, [0], 1, [0], lr=1.0)  # sun predicts moon
+    for found, right in zip((V, U), matrices(1.0), strict=True):
+        np.testing.assert_allclose(found, right, atol=2e-3)
 
 
 def test_the_expected_loss_of_a_target_is_that_of_every_draw(rng) -> None:
