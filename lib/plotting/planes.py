@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -27,8 +28,10 @@ def borders(
         axes.plot(x, y, linestyle="", label=label, **looks[label])
     low, high = points.min(axis=0) - 1, points.max(axis=0) + 1
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    dashes = cycle(["-", "--", ":", "-."])  # told apart in gray print, too
     for name, (a, b, c) in lines.items():
         foot = -c * np.array([a, b]) / (a * a + b * b)
         line = {"color": looks[name]["color"], "label": f"border {name}"}
+        line["linestyle"] = next(dashes)
         axes.axline(foot, foot + np.array([b, -a]), **line)
     frame(axes, "dimension 1", "dimension 2")
