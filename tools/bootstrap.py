@@ -238,6 +238,9 @@ def build():
 
     The project itself is installed as a link to this folder.
     """
+    if VENV.is_symlink():
+        there = VENV.resolve()
+        stop(f".venv: a link to {there}, which would be emptied; remove the link")
     size = "1.3 GB to download and 3.8 GB on disk, once; with CUDA 7.5 GB on disk"
     print(f"Building the environment in {VENV} ({size})", flush=True)
     run([sys.executable, "-m", "venv", "--clear", VENV])
