@@ -70,6 +70,14 @@ def test_token_overlap_by_hand() -> None:
     np.testing.assert_allclose(by_jaccard, [(2 / 4 + 0) / 2, 0])
 
 
+def test_the_tree_joins_the_most_alike_first_at_one_minus_n2o() -> None:
+    names = ["A", "B", "C"]
+    table = pd.DataFrame([[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 1]], names, names)
+    tree = n2o.linkage(table)
+    assert set(tree[0, :2]) == {0, 1}
+    np.testing.assert_allclose(tree[:, 2], [0.2, (0.8 + 0.6) / 2])
+
+
 def test_map_reproduces_distances_that_fit_a_plane() -> None:
     places = np.array([[0, 0], [0.6, 0], [0, 0.4], [0.5, 0.5]])
     distances = squareform(pdist(places))
