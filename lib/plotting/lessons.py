@@ -75,7 +75,8 @@ class Figures:
         by : str
             A column by which other rows are marked; those of one name stand together.
         """
-        size = (PAGE_WIDTH, 0.24 * table.index.nunique() + 1)
+        places = max(table.index.nunique(), len(table) / 2)
+        size = (PAGE_WIDTH, 0.24 * places + 1)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
         kinds = groups(table.index) if by_kind else None
         if by:
