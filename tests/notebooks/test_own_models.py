@@ -46,9 +46,10 @@ LESSONS = {
     "02_robustness": SEARCHED
     | {
         "other_corpus": "lee",
-        "ks": [2, 5],
+        "k": 5,
         "queries": 30,
         "few_queries": 10,
+        "deals": 3,
     },
     "03_popularity": SEARCHED | {"queries": 30, "k": 15, "pairs": 30},
     "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
