@@ -51,7 +51,7 @@ LESSONS = {
         "few_queries": 10,
         "deals": 3,
     },
-    "03_popularity": SEARCHED | {"queries": 30, "k": 15, "pairs": 30},
+    "03_popularity": SEARCHED | {"queries": 30},
     "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
     "09_situate_your_own": {
         "corpus_name": TEXT,
