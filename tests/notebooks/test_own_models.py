@@ -48,7 +48,6 @@ LESSONS = {
         "other_corpus": "lee",
         "k": 5,
         "queries": 30,
-        "few_queries": 10,
         "deals": 3,
     },
     "03_popularity": SEARCHED | {"queries": 30},
