@@ -47,7 +47,7 @@ WHOLE = "10000000, a whole number"
 @pytest.mark.parametrize(
     ("notebook", "changed", "message"),
     [
-        ("04", {"pairs": 2.0}, f"pairs: 2.0 is not accepted; give 1 to {WHOLE}"),
+        ("04", {"pairs": 2.0}, f"pairs: 2.0 is not accepted; give 2 to {WHOLE}"),
         ("05", {"seeds": [1, 1]}, "[1, 1] is not accepted; give a list of different"),
         ("05", {"seeds": [1]}, "give two or more, or five for a verdict"),
         ("05", {"seeds": [1, -1]}, "seeds: -1 is not accepted; give 0 to 4294967295"),
