@@ -164,7 +164,7 @@ def embed(
     return store.embed(fit(embedder, haystack), queries), searched
 
 
-# -- sentences changed for the experiment of lesson 1 ----------------------------------
+# -- other versions of a sentence ------------------------------------------------------
 
 
 def versions(

@@ -12,33 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lib.base import parameters
-from lib.base.errors import InputError
-from lib.corpora import Corpus, text
-
 # The neighbors of the same queries under each embedder, int64[q, k], nearest first.
 Ids = Mapping[str, np.ndarray]
-
-
-def find(corpus: Corpus, query: str) -> int:
-    """The corpus index of a sentence, with white space squeezed.
-
-    InputError, with the most similar sentence, if it is not there. Most similar is the
-    sentence that shares most of its words with the query (Jaccard).
-    """
-    wanted = text.squeeze(query)
-    if wanted in corpus.sentences:
-        return corpus.sentences.index(wanted)
-    words = text.content_types(wanted)
-
-    def likeness(sentence: str) -> float:
-        return text.jaccard(words, text.content_types(sentence))
-
-    closest = max(corpus.sentences, key=likeness)
-    raise InputError(
-        f"query: {parameters.shown(wanted)} is not a sentence of corpus "
-        f"{corpus.name!r}; give one exactly as it is there; most similar: {closest!r}"
-    )
 
 
 # -- who finds what --------------------------------------------------------------------

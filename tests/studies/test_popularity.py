@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from audit import popularity as audited
 from lib import corpora
-from lib.base.errors import InputError
 from lib.studies import popularity
 
 # One query; the sentences are 1 to 5.
@@ -83,12 +82,3 @@ def test_pairs_are_described_by_words_names_meaning_and_document(corpus) -> None
 def test_paraphrases_are_the_other_members_of_a_group(corpus) -> None:
     found = audited.paraphrases(corpus, np.array([1, 2, 4]))
     assert rows(found, "query", "sentence") == [(0, 0)]
-
-
-def test_a_query_is_found_whatever_its_white_space_or_the_most_similar_one_is_named(
-    corpus,
-) -> None:
-    assert popularity.find(corpus, " Dogs \tbark! ") == 2
-    said = r"query: 'A cat sleeps!' is not a sentence of .* 'A cat sleeps, too\.'"
-    with pytest.raises(InputError, match=said):
-        popularity.find(corpus, "A cat sleeps!")
