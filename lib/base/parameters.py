@@ -99,7 +99,7 @@ def _check_list(name: str, value: Any, own: list, limits: Bounds) -> None:
     for member in value:
         _check_one(name, member, own[0] if own else "", limits)
     if len(value) < limits.fewest:
-        raise _refused(name, value, "two or more, or five for a verdict")
+        raise _refused(name, value, f"{limits.fewest} or more values")
     if limits.first and value[0] not in limits.first:
         raise _refused(
             name,

@@ -49,7 +49,8 @@ WHOLE = "10000000, a whole number"
     [
         ("04", {"pairs": 2.0}, f"pairs: 2.0 is not accepted; give 2 to {WHOLE}"),
         ("05", {"seeds": [1, 1]}, "[1, 1] is not accepted; give a list of different"),
-        ("05", {"seeds": [1]}, "give two or more, or five for a verdict"),
+        ("05", {"seeds": [1]}, "seeds: [1] is not accepted; give 2 or more values"),
+        ("replication/sent2vec", {"text_shares": [0.5, 1]}, "give 3 or more values"),
         ("05", {"seeds": [1, -1]}, "seeds: -1 is not accepted; give 0 to 4294967295"),
         (
             "replication/pitfalls",
