@@ -209,8 +209,9 @@ def classes() -> str:
         (title,) = re.findall(r"^# ([^:\n]+)", opening)
         (needs,) = re.findall(r"\*\*You need\*\* (.+)", opening)
         (plan,) = re.findall(r"\*\*90 minutes:\*\* ([^.]+)\.", opening)
+        page = f"../figures/reference/default/{notebook.stem}/README.md"
         row = {
-            "class": f"[{title}](../notebooks/{notebook.name})",
+            "class": f"[{title}]({page}) ([notebook](../notebooks/{notebook.name}))",
             "students need": re.sub(r"\[(.+?)\]\(.+?\)", r"\1", needs).rstrip("."),
             "90 minutes": plan,
         }
