@@ -18,6 +18,7 @@ from lib.base.errors import InputError
 SHOWN = 12  # hexadecimal digits of a hash
 STEP = math.log(1.01)
 NEAR = 5  # steps
+NOTHING = 0.001  # a smaller number is shown as 0.00
 
 
 class Checks:
@@ -34,27 +35,24 @@ class Checks:
         self.right = right
 
     def __call__(self, exercise: str, answer: Any) -> int:
-        """Print whether an answer is right; Ellipsis (``...``) is no answer yet.
+        """Print whether an answer is right, in a sentence without a traceback.
 
         Returns the points that nbgrader reads, 1 for a right answer and 0 otherwise.
 
-        A number may be given in percent. Where several things are asked, the answer is
-        a list of them.
+        A number may be given in percent, with or without the sign in a string. Where
+        several things are asked, the answer is a list or an array of them. Ellipsis
+        (``...``) and an empty string are no answer yet.
         """
         right = self.right[parameters.one_of("exercise", exercise, self.right)]
         given = _listed(answer)
-        if any(each is ... for each in given):
+        if any(each is ... or _is_blank(each) for each in given):
             print(f"{exercise}: no answer yet")
             return 0
-        if len(given) != len(right):
-            count = len(right)
-            wanted = "one answer" if count == 1 else f"a list of {count} answers"
-            raise InputError(f"{exercise}: {answer!r} is not accepted; give {wanted}")
-        hashed = [
-            {_hash(exercise, form) for form in _forms(exercise, one)} for one in given
-        ]
-        pairs = zip(hashed, right, strict=True)
-        is_right = not any(forms.isdisjoint(known) for forms, known in pairs)
+        try:
+            is_right = _agree(exercise, given, right)
+        except InputError as refused:
+            print(f"{exercise}: {parameters.shown(answer)} is not accepted; {refused}")
+            return 0
         verdict = "right" if is_right else "not right yet"
         print(f"{exercise}: {', '.join(map(str, given))} is {verdict}")
         return int(is_right)
@@ -72,37 +70,64 @@ def hashes(exercise: str, answer: Any) -> list[list[str]]:
     return found
 
 
+def _agree(exercise: str, given: list, right: Sequence[Sequence[str]]) -> bool:
+    """Whether each name or number given is right; raises InputError for no answers."""
+    count = len(right)
+    if len(given) != count:
+        wanted = "one answer" if count == 1 else f"a list of {count} answers"
+        raise InputError(f"give {wanted}")
+    hashed = [{_hash(exercise, form) for form in _forms(one)} for one in given]
+    pairs = zip(hashed, right, strict=True)
+    return not any(forms.isdisjoint(known) for forms, known in pairs)
+
+
 def _listed(answer: Any) -> list:
-    return list(answer) if isinstance(answer, list | tuple) else [answer]
+    is_row = isinstance(answer, list | tuple) or getattr(answer, "ndim", 0) == 1
+    return list(answer) if is_row else [answer]
 
 
-def _forms(exercise: str, answer: Any) -> list[str]:
-    """What stands for a name, or for a number as it is and as a percentage."""
-    if isinstance(answer, str):
-        return [answer.strip().casefold()]
+def _is_blank(answer: Any) -> bool:
+    return isinstance(answer, str) and not answer.strip()
+
+
+def _forms(answer: Any) -> list[str]:
+    """What stands for a name, or for a number as it is and as a percentage.
+
+    A string may be either: ``"12 %"`` and ``"1/8"`` are numbers, too.
+    """
+    names = [answer.strip().casefold()] if isinstance(answer, str) else []
     try:
-        number = float(answer)
-    except (TypeError, ValueError):
+        number = _written(answer) if names else float(answer)
+    except (TypeError, ValueError, ArithmeticError):
         number = math.nan
-    if not math.isfinite(number):
-        raise InputError(
-            f"{exercise}: {parameters.shown(answer)} is not accepted; "
-            "give a number or a name"
-        )
-    return [_steps(number), _steps(number / 100)]
+    if math.isfinite(number):
+        return [*names, *_zero(number), _steps(number), _steps(number / 100)]
+    if names:
+        return names
+    raise InputError("give a number or a name")
+
+
+def _written(text: str) -> float:
+    over, _, under = text.strip().removesuffix("%").partition("/")
+    return float(over) / float(under or 1)
 
 
 def _near(number: float) -> list[str]:
     """What stands for a number and for those near it."""
     around = [number * math.exp(step * STEP) for step in range(-NEAR, NEAR + 1)]
-    return list(dict.fromkeys(map(_steps, around)))
+    return list(dict.fromkeys([*_zero(number), *map(_steps, around)]))
+
+
+def _zero(number: float) -> list[str]:
+    """What stands for 0 if that is what a number is shown as."""
+    return [_steps(0)] if abs(number) < NOTHING else []
 
 
 def _steps(number: float) -> str:
-    """A number in steps of 1 %, with its sign."""
+    """A number in steps of 1 %, with its sign; no other number stands for 0."""
     if number == 0:
-        return "0"
-    return f"{'-' * (number < 0)}{round(math.log(abs(number)) / STEP)}"
+        return "zero"
+    return f"{'minus ' * (number < 0)}{round(math.log(abs(number)) / STEP)}"
 
 
 def _hash(exercise: str, form: str) -> str:

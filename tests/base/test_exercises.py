@@ -21,6 +21,9 @@ ANSWERS = {
     "02.2": "tfidf",
     "03.1": [0.2, "GloVe"],
     "03.2": 0,
+    "04.1": [1, 0],
+    "04.2": [0.5, 0.0006],
+    "04.3": 0.0028,
 }
 RIGHT = {exercise: hashes(exercise, answer) for exercise, answer in ANSWERS.items()}
 
@@ -51,18 +54,35 @@ def said(exercise: str, answer: object, right: dict = RIGHT) -> str:
         ("03.1", [0.3, "glove"], False),
         ("03.2", 0.0, True),
         ("03.2", 0.1, False),
+        ("01.2", "6 %", True),
+        ("01.2", "0.06", True),
+        ("01.1", "2/3", True),
+        ("01.1", "2/0", False),
+        ("02.2", "tf/idf", False),
+        ("01.2", "seven %", False),
+        ("03.1", np.array([0.2, 0.3]), False),
+        ("04.1", np.array([1.0, 0.0]), True),
+        ("04.1", [0.999, -1e-17], True),  # as rounding leaves them
+        # 0 and 1, or x and -1/x, once had the same hash.
+        ("04.1", [0, 0], False),
+        ("04.1", [1, 1], False),
+        ("04.2", [-2, 0.0006], False),
+        # What is printed as 0.00 may be given so.
+        ("04.2", [0.5, 0.00], True),
+        ("04.2", [0.5, 0.02], False),
+        ("04.3", 0, False),
     ],
 )
 def test_names_and_numbers_near_the_answer_are_right(
     exercise, answer, is_right
 ) -> None:
     verdict = "right" if is_right else "not right yet"
-    listed = answer if isinstance(answer, list) else [answer]
+    listed = list(answer) if np.ndim(answer) == 1 else [answer]
     shown = ", ".join(map(str, listed))
     assert said(exercise, answer) == f"{exercise}: {shown} is {verdict}"
 
 
-@pytest.mark.parametrize("answer", [..., [0.2, ...]])
+@pytest.mark.parametrize("answer", [..., [0.2, ...], "", [0.2, " "]])
 def test_an_exercise_that_nobody_has_solved_is_no_error(answer) -> None:
     assert said("03.1", answer) == "03.1: no answer yet"
 
@@ -72,12 +92,19 @@ def test_an_exercise_that_nobody_has_solved_is_no_error(answer) -> None:
     [
         (None, "give a number or a name"),
         (np.nan, "give a number or a name"),
+        (10**400, "give a number or a name"),
         ([0.6, 0.7], "give one answer"),
     ],
 )
 def test_what_is_no_answer_is_refused_in_a_sentence(answer, wanted) -> None:
-    with refused(f"is not accepted; {wanted}"):
-        said("01.1", answer)
+    assert said("01.1", answer).startswith("01.1: ")
+    assert said("01.1", answer).endswith(f" is not accepted; {wanted}")
+    assert len(said("01.1", answer)) < 150
+
+
+def test_an_exercise_that_there_is_not_is_refused() -> None:
+    with refused("exercise: '01.3' is not known; "):
+        said("01.3", 0.5)
 
 
 # Two processors, or two ways of rounding
