@@ -12,7 +12,8 @@ be checked, ``{"answer": {"value": "row.mean()", "says": "the mean"}}``, or else
 Each lesson is executed with its solutions, unless nothing has changed since the last
 time, and the values of the answers are read from it. The teacher's copy is that
 executed notebook. The student's copy has neither answers, solutions nor findings, and
-titles of figures that tell nothing, but checks that hold hashes of the values.
+titles of figures that tell nothing, but checks that hold hashes of the values. What
+students can write themselves lies folded below the cell where they write it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -52,13 +54,22 @@ YOURS = (
     "**What do you see?** Compare it with your guess, and say why. *(Write here: "
     "double-click, then Shift+Enter.)*"
 )
+UNSHOWN = (
+    "**What is your guess, and why?** No cell shows the answer; discuss it in class. "
+    "*(Write here: double-click, then Shift+Enter.)*"
+)
 HOW = (
-    "Set `answer` in the cell of an exercise, then run the check below it. A check is "
-    "valid only for the original parameters at the top; numbers may be off by 5 %, and "
-    "may be in percent."
+    "Run the next cell, which makes `check`. Then set `answer` in the cell of an "
+    "exercise, run it, and run the check below it, which also shows your point, 1 or "
+    "0. A check is valid only for the original parameters at the top; numbers may be "
+    'off by 5 %, and 12 % may be written as `0.12`, `12` or `"12 %"`.'
 )
 WRITE = "# Write your code here."
-WRITE_FIRST = "# Write {} here yourself, before you look at the next cell."
+WRITE_FIRST = (
+    "# Write {} here yourself.\n"
+    "# Then run the next cell, which has it, too; to compare, open it (click ...)."
+)
+FOLDED = {"jupyter": {"source_hidden": True}}  # metadata: JupyterLab shows "..."
 PLAIN = f"{findings.STUDENT} = True  # figure titles give nothing away"
 DISCUSS = "**Discuss.** There is no single right answer."
 # Stands in for the checks while their answers are not known yet.
@@ -248,9 +259,18 @@ def student_copy(job: Job, right: Right) -> NotebookNode:
         parameters.TAG: lambda cell: [cell, new_code_cell(PLAIN)],
         ANSWER: lambda _: [new_markdown_cell(YOURS)],
         FOUND: lambda _: [],
-        WRITTEN: lambda cell: [new_code_cell(_invitation(cell)), cell],
+        WRITTEN: lambda cell: [new_code_cell(_invitation(cell)), _folded(cell)],
     }
-    return copied(job, of_tag, without_solutions, source_of(right))
+    notebook = copied(job, of_tag, without_solutions, source_of(right))
+    for before, cell in pairwise(notebook.cells):
+        if cell.source == YOURS and before.cell_type == "markdown":
+            cell.source = UNSHOWN
+    return notebook
+
+
+def _folded(cell: NotebookNode) -> NotebookNode:
+    cell.metadata.update(FOLDED)
+    return cell
 
 
 def _invitation(cell: NotebookNode) -> str:

@@ -108,11 +108,23 @@ def test_a_students_copy_hides_answers_and_solutions_and_a_teachers_has_all(
     for number in ids(lesson):
         assert text.count(f'check("{number}", answer)') == 1
     asked = len(tagged(lesson.notebook, "answer"))
-    assert text.count("**What do you see?**") == asked
+    assert text.count(tool.YOURS) + text.count(tool.UNSHOWN) == asked
     assert [sentence for sentence in sentences(lesson) if sentence in text] == []
     worked = source(tool.worked_copy(lesson).cells)
     assert [line for line in lines(hidden) if line not in worked] == []
     assert len(re.findall(r"^answer = ", worked, re.MULTILINE)) == len(ids(lesson))
+
+
+# docs/teaching: "the written function lies folded in the next one"
+def test_what_a_student_can_write_is_folded_away_until_it_is_opened(lesson) -> None:
+    right = tool.checks_of(lesson, dict.fromkeys(ids(lesson), 0.5))
+    cells = tool.student_copy(lesson, right).cells
+    for before, cell in pairwise(cells):
+        is_folded = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        assert is_folded == tool.has_tag(cell, tool.WRITTEN)
+        assert not is_folded or before.source.startswith("# Write ")
+        if cell.source == tool.YOURS:  # there is something to see
+            assert before.cell_type == "code"
 
 
 def test_links_of_a_copy_lead_to_files_or_other_copies(lesson) -> None:
