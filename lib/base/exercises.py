@@ -76,9 +76,15 @@ def _agree(exercise: str, given: list, right: Sequence[Sequence[str]]) -> bool:
     if len(given) != count:
         wanted = "one answer" if count == 1 else f"a list of {count} answers"
         raise InputError(f"give {wanted}")
-    hashed = [{_hash(exercise, form) for form in _forms(one)} for one in given]
+    forms = [_forms(one) for one in given]
+    if any(
+        isinstance(one, str) and len(each) == 1 < len(known)
+        for one, each, known in zip(given, forms, right, strict=True)
+    ):
+        raise InputError("give a number")  # a name has one hash, a number more
+    hashed = [{_hash(exercise, form) for form in each} for each in forms]
     pairs = zip(hashed, right, strict=True)
-    return not any(forms.isdisjoint(known) for forms, known in pairs)
+    return not any(own.isdisjoint(known) for own, known in pairs)
 
 
 def _listed(answer: Any) -> list:
