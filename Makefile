@@ -73,7 +73,7 @@ test-nightly: $(READY) ## run the long tests: 10 kills per job, 2,000 cases of e
 	@SENTENCE_NIGHTLY=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --cov=lib --cov-report=term-missing:skip-covered
 
 lab: $(READY) ## open the first lesson in JupyterLab, on this machine only, or just the student copies  [CLASS=yes]
-	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) notebooks$${CLASS:+/student}
+	@JUPYTER_PATH= JUPYTER_CONFIG_PATH="$$PWD/tools/lab" JUPYTER_PREFER_ENV_PATH=1 JUPYTERLAB_WORKSPACES_DIR="$$PWD/.cache/lab" $(BIN)/jupyter lab --ip=127.0.0.1 $(AS_ROOT) $${CLASS:+notebooks/student --LabApp.default_url=/lab/tree/00_start_here.ipynb}
 
 data: $(READY) ## fetch up to 200 MB of the papers' free data; show what is here and how to get the rest  [ASSET=glove-6b|all]
 	@$(BIN)/python -m tools.data --asset="$$ASSET"

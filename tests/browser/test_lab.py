@@ -54,6 +54,14 @@ def test_the_first_lesson_opens_and_is_saved_only_when_the_reader_saves_it(
     assert autosave.get_attribute("aria-checked") in (None, "false")
 
 
+# The links of a lesson lead to pages of the project.
+def test_the_link_to_the_glossary_opens_it(lesson) -> None:
+    lesson.open("notebooks/00_start_here.ipynb")
+    lesson.page.get_by_role("link", name="the glossary").click()
+    glossary = lesson.page.locator(".jp-MarkdownViewer")
+    glossary.get_by_role("heading", name="Glossary").wait_for()
+
+
 # README: "play with a notebook", "what you run there goes to `figures/interactive/`"
 @pytest.mark.parametrize("name", RUN)
 def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(
@@ -64,7 +72,7 @@ def test_a_lesson_opens_unfolds_runs_and_what_is_moved_changes_what_is_shown(
         load_notebook_node(str(source)), profiles.of_profile(source, "smoke")
     )
     write_ipynb(notebook, str(lab.project / "notebooks" / f"small_{name}.ipynb"))
-    lesson.open(f"small_{name}.ipynb")
+    lesson.open(f"notebooks/small_{name}.ipynb")
     assert lesson.page.locator(OBSTACLES).all_inner_texts() == []
     folded = lesson.page.locator("details")  # answers, and solutions
     assert folded.count() == source.read_text().count("<details>")
