@@ -9,7 +9,7 @@ from functools import cache, partial
 import pandas as pd
 
 from audit.ledger import CLAIMS, SEEN, UNTESTED, WORDS
-from audit.shown import anchor, numbers
+from audit.shown import anchor, numbers, short_name
 from audit.verdicts import on_claim
 from lib import embedders
 from lib.base import parameters, paths
@@ -188,7 +188,7 @@ def _row(listed: pd.DataFrame, found: pd.DataFrame) -> dict[str, str]:
     """A claim's row, from the parts that are listed and what was found of them."""
     claim = listed.iloc[0]
     row = {
-        "claim": f"{claim['claim']} ({claim['where']})",
+        "claim": f"*{short_name(claim['id'])}*: {claim['claim']} ({claim['where']})",
         "the paper": claim["published"],
         "ours": "",
         "verdict": claim["status"].replace("merged: into", "merged with"),
