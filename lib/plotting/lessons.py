@@ -146,7 +146,7 @@ class Figures:
         lines: Mapping[str, tuple[float, float, float]],
     ) -> None:
         """Points in the plane by label, and the lines ax + by + c = 0 by name."""
-        figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
+        figure, axes = plt.subplots(figsize=(4.2, 3), layout="constrained")
         borders(points, labels, lines, axes)
         figure.legend(frameon=False, loc="outside right center")
         self.show(name, figure)

@@ -20,9 +20,9 @@ def borders(
 ) -> None:
     """Points by label, and the lines ax + by + c = 0 by name.
 
-    A line that is named like a label has its color.
+    A line that is named like a label has its color, another one is dark.
     """
-    looks = marks([*labels, *lines])
+    looks = marks(labels)
     for label in dict.fromkeys(labels):
         x, y = points[labels == label].T
         axes.plot(x, y, linestyle="", label=label, **looks[label])
@@ -31,7 +31,8 @@ def borders(
     dashes = cycle(["-", "--", ":", "-."])  # told apart in gray print, too
     for name, (a, b, c) in lines.items():
         foot = -c * np.array([a, b]) / (a * a + b * b)
-        line = {"color": looks[name]["color"], "label": f"border {name}"}
+        color = looks[name]["color"] if name in looks else "0.2"
+        line = {"color": color, "label": f"border {name}"}
         line["linestyle"] = next(dashes)
         axes.axline(foot, foot + np.array([b, -a]), **line)
     frame(axes, "dimension 1", "dimension 2")
