@@ -99,6 +99,8 @@ class Figures:
         limits: tuple[float, float] | None = None,
         log: bool | Sequence[float] = False,
         joined: bool = True,
+        log_y: bool = False,
+        looks: Sequence[int] | None = None,
     ) -> None:
         """A line for each table, with a band for its intervals, and all as one CSV.
 
@@ -116,12 +118,18 @@ class Figures:
             Whether the x-axis is logarithmic, or where its ticks are then.
         joined : bool
             Whether lines join the marks.
+        log_y : bool
+            Whether the y-axis is logarithmic.
+        looks : sequence of int, optional
+            The number of each line's color and mark, by default 0, 1, 2 ....
         """
         size = (PAGE_WIDTH, 3)
         figure, axes = plt.subplots(figsize=size, layout="constrained")
-        curves(tables, axes, x_label, y_label, joined)
+        curves(tables, axes, x_label, y_label, joined, looks)
         if log:
             logarithmic(axes.xaxis, None if log is True else log)
+        if log_y:
+            logarithmic(axes.yaxis)
         axes.set_ylim(limits)
         if len(tables) > 1:
             figure.legend(frameon=False, loc="outside lower center", ncols=3)

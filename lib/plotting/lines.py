@@ -18,17 +18,20 @@ def curves(
     x_label: str,
     y_label: str,
     joined: bool = True,
+    looks: Sequence[int] | None = None,
 ) -> None:
     """A marked and colored line for each name, with a band for its intervals.
 
     Each table has a column value; its index gives the positions on the x-axis, columns
-    low and high the band. Without `joined` there are marks alone.
+    low and high the band. Without `joined` there are marks alone. The lines look like
+    kinds 0, 1, 2 ... or those given, so that a line looks alike in several figures.
     """
-    for i, (name, table) in enumerate(tables.items()):
+    looks = looks or range(len(tables))
+    for number, (name, table) in zip(looks, tables.items(), strict=True):
         if table.empty:
             continue
         # A mark on the frame is shown whole.
-        mark = look(i) | {"markersize": 4, "linewidth": 1.2, "clip_on": False}
+        mark = look(number) | {"markersize": 4, "linewidth": 1.2, "clip_on": False}
         if not joined:
             mark["linestyle"] = "none"
         axes.plot(table.index, table["value"], label=name, **mark)
