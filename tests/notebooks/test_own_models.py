@@ -43,9 +43,10 @@ LESSONS = {
     "00_start_here": {},
     "01_n2o": SEARCHED
     | {"queries": 30, "k": 5, "experiment_verses": 5, "experiment_k": 5},
-    "02_robustness": SEARCHED
-    | {
+    "02_robustness": {
+        "corpus_name": TEXT,
         "other_corpus": "lee",
+        "third_corpus": "bible-gospels:web",
         "k": 5,
         "queries": 30,
         "deals": 3,
