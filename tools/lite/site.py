@@ -30,10 +30,14 @@ CORE = (
 PACKAGES = ["numpy", "pandas", "scipy", "scikit-learn", "matplotlib"]
 OF_KERNEL = ["micropip", "ssl", "sqlite3", "ipython", "jedi"]
 
-# The site's first page opens the lesson, not an empty launcher.
+# The site's first page opens the lesson, not an empty launcher. JupyterLite reads the
+# settings of the pages above its own, too, and shows nothing if one has none.
 OPENING = f"""<!doctype html>
 <title>Lesson 0</title>
 <meta http-equiv="refresh" content="0; url=lab/index.html?path={wheel.LESSON.name}">
+<script id="jupyter-config-data" type="application/json" data-jupyter-lite-root=".">
+{{}}
+</script>
 """
 KERNEL = "@jupyterlite/pyodide-kernel-extension:kernel"
 # Pyodide looks for a wheel from its worker's folder, four levels below the site.
@@ -50,6 +54,8 @@ def build(output: Path, pyodide: Path | None) -> None:
     source = WORK / "source"
     shutil.rmtree(source, ignore_errors=True)
     shutil.rmtree(output, ignore_errors=True)
+    # It would say that the settings are written, of the folder that is gone.
+    (WORK / ".jupyterlite.doit.db").unlink(missing_ok=True)
     (source / "contents").mkdir(parents=True)
     shutil.copy(wheel.LESSON, source / "contents")
     shutil.copy(HERE / "LICENSES.md", source / "contents")
