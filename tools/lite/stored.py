@@ -20,6 +20,7 @@ from lib.embedders.base import Embedder
 
 FILE = Path(__file__).with_name("stored.npz")
 REPLACING = "from tools.lite.stored import load, missing\n"  # in `lib.embedders`
+WORD = "/word/"  # between the names of an embedder and of a word
 _load = embedders.load
 _missing = embedders.missing
 
@@ -50,7 +51,7 @@ def _arrays() -> Mapping[str, np.ndarray]:
 
 def has(name: str) -> bool:
     """Whether there are stored vectors of an embedder."""
-    return any(stored.rpartition("/")[0] == name for stored in _arrays())
+    return any(stored.partition("/")[0] == name for stored in _arrays())
 
 
 class Stored(Embedder):
@@ -62,6 +63,17 @@ class Stored(Embedder):
     def __init__(self, name: str) -> None:
         self.name = name
 
+    @property
+    def vectors(self) -> Mapping[str, np.ndarray]:
+        """The vectors of the words that the lesson looks up."""
+        start = f"{self.name}{WORD}"
+        arrays = _arrays().items()
+        return {
+            stored.removeprefix(start): array
+            for stored, array in arrays
+            if stored.startswith(start)
+        }
+
     def _encode(self, sentences: Sequence[str]) -> np.ndarray:
         vectors = _arrays().get(key(self.name, sentences))
         if vectors is None:
@@ -71,3 +83,44 @@ class Stored(Embedder):
                 "with `make lab`"
             )
         return vectors.astype(np.float32)
+
+
+class Recorder(Embedder):
+    """An embedder whose answers are kept, as `Stored` gives them again.
+
+    Parameters
+    ----------
+    embedder : Embedder
+        It answers.
+    answers : dict of str to array
+        Where vectors are put, of many sentences in float16.
+    """
+
+    def __init__(self, embedder: Embedder, answers: dict[str, np.ndarray]) -> None:
+        self.name = embedder.name
+        self.embedder = embedder
+        self.answers = answers
+
+    @property
+    def vectors(self) -> Mapping[str, np.ndarray]:
+        """The embedder's word vectors; those that are looked up are kept."""
+        return _Words(self.embedder.vectors, f"{self.name}{WORD}", self.answers)
+
+    def _encode(self, sentences: Sequence[str]) -> np.ndarray:
+        encoded = self.embedder.fit_encode(sentences)
+        kept = np.float16 if len(sentences) > 1 else np.float32
+        self.answers[key(self.name, sentences)] = encoded.astype(kept)
+        return encoded
+
+
+class _Words(dict):
+    def __init__(
+        self, vectors: Mapping[str, np.ndarray], start: str, answers: dict
+    ) -> None:
+        self.whole = vectors
+        self.start = start
+        self.answers = answers
+
+    def __missing__(self, word: str) -> np.ndarray:
+        self.answers[f"{self.start}{word}"] = self.whole[word]
+        return self.whole[word]

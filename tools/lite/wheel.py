@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import ast
 import io
+import json
 import tomllib
 import zipfile
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from lib import embedders
 from lib.base import parameters, paths
+from lib.embedders.base import Embedder
 from lib.embedders.registry import SPARSE
+from lib.studies import findings
 from tools.lite import stored
 
 LESSON = paths.NOTEBOOKS / "00_start_here.ipynb"
+FINDINGS = findings.file_of(LESSON.stem)
 PROJECT = tomllib.loads((paths.ROOT / "pyproject.toml").read_text())["project"]
 NAME = PROJECT["name"].replace("-", "_")
 FILE = f"{NAME}-{PROJECT['version']}-py3-none-any.whl"
@@ -23,77 +28,73 @@ METADATA = f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {PROJECT['version']}\
 TAGS = "Wheel-Version: 1.0\nGenerator: lite\nRoot-Is-Purelib: true\n"
 TAGS += "Tag: py3-none-any\n"
 KEPT = (".py", ".csv", ".toml")  # of lib
+# In `lib.base.parameters`: the lesson's sentences are written as JSON, for want of a
+# reader of YAML.
+READING = """def parse_yaml(place: str, content: str | bytes) -> Any:
+    return json.loads(content)
+"""
 
 
 def write(folder: Path) -> Path:
     """Write the wheel into a folder.
 
-    Beside `lib` lie the notebook, whose parameters are checked against it, and the file
-    by which `lib.base.paths` knows a checkout. Its dependencies are not declared: those
-    that Pyodide has are loaded by name, and the others are not needed.
+    Beside `lib` lie the notebook, whose parameters are checked against it, what it says
+    of its results, and the file by which `lib.base.paths` knows a checkout. Its
+    dependencies are not declared: those that Pyodide has are loaded by name, and the
+    others are not needed.
     """
     wheel = folder / FILE
     about = f"{NAME}-{PROJECT['version']}.dist-info"
     sources = [file for file in paths.ROOT.glob("lib/**/*") if file.suffix in KEPT]
     sources += [Path(stored.__file__), Path(__file__).with_name("__init__.py")]
-    registry = Path(embedders.__file__)
-    sources.remove(registry)
+    changed = {embedders.__file__: stored.REPLACING, parameters.__file__: READING}
+    said = json.dumps(parameters.read_yaml(FINDINGS))
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted([*sources, LESSON, paths.ROOT / "LICENSE"]):
-            archive.write(file, file.relative_to(paths.ROOT))
-        place = registry.relative_to(paths.ROOT).as_posix()
-        archive.writestr(place, f"{registry.read_text()}\n\n{stored.REPLACING}")
+            if str(file) not in changed:
+                archive.write(file, _place(file))
+        for file, more in changed.items():
+            archive.writestr(_place(file), f"{Path(file).read_text()}\n\n{more}")
         archive.writestr("requirements.lock", "# None: Pyodide's packages are used.\n")
-        place = stored.FILE.relative_to(paths.ROOT).as_posix()
-        archive.writestr(place, vectors())
+        archive.writestr(_place(FINDINGS), said)
+        archive.writestr(_place(stored.FILE), vectors())
         archive.writestr(f"{about}/METADATA", METADATA)
         archive.writestr(f"{about}/WHEEL", TAGS)
         archive.writestr(f"{about}/RECORD", "")
     return wheel
 
 
+def _place(file: str | Path) -> str:
+    return Path(file).relative_to(paths.ROOT).as_posix()
+
+
 def vectors() -> bytes:
-    """What `tools.lite.stored` reads: the lesson's sentences, embedded, in float16.
+    """What `tools.lite.stored` reads: the answers of the embedders in a run.
 
     Embedders that count words are left out, since they run in the browser.
     """
-    lines = sentences()
-    arrays = {}
-    for name in parameters.of_notebook(LESSON)["embedder_names"]:
-        if embedders.family(name) != SPARSE:
-            encoded = embedders.load(name).fit_encode(lines)
-            arrays[stored.key(name, lines)] = encoded.astype(np.float16)
+    answers: dict[str, np.ndarray] = {}
+    load = embedders.load
+
+    def recorded(name: str, **options: Any) -> Embedder:
+        embedder = load(name, **options)
+        if embedders.family(name) == SPARSE:
+            return embedder
+        return stored.Recorder(embedder, answers)
+
+    embedders.load = recorded
+    try:
+        with redirect_stdout(io.StringIO()):
+            _run_lesson()
+    finally:
+        embedders.load = load
     file = io.BytesIO()
-    np.savez_compressed(file, **arrays)
+    np.savez_compressed(file, **answers)
     return file.getvalue()
 
 
-def sentences() -> list[str]:
-    """The lesson's sentences: what its assignments up to ``sentences = `` make."""
-    values = {}
+def _run_lesson() -> None:
+    namespace: dict[str, Any] = {}
     for cell in parameters.cells(LESSON):
         if cell["cell_type"] == "code":
-            _collect("".join(cell["source"]), values)
-    wanted: dict[str, str] = {}
-
-    def follow(name: str) -> None:
-        """Put what a name is made of before it."""
-        for node in ast.walk(values[name]):
-            if isinstance(node, ast.Name) and node.id in values:
-                follow(node.id)
-        wanted[name] = ast.unparse(values[name])
-
-    follow("sentences")
-    made: dict[str, list[str]] = {}
-    for name, expression in wanted.items():
-        made[name] = eval(expression, {}, made)  # noqa: S307 - the project's own cells
-    return made["sentences"]
-
-
-def _collect(code: str, values: dict[str, ast.expr]) -> None:
-    """Add the values that a cell assigns to names outside functions, the first each."""
-    for statement in ast.parse(code).body:
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                if isinstance(target, ast.Name):
-                    values.setdefault(target.id, statement.value)
+            exec("".join(cell["source"]), namespace)  # noqa: S102 - the project's own cells
