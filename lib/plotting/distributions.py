@@ -17,25 +17,28 @@ def dots_with_intervals(
     axes: Axes,
     label: str,
     kinds: pd.Series | None = None,
-    level: float | None = None,
+    level: float | pd.Series | None = None,
 ) -> None:
     """A dot with its interval for each row, from top to bottom.
 
     Columns are value, low and high; the index names the rows. Rows of one name stand
     close together beside it. `kinds` names each row's kind, which it is colored and
-    marked by. `level` draws a dotted line, such as chance.
+    marked by. `level` draws a dotted line, such as chance, or one for each kind.
     """
     if kinds is None:
         kinds = pd.Series("", table.index)
     errors = bars(table, "value")
     names, places = _places(table.index)
-    for kind, its_look in marks(kinds).items():
+    looks = marks(kinds)
+    for kind, its_look in looks.items():
         rows = np.flatnonzero(kinds == kind)
         values = table["value"].iloc[rows]
         mark = {"linestyle": "", "markersize": 5, **its_look}
         axes.errorbar(values, places[rows], xerr=errors[:, rows], label=kind, **mark)
     if level is not None:
-        axes.axvline(level, color="0.4", linestyle=":", linewidth=1)
+        for kind, place in pd.Series(level).items():
+            color = looks.get(kind, {}).get("color", "0.4")
+            axes.axvline(place, color=color, linestyle=":", linewidth=1)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     frame(axes, label)

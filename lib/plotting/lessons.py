@@ -51,7 +51,7 @@ class Figures:
         name: str,
         table: pd.DataFrame,
         label: str,
-        level: float | None = None,
+        level: float | pd.Series | None = None,
         limits: tuple[float, float] | None = None,
         by_kind: bool = False,
         by: str = "",
@@ -66,8 +66,8 @@ class Figures:
             Columns value, low and high; the index names the rows.
         label : str
             What is on the axis, with its unit.
-        level : float, optional
-            Where a dotted line is drawn, such as chance.
+        level : float or Series, optional
+            Where a dotted line is drawn, such as chance, or one for each of `by`.
         limits : (float, float), optional
             Of the axis.
         by_kind : bool
