@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import poisson
 
-from lib import corpora, embedders, n2o, stats
+from lib import corpora, embedders, n2o
 from lib.base import files
 from lib.base.errors import InputError
 from lib.base.parameters import in_range
@@ -311,34 +311,6 @@ def ranked(
     return Neighbors(found.ids[:, :k], found.similarities[:, :k])
 
 
-def overlaps_with(
-    ids: Mapping[str, np.ndarray],
-    name: str,
-    clusters: np.ndarray,
-    sampling: stats.Sampling,
-) -> pd.DataFrame:
-    """An embedder's row of the heatmap: its N2O with each other one, the closest first.
-
-    Parameters
-    ----------
-    ids : mapping of str to int[q, k]
-        The neighbors that each embedder finds.
-    clusters : int[q]
-        Equal for queries that are not independent.
-
-    Returns
-    -------
-    DataFrame
-        Columns value, low, high, constant, as `stats.means` has them; indexed by the
-        other's name.
-    """
-    others = {}
-    for other, found in ids.items():
-        if other != name:
-            others[other] = n2o.overlap(ids[name], found)
-    return _with_intervals(pd.DataFrame(others), clusters, sampling)
-
-
 def by_chance(placed: Neighborhoods) -> tuple[float, float]:
     """N2O with an embedder that draws at random: expected, and rarely exceeded.
 
@@ -349,34 +321,3 @@ def by_chance(placed: Neighborhoods) -> tuple[float, float]:
     places = len(placed.queries) * placed.k
     rarely = poisson.isf(0.05 / (len(placed.found) - 1), shared * places) / places
     return shared, float(rarely)
-
-
-def example(
-    placed: Neighborhoods, name: str, relatives: list[str], query: int
-) -> dict[str, list[int]]:
-    """Neighbors of one query: those all relatives find, and those nobody else finds.
-
-    Both are nearest first. `query` is a position in ``placed.queries``.
-    """
-    lists = {other: ids[query] for other, ids in placed.ids.items()}
-    own = lists.pop(name)
-    shared = np.all([np.isin(own, lists[relative]) for relative in relatives], axis=0)
-    alone = ~np.isin(own, list(lists.values()))
-    return {"shared": own[shared].tolist(), "alone": own[alone].tolist()}
-
-
-def typical(placed: Neighborhoods, name: str, other: str) -> int:
-    """The query (position) at which the overlap of two embedders is most typical.
-
-    It is nearest to their average; the first of several.
-    """
-    overlaps = n2o.overlap(placed.ids[name], placed.ids[other])
-    return int(np.argmin(np.abs(overlaps - overlaps.mean())))
-
-
-def _with_intervals(
-    columns: pd.DataFrame, clusters: np.ndarray, sampling: stats.Sampling
-) -> pd.DataFrame:
-    table = stats.means(columns, sampling, clusters, within=(0, 1))
-    table = table.rename_axis("embedder")
-    return table.sort_values("value", ascending=False, kind="stable")

@@ -1,4 +1,4 @@
-"""Stored neighbors and a new embedder among them, by hand and by the command.
+"""Stored neighbors and a new embedder among them, also by the command.
 
 Also files that are refused.
 """
@@ -14,7 +14,7 @@ import pytest
 from pyarrow import parquet
 from sklearn.metrics.pairwise import cosine_similarity
 
-from lib import corpora, embedders, n2o, neighbors, stats
+from lib import corpora, embedders, n2o, neighbors
 from lib.base import paths
 from lib.embedders import own
 from lib.neighbors import Neighbors
@@ -28,17 +28,6 @@ from tools.run import runner
 IDS = {"one": [[3, 1], [4, 0], [5, 4]], "two": [[1, 2], [0, 3], [0, 5]]}
 COSINES = np.array([[0.9, 0.5], [0.75, 0.75], [0.5, -0.25]], dtype=np.float32)
 QUERIES = np.array([0, 2, 3])
-
-# Two queries, sentences 0 and 1; k = 2. "new" shares 3 of 4 with a, 2 with b, 1 with c;
-# its 4 is nobody else's.
-LISTS = {
-    "a": [[3, 7], [5, 9]],
-    "b": [[3, 8], [5, 2]],
-    "c": [[6, 7], [6, 9]],
-    "new": [[3, 4], [5, 9]],
-}
-SAMPLING = stats.Sampling(0, 200, 0.9)
-CLUSTERS = np.array([0, 1])
 
 
 def hoods(ids, queries: np.ndarray, size: int, **about) -> Neighborhoods:
@@ -127,32 +116,6 @@ def test_markup_in_a_file_and_a_later_version_are_refused(file, monkeypatch) -> 
         hoods(IDS, QUERIES, 6).write(file)
     with refused(f"{file}: has version 2 of the format"):
         situate.read(file)
-
-
-# -- by hand ---------------------------------------------------------------------------
-
-
-@pytest.fixture
-def few() -> Neighborhoods:
-    return hoods(LISTS, np.array([0, 1]), 10)
-
-
-def test_the_row_by_hand(few) -> None:
-    row = situate.overlaps_with(few.ids, "new", CLUSTERS, SAMPLING)
-    assert row["value"].to_dict() == {"a": 0.75, "b": 0.5, "c": 0.25}
-    assert list(row.index) == ["a", "b", "c"]
-    # Over queries the overlaps with a are 1/2 and 1, with b 1/2 and 1/2, with c 0 and
-    # 1/2. Where both are the same, Wilson's 90 % interval of none of 2 is 0 to 0.575.
-    assert row["low"].to_list() == pytest.approx([0.5, 0.5 - 0.2875, 0], abs=1e-3)
-    assert row["high"].to_list() == pytest.approx([1, 0.5 + 0.2875, 0.5], abs=1e-3)
-    assert not row["constant"].any()
-
-
-def test_an_example_has_what_is_shared_and_what_is_found_alone(few) -> None:
-    assert situate.example(few, "new", ["a", "b"], 0) == {"shared": [3], "alone": [4]}
-    assert situate.example(few, "new", ["a"], 1) == {"shared": [5, 9], "alone": []}
-    # 1/2 and 1 are equally far from their mean: the first.
-    assert situate.typical(few, "new", "a") == 0
 
 
 # -- placing ---------------------------------------------------------------------------
