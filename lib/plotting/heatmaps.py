@@ -19,7 +19,8 @@ def clustered_triangle(
 ) -> Figure:
     """The lower triangle of a symmetric table, ordered by a tree beside it.
 
-    Numbers are shown from `notable` upward.
+    Numbers are shown from `notable` upward. The tree joins two branches at the mean N2O
+    between them.
     """
     from scipy.cluster import hierarchy
 
@@ -32,7 +33,13 @@ def clustered_triangle(
         linkage, ax=left, orientation="left", no_labels=True, **one_color
     )
     left.invert_yaxis()
-    left.set_xlabel("1 - N2O")
+    # Most joins are of little N2O; a logarithmic axis tells them apart.
+    left.set_xscale("function", functions=(_to_logs, _from_logs))
+    joins = linkage[:, 2]
+    left.set_xlim(joins.max() + 0.2 * (1 - joins.max()), 0)
+    ticks = [tick for tick in (0.05, 0.1, 0.2, 0.5, 1) if tick >= 1 - joins.max()]
+    left.set_xticks([1 - tick for tick in ticks], [f"{tick:g}" for tick in ticks])
+    left.set_xlabel("N2O, logarithmic")
     left.spines["left"].set_visible(False)
 
     leaves = tree["leaves"]
@@ -43,6 +50,14 @@ def clustered_triangle(
     _shaded(ordered, notes, right, bar, size=7, mask=above)
     _slant(right)
     return figure
+
+
+def _to_logs(distance: np.ndarray) -> np.ndarray:
+    return -np.log(np.clip(1 - distance, 1e-3, None))
+
+
+def _from_logs(logs: np.ndarray) -> np.ndarray:
+    return 1 - np.exp(-logs)
 
 
 def triangles(tables: Mapping[str, pd.DataFrame], columns: int = 1) -> Figure:
