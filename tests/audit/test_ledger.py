@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from audit import ledger as room
+from audit import verdicts
 from audit.answer import SENTENCES
 from audit.ledger import CLAIMS, UNTESTED, WORDS, Condition, Ledger
 from lib.base import paths
@@ -513,3 +514,14 @@ def test_every_rule_can_be_met_and_none_both_holds_and_fails() -> None:
                     met[name].add(i)
         assert [name for name in met if rule[name] and not met[name]] == [], rule
         assert met["holds"].isdisjoint(met["fails"]), rule
+
+
+# The list: "With this estimate, 6 times as much data would decide"
+@pytest.mark.parametrize(
+    ("interval", "times"),
+    # Its half of 0.5 must become 0.2, and its half of 0.9 must become 0.3.
+    [((0.2, -0.3, 0.7), 6.25), ((-0.3, -0.4, 0.6), 9), ((0.0, -1, 1), np.inf)],
+)
+def test_how_much_more_data_would_decide_by_hand(interval, times) -> None:
+    claim = pd.Series({"holds": "> 0", "fails": "< 0"})
+    assert verdicts.growth(claim, Interval(*interval)) == pytest.approx(times)

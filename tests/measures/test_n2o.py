@@ -100,6 +100,7 @@ def test_pairs_are_compared_as_each_measure_does_by_itself(rng) -> None:
         for name, each in vectors.items()
     }
     np.testing.assert_allclose(found["n2o"], n2o.per_query(ids).mean())
+    np.testing.assert_allclose(found["chance"], 4 / 59)
     one, other = (each[queries] - each[queries].mean(axis=0) for each in (base, sparse))
     by_definition = (
         np.linalg.norm(one.T @ other) ** 2

@@ -34,6 +34,7 @@ def test_what_is_no_rank_is_refused(values) -> None:
 
 def test_chance_is_the_mean_over_all_orders() -> None:
     assert retrieval.chance(4) == pytest.approx((1 + 1 / 2 + 1 / 3 + 1 / 4) / 4)
+    assert retrieval.chance(3) == pytest.approx(11 / 18)
 
 
 # -- ranks -----------------------------------------------------------------------------
@@ -85,6 +86,7 @@ NAN = np.array([[1.0, 0.0], [np.nan, 1.0]])
     ("changed", "message"),
     [
         ({"needles": np.eye(2)[:1]}, "needles: shape (1, 2) for queries of (2, 2)"),
+        ({"queries": np.eye(2)[:1]}, "needles: shape (2, 2) for queries of (1, 2)"),
         ({"corpus": np.ones((3, 5))}, "queries have 2 dimensions, the corpus has 5"),
         ({"needles": NAN}, "needles: row 1 contains NaN"),
         ({"exclude": [3, 0]}, "exclude[0]: 3 is not an index"),

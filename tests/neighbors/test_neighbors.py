@@ -216,7 +216,10 @@ THREE = np.eye(3, dtype=np.float32)
             "give a longer one",
         ),
         ({"exclude": [0]}, "1 entries for 3 queries"),
-        ({"exclude": [0, 1, 3]}, "exclude[2]: 3 is not an index of the corpus; give 0"),
+        (
+            {"exclude": [0, 1, 3]},
+            "exclude[2]: 3 is not an index of the corpus; give 0 to 2, or -1 for none",
+        ),
         ({"device": "gpu"}, "device: 'gpu' is not known"),
         ({"corpus": np.eye(4)}, "queries have 3 dimensions, the corpus has 4"),
         ({"queries": THREE[0]}, "; give a two-dimensional array"),

@@ -185,6 +185,12 @@ def test_draws_in_which_a_statistic_is_undefined_do_not_count(rng, method) -> No
     assert defined[1] < sometimes[1] <= sometimes[0] <= sometimes[2]
 
 
+def test_a_correlation_of_1_in_every_draw_has_an_interval() -> None:
+    x = np.arange(9.0)
+    found = bootstrap(spearman, x, x, sampling=Sampling(), method="fisher")
+    assert tuple(found) == pytest.approx((1, 1, 1))
+
+
 def test_seeds_widen_the_interval_by_students_t() -> None:
     # Items without any spread: what is left is the t interval of five seeds.
     by_seed = np.array([0.1, 0.3, 0.2, 0.5, 0.4])

@@ -201,6 +201,18 @@ def test_a_matched_floor_passes_as_much_traffic(weights, matched) -> None:
     assert seen["matched"]["value"] == pytest.approx(matched)
 
 
+def test_what_passes_a_floor_by_hand() -> None:
+    text = np.eye(2)
+    before, after = np.diag([0.9, 0.4]), np.diag([0.9, 0.7])
+    sides = [swap.Vectors(text, each, "dot") for each in (before, after)]
+    found = swap.compare(*sides, ["a", "b"], k=1, queries=["first", "second"])
+    shares = floors.floors(found, 0.5)["shares"]
+    values = {name: row["value"] for name, row in shares.items()}
+    assert (values["queries_old"], values["queries_new"]) == (0.5, 1)
+    assert (values["results_old"], values["results_new"]) == (0.5, 1)
+    assert values["query_flips_same"] == values["result_flips_same"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("floor", "message"),
     [

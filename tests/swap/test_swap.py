@@ -122,7 +122,10 @@ def test_what_is_lost_and_gained_by_hand_and_in_the_files(toy, tmp_path) -> None
     assert table.loc[0, columns].tolist() == [4, "lost", 5, 1, 0.3, "four"]
     summary = json.loads((tmp_path / "swap.json").read_bytes())
     assert summary["schema"] == "sentence-swap/1"
-    assert summary["candidates"][0]["n2o"]["value"] == pytest.approx(2 / 3)
+    seen = summary["candidates"][0]
+    assert seen["n2o"]["value"] == pytest.approx(2 / 3)
+    width = seen["n2o"]["high"] - seen["n2o"]["low"]
+    assert seen["half_widths"]["3"] == pytest.approx(width / 2)
     assert summary["old"]["notes"] == ["reads little."]
 
 
@@ -254,6 +257,14 @@ def test_sentence_transformers_takes_the_evaluator() -> None:
             (0.78, 0.71, 0.84),
             4,
             "UNDECIDED: N2O is 0.780 (0.710 to 0.840), which leaves open whether it is "
+            "at least 0.8; use more queries, about 450 if it stays the same",
+        ),
+        # Above the bound, the part below it counts.
+        (
+            50,
+            (0.82, 0.76, 0.9),
+            4,
+            "UNDECIDED: N2O is 0.820 (0.760 to 0.900), which leaves open whether it is "
             "at least 0.8; use more queries, about 450 if it stays the same",
         ),
         (
