@@ -138,6 +138,16 @@ def test_a_word_without_probability_is_rare_or_is_skipped(how, expected) -> None
     np.testing.assert_allclose(sif.fit_encode(["a d"])[0], expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("batch_size", [1, 2, 3])
+def test_components_are_those_of_all_batches_of_the_fitted_text(batch_size) -> None:
+    at_once, by_batch = (
+        SIF(VECTORS, PROBABILITIES, m=2, tokenize=str.split) for _ in range(2)
+    )
+    by_batch.batch_size = batch_size
+    expected = at_once.fit_encode(SENTENCES)
+    np.testing.assert_allclose(by_batch.fit_encode(SENTENCES), expected, atol=1e-6)
+
+
 def test_a_second_fit_forgets_the_first() -> None:
     first, second = ["a", "a b", "a"], ["a a", "a b", "a c", "a d", "a"]
     for probabilities in (PROBABILITIES, None):
