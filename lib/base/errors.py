@@ -13,8 +13,11 @@ class InputError(ValueError):
     """Something the user gave cannot be used.
 
     The message is one sentence: which parameter or file, what was wrong, what would be
-    right.
+    right. A notebook shows it alone, without the frames of `lib`.
     """
+
+    def _render_traceback_(self) -> list[str]:  # IPython asks for it
+        return [f"{type(self).__name__}: {self}"]
 
 
 def one_line(error: BaseException) -> str:

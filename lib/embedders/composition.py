@@ -82,7 +82,7 @@ class SIF(WordComposition):
 
     Parameters
     ----------
-    vectors : mapping or trained.WordTraining
+    vectors : mapping, gensim's KeyedVectors or trained.WordTraining
         From words to float32[d].
     probabilities : mapping or str, optional
         From words to p(w), above 0 and at most 1; a word that it lacks is looked up in

@@ -32,7 +32,7 @@ class _RandomEncoder(WordComposition):
 
     Parameters
     ----------
-    vectors : mapping or trained.WordTraining
+    vectors : mapping, gensim's KeyedVectors or trained.WordTraining
         From words to float32[d], or what trains such vectors.
     dim : int
         Of the result.

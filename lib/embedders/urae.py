@@ -57,7 +57,7 @@ class URAE(WordComposition):
 
     Parameters
     ----------
-    vectors : mapping or trained.WordTraining
+    vectors : mapping, gensim's KeyedVectors or trained.WordTraining
         From words to float32[d], or what trains such vectors. The sentence's vector has
         d dimensions too.
     tokenize : callable

@@ -117,7 +117,7 @@ class WordComposition(Embedder):
     Parameters
     ----------
     name : str
-    vectors : mapping or trained.WordTraining
+    vectors : mapping, gensim's KeyedVectors or trained.WordTraining
         From words to float32[d] (a dict will do), or what `fit` trains.
     tokenize : callable
         From a sentence to its tokens.
@@ -133,18 +133,21 @@ class WordComposition(Embedder):
         vectors: Mapping[str, np.ndarray] | WordTraining,
         tokenize: Tokenizer = text.word_tokens,
     ) -> None:
+        if hasattr(vectors, "index_to_key"):  # gensim's
+            vectors = dict(zip(vectors.index_to_key, vectors.vectors, strict=True))
         self.name = name
         self.tokenize = tokenize
         self.source = vectors
         self.vectors: Mapping[str, np.ndarray] = {}
         if isinstance(vectors, WordTraining):
             self.needs_fit = True
-        elif not vectors:
-            raise InputError(
-                f"{name}: vectors is empty; give a mapping from words to vectors"
-            )
-        else:
+        elif isinstance(vectors, Mapping) and vectors:
             self.vectors = vectors
+        else:
+            given = "empty" if isinstance(vectors, Mapping) else type(vectors).__name__
+            raise InputError(
+                f"{name}: vectors is {given}; give a mapping from words to vectors"
+            )
 
     @property
     def word_dim(self) -> int:

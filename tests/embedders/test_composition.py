@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gensim.models import KeyedVectors
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,16 @@ def test_sums_and_power_means_of_one_set_or_two(sentences) -> None:
         expected = np.hstack([known.mean(axis=0), known.max(axis=0), known.min(axis=0)])
         np.testing.assert_allclose(total, known.sum(axis=0), atol=1e-5)
         np.testing.assert_allclose(powers, [*expected, *(2 * expected)], atol=1e-5)
+
+
+def test_word_vectors_of_gensim_are_taken_like_a_dict() -> None:
+    theirs = KeyedVectors(3)
+    theirs.add_vectors(list(VECTORS), list(VECTORS.values()))
+    options = {"probabilities": PROBABILITIES, "tokenize": str.split}
+    by_theirs, by_dict = (SIF(each, **options) for each in (theirs, VECTORS))
+    assert by_theirs.settings == by_dict.settings
+    encoded = by_theirs.fit_encode(SENTENCES)
+    np.testing.assert_array_equal(encoded, by_dict.fit_encode(SENTENCES))
 
 
 @pytest.mark.parametrize("m", [0, 1, 2])
@@ -163,6 +174,8 @@ def test_a_second_fit_forgets_the_first() -> None:
     ("make", "message"),
     [
         (lambda: SIF(VECTORS, PROBABILITIES, a=0), "a: 0 is not accepted"),
+        (lambda: SIF({}, PROBABILITIES), "vectors is empty; give a mapping"),
+        (lambda: SIF(np.eye(3), PROBABILITIES), "vectors is ndarray; give a mapping"),
         (
             lambda: SIF(VECTORS, PROBABILITIES, removal=None),
             "removal: None is not known; accepted: share, whole",
