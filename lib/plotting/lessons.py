@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from pandas.api.types import is_integer_dtype
 
 from lib.base import paths
 from lib.plotting.distributions import dots_with_intervals
@@ -128,6 +129,8 @@ class Figures:
         curves(tables, axes, x_label, y_label, joined, looks)
         if log:
             logarithmic(axes.xaxis, None if log is True else log)
+        elif all(is_integer_dtype(table.index) for table in tables.values()):
+            axes.xaxis.get_major_locator().set_params(integer=True)
         if log_y:
             logarithmic(axes.yaxis)
         axes.set_ylim(limits)
