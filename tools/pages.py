@@ -84,7 +84,7 @@ COVERS = {
     "05_sent2vec_training": "invented",
     "06_usif_derivation": "steps",
     "07_ucp_normalization": "shift",
-    "08_semantic_localization": "lending",
+    "08_semantic_localization": "leads",
     "09_situate_your_own": "passes",
     "10_swap": "bridge",
     "11_shrink": "forms",
