@@ -45,8 +45,8 @@ LESSONS = {
     | {"queries": 30, "k": 5, "experiment_verses": 5, "experiment_k": 5},
     "02_robustness": {
         "corpus_name": TEXT,
-        "other_corpus": "lee",
-        "third_corpus": "bible-gospels:web",
+        "other_corpus": "bible-gospels:web",
+        "translation": "bible-gospels:ylt",
         "k": 5,
         "queries": 30,
         "deals": 3,
