@@ -81,6 +81,17 @@ def test_z_normalization_undoes_a_shift_and_a_scale_of_every_column(seed) -> Non
     np.testing.assert_allclose(moved, expected, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_a_column_has_numpys_deviation_however_small_and_a_constant_one_has_0(
+    rng, kind
+) -> None:
+    rows = rng.uniform(size=(20, 4)) * [1, 1e-3, 1e-6, 0] + [0, 0, 0, 0.1]
+    means, deviations = similarity.column_statistics(kind(rows[:8]), kind(rows[8:]))
+    np.testing.assert_allclose(means, rows.mean(axis=0))
+    np.testing.assert_allclose(deviations[:3], rows[:, :3].std(axis=0))
+    assert deviations[3] == 0
+
+
 @given(st.integers(0, 2**32))
 def test_sparse_embeddings_give_what_dense_ones_do(seed) -> None:
     rng = np.random.default_rng(seed)

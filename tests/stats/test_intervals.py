@@ -12,7 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from lib.stats import UNDEFINED, Interval, Sampling, bootstrap, mean, means, spearman
+from lib.stats import (
+    UNDEFINED,
+    Interval,
+    Sampling,
+    bootstrap,
+    mean,
+    means,
+    resampling,
+    spearman,
+)
 from tests.refusals import refused
 
 OFTEN = Sampling(seed=0, repetitions=9999)
@@ -72,6 +81,7 @@ def test_negative_clusters_are_clusters_of_their_own_and_columns_are_resampled_a
     values = rng.normal(size=30)
     alone = bootstrap(mean, values, clusters=np.full(30, -1), sampling=Sampling())
     assert alone == bootstrap(mean, values, sampling=Sampling())
+    assert resampling.clusters([2, -1, 1, -1, -7]).tolist() == [2, 4, 1, 6, 7]
     shifted = bootstrap(
         lambda a, b: (a - b).mean(), values + 0.25, values, sampling=Sampling()
     )
