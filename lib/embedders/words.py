@@ -133,8 +133,9 @@ class WordComposition(Embedder):
         vectors: Mapping[str, np.ndarray] | WordTraining,
         tokenize: Tokenizer = text.word_tokens,
     ) -> None:
-        if hasattr(vectors, "index_to_key"):  # gensim's
-            vectors = dict(zip(vectors.index_to_key, vectors.vectors, strict=True))
+        keyed: Any = vectors
+        if hasattr(keyed, "index_to_key"):  # gensim's
+            vectors = dict(zip(keyed.index_to_key, keyed.vectors, strict=True))
         self.name = name
         self.tokenize = tokenize
         self.source = vectors
