@@ -85,7 +85,7 @@ COVERS = {
     "06_usif_derivation": "steps",
     "07_ucp_normalization": "shift",
     "08_semantic_localization": "leads",
-    "09_situate_your_own": "passes",
+    "09_situate_your_own": "undone",
     "10_swap": "bridge",
     "11_shrink": "forms",
 }
