@@ -81,7 +81,7 @@ COVERS = {
     "02_robustness": "choices",
     "03_popularity": "words",
     "04_paraphrase_mrr": "mrr",
-    "05_sent2vec_training": "invented",
+    "05_sent2vec_training": "lengths",
     "06_usif_derivation": "steps",
     "07_ucp_normalization": "shift",
     "08_semantic_localization": "leads",

@@ -62,7 +62,11 @@ WHOLE = "10000000, a whole number"
             {"rated_names": ["Lee"]},
             "give Verse-pairs or STSBenchmark or SICK-R first",
         ),
-        ("05", {"passes": [10, 5]}, "give two or more numbers in rising order"),
+        (
+            "replication/n2o",
+            {"ks": [10, 5]},
+            "give two or more numbers in rising order",
+        ),
         ("replication/n2o", {"query_source": "lede"}, "did you mean ledes?"),
         (
             "10",
