@@ -113,7 +113,7 @@ class SpacyContext(Embedder):
         pipeline = _pipeline(self.folder, files.sha256(self.weights))
         network = pipeline.get_pipe(NETWORK).model
         vectors = np.zeros((len(sentences), network.get_dim("nO")), np.float32)
-        texts = [pipeline.make_doc(sentence) for sentence in sentences]
+        texts = [pipeline.make_doc(str(sentence)) for sentence in sentences]
         worded = [row for row, sentence in enumerate(sentences) if sentence.strip()]
 
         def encode(start: int) -> None:

@@ -101,7 +101,7 @@ def test_empty_and_unknown_sentences(name, fitted) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences) -> None:
+def test_a_vector_hardly_depends_on_its_batch_or_container(name, fitted, sentences) -> None:
     embedder = fitted(name)
     if hasattr(embedder, "precision"):
         embedder = copy.copy(embedder)
@@ -109,6 +109,8 @@ def test_a_vector_hardly_depends_on_its_batch(name, fitted, sentences) -> None:
     some = sentences[:5] if name.startswith(SLOW) else sentences[:20]
     together = dense(embedder.encode(some))
     alone = np.vstack([dense(embedder.encode([sentence])) for sentence in some])
+    in_array = dense(embedder.encode(np.array(some)))
+    np.testing.assert_array_equal(in_array, together)
     scale = np.abs(together).max()
     np.testing.assert_allclose(together / scale, alone / scale, atol=1e-5)
 
