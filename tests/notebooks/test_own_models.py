@@ -38,11 +38,15 @@ EMBEDDERS = {
     "five": ["wordllama", "bow", "w2v-corpus", "minilm-avg", "mine.py:encode"],
 }
 # Little of each lesson.
-SEARCHED = {"corpus_name": TEXT, "repetitions": 100}
 LESSONS = {
     "00_start_here": {},
-    "01_n2o": SEARCHED
-    | {"queries": 30, "k": 5, "experiment_verses": 5, "experiment_k": 5},
+    "01_n2o": {
+        "corpus_name": TEXT,
+        "queries": 30,
+        "k": 5,
+        "experiment_verses": 5,
+        "experiment_k": 5,
+    },
     "02_robustness": {
         "corpus_name": TEXT,
         "other_corpus": "bible-gospels:web",
@@ -51,7 +55,7 @@ LESSONS = {
         "queries": 30,
         "deals": 3,
     },
-    "03_popularity": SEARCHED | {"queries": 30},
+    "03_popularity": {"corpus_name": TEXT, "repetitions": 100, "queries": 30},
     "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
     "09_situate_your_own": {
         "corpus_name": TEXT,
