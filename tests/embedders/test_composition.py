@@ -103,6 +103,24 @@ def test_usif_is_algorithm_1(normalize) -> None:
     np.testing.assert_allclose(usif.fit_encode(SENTENCES), expected, atol=1e-6)
 
 
+def test_usif_removes_five_directions_by_shares_that_no_unit_changes(rng) -> None:
+    words = {word: rng.normal(size=8) for word in "abcdefghij"}
+    sentences = [" ".join(rng.choice([*words], 3)) for _ in range(40)]
+    probabilities = dict.fromkeys(words, 0.05) | {"a": 0.55}
+    as_given, in_thousandths = (
+        USIF(
+            {word: scale * vector for word, vector in words.items()},
+            probabilities,
+            n=3,
+            normalize=None,
+            tokenize=str.split,
+            **options,
+        ).fit_encode(sentences)
+        for scale, options in ((1, {}), (1e-3, {"m": 5}))
+    )
+    np.testing.assert_allclose(in_thousandths, as_given / 1000, atol=1e-7)
+
+
 def test_usif_alpha_and_a_by_hand_and_n_from_the_text() -> None:
     # 1 - (1 - 1/4)**2 = 0.4375: one of four words is more frequent, Z = 2, a = 0.75 /
     # (0.25 * 2) = 1.5
@@ -191,6 +209,10 @@ def test_a_second_fit_forgets_the_first() -> None:
         (
             lambda: SIF(VECTORS, {"a": 7, "b": 3, "c": 1}),
             "'a' has 7; give numbers above 0 and at most 1",
+        ),
+        (
+            lambda: SIF(VECTORS, {"a": 0.5, "b": 0}),
+            "'b' has 0; give numbers above 0 and at most 1",
         ),
         (
             lambda: SIF(VECTORS, PROBABILITIES).fit([]),

@@ -101,7 +101,7 @@ def test_empty_and_unknown_sentences(name, fitted) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_vector_hardly_depends_on_its_batch_or_container(name, fitted, sentences) -> None:
+def test_a_vector_hardly_depends_on_what_it_comes_in(name, fitted, sentences) -> None:
     embedder = fitted(name)
     if hasattr(embedder, "precision"):
         embedder = copy.copy(embedder)

@@ -115,6 +115,14 @@ def test_a_family_is_rejected_step_by_step(method, z, rejected, rng) -> None:
     assert (family.low > 0).tolist() == rejected
 
 
+def test_the_strongest_of_a_family_has_the_widest_interval(rng) -> None:
+    values = np.add(rng.normal(size=(60, 1)), [1, 3, 2])  # of one deviation
+    family = bootstrap(mean, values, sampling=OFTEN, method="normal", holm=True)
+    widths = family.high - family.low
+    levels = scipy_stats.norm.isf(0.025 / np.array([1, 3, 2]))
+    np.testing.assert_allclose(widths / widths[0], levels / levels[0])
+
+
 @pytest.mark.parametrize(
     ("members", "confidence", "needed"), [(3, 0.95, 120), (7, 0.9, 140)]
 )
