@@ -56,7 +56,7 @@ LESSONS = {
         "deals": 3,
     },
     "03_popularity": {"corpus_name": TEXT, "repetitions": 100, "queries": 30},
-    "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "k": 5, "repetitions": 100},
+    "04_paraphrase_mrr": {"haystack": 200, "pairs": 15, "repetitions": 100},
     "09_situate_your_own": {
         "corpus_name": TEXT,
         "embedder": "mine.py:encode",
