@@ -52,6 +52,7 @@ class Project:
     def begin(self) -> subprocess.Popen:
         """Start a run although nothing has changed; wait until the notebook starts."""
         self.record.unlink(missing_ok=True)
+        left = self.started()  # what a killed run has left
         process = subprocess.Popen(
             [
                 sys.executable,
@@ -69,12 +70,16 @@ class Project:
             text=True,
             start_new_session=True,
         )
-        while not (
-            self.figures / f".{NOTEBOOK}.partial" / f"{NOTEBOOK}.ipynb"
-        ).exists():
+        while self.started() in (None, left):
             assert process.poll() is None, process.stdout.read()
             time.sleep(0.02)
         return process
+
+    def started(self) -> int | None:
+        """When the folder that a run fills was made, if there is one."""
+        with suppress(FileNotFoundError):
+            return (self.figures / f".{NOTEBOOK}.partial").stat().st_ctime_ns
+        return None
 
     def running(self) -> list[psutil.Process]:
         """All processes that runs have started and that have not ended."""
