@@ -33,8 +33,10 @@ REFERENCE = paths.FIGURES / "reference/default/00_start_here"
 # moves an end of an interval by two units of the last digit, and one number in ten.
 ROUNDED = 0.02
 AS_SHOWN = 0.9  # of the numbers
-NUMBER = re.compile(r"-?\d+\.\d+")
-TABLES = """tables => tables.map(table => table.innerText)"""
+NUMBER = re.compile(r"-?\d+\.?\d*")
+NOT_PRINTED = re.compile(r"^```.*?^```$|^<div>.*?^</div>$", re.MULTILINE | re.DOTALL)
+TEXTS = """elements => elements.map(element => element.innerText)"""
+PRINTED = '[data-mime-type="application/vnd.jupyter.stdout"]'
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +98,23 @@ def lesson(browser, address) -> Iterator[Lesson]:
 def test_it_runs_in_the_browser_to_the_tables_of_the_reference(lesson) -> None:
     lesson.run_all(seconds=600)
     assert lesson.errors() == []
-    seen = lesson.page.locator("table.dataframe").evaluate_all(TABLES)
     page = (REFERENCE / "README.md").read_text(encoding="utf-8")
     assert len(lesson.alternative_texts()) == page.count("![")
-    expected = BeautifulSoup(page, "html.parser").select("table.dataframe")
-    assert len(seen) == len(expected)
+    tables = BeautifulSoup(page, "html.parser").select("table.dataframe")
+    outputs = {
+        "table.dataframe": [table.get_text() for table in tables],
+        PRINTED: re.findall(
+            r"(?:^    .*\n)+", re.sub(NOT_PRINTED, "", page), re.MULTILINE
+        ),
+    }
     differences = []
-    for here, there in zip(seen, expected, strict=True):
-        numbers = [NUMBER.findall(text) for text in (here, there.get_text())]
-        differences += np.abs(np.subtract(*np.array(numbers, float))).tolist()
-    assert len(differences) > 30
+    for kind, expected in outputs.items():
+        seen = lesson.page.locator(kind).evaluate_all(TEXTS)
+        assert len(seen) == len(expected)
+        for texts in zip(seen, expected, strict=True):
+            numbers = [NUMBER.findall(text) for text in texts]
+            differences += np.abs(np.subtract(*np.array(numbers, float))).tolist()
+    assert len(differences) > 100
     assert max(differences) <= ROUNDED + 1e-9
     assert np.mean(np.array(differences) < 1e-9) >= AS_SHOWN
 
